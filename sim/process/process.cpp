@@ -39,7 +39,8 @@ class Pipe {
  public:
   Pipe() {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) != 0) fail("make a pipe");
-    // The child replaces its standard streams by these, so their numbers must not be taken.
+    // The child moves these ends onto its standard streams 0 to 2, so an end that was opened with
+    // such a number is moved to a higher one.
     for (int& end : ends_)
       if (end <= STDERR_FILENO) {
         const int low = std::exchange(end, fcntl(end, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -64,13 +65,14 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Kills this process when `parent`, which started it, ends.
+// Makes the kernel kill this process when `parent`, which started it, ends.
 void end_with_parent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) std::_Exit(0);  // the parent ended before the call
 }
 
-// Leaves with _Exit(), as exit() would run the parent's handlers in the child.
+// Runs the function of a forked child and ends the child with _Exit(), because exit() would also
+// run the exit handlers that the child inherits from its parent.
 [[noreturn]] void run_and_exit(const Process::Main& main, Channel channel) {
   std::string error;
   try {
@@ -85,7 +87,8 @@ void end_with_parent(pid_t parent) {
   std::_Exit(EXIT_FAILURE);
 }
 
-// Runs between fork and exec, where nothing may allocate.
+// Turns a forked child into another program with exec. It runs between fork and exec, where memory
+// must not be allocated.
 [[noreturn]] void become(char* const* words, const std::array<int, 3>& streams, pid_t parent) {
   end_with_parent(parent);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
@@ -147,7 +150,8 @@ void Process::send(const std::string& message) {
   write_unsent();
 }
 
-// An error means that the process has ended, which the next read reports.
+// Sends as much of the unsent text as the socket accepts. A send error means that the process has
+// ended, which the next read reports.
 void Process::write_unsent() {
   const ssize_t count = ::send(messages_end_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
   if (count > 0) unsent_.erase(0, static_cast<std::size_t>(count));
@@ -167,7 +171,8 @@ void Process::store_errors() {
   errors_end_ = -1;
 }
 
-// A process whose messages are closed normally ends by itself; one that does not is killed.
+// Waits for the process to exit after its connection was closed, and kills it after 0.1 s. Returns
+// its status.
 int Process::wait_for_status() {
   using std::chrono::microseconds;
   constexpr microseconds patience = std::chrono::milliseconds(100);

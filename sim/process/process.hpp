@@ -17,13 +17,14 @@ namespace pipewright::process {
 // end of the process that started it. Constructors throw std::runtime_error.
 class Process {
  public:
-  // Runs in a fork of this process, which ends when the function returns. An exception becomes an
-  // error_message() and exit status 1.
+  // Function that runs in a fork of this process. The child ends when the function returns. An
+  // exception becomes an error_message() to the parent and exit status 1.
   using Main = std::function<void(Channel& parent)>;
   enum class Errors : std::uint8_t { pass_on, store };  // destination of its standard error
   explicit Process(const Main& main, Errors errors = Errors::pass_on);
   // Starts another program, which reads messages from its standard input and writes them to its
-  // standard output. Its standard error is stored. Interrupts of the terminal do not reach it.
+  // standard output. Its standard error is stored. Signals of the terminal, such as Ctrl-C, do not
+  // end it.
   explicit Process(const std::vector<std::string>& command);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -32,13 +33,15 @@ class Process {
   void send(const std::string& message);  // never blocks
   std::optional<std::string> next_message() { return messages_.next(); }
   int from() const { return messages_end_; }  // descriptor of its messages, for poll()
-  // Returns whether no message will arrive after those that next_message() still returns.
+  // Returns whether the process has sent its last message. Messages that next_message() has not
+  // returned yet may be left.
   bool is_over() const { return is_over_; }
 
   // Waits for the process to end, and kills it if it does not end soon. Returns the status of
   // waitpid().
   int end();
-  // The last bytes of its standard error, if that is stored; complete after end().
+  // The last bytes that the process wrote to its standard error, if that is stored; complete after
+  // end().
   const std::string& errors() const { return stored_errors_; }
 
  private:

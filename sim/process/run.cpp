@@ -19,7 +19,7 @@ Process start(const Body& body) {
   return Process([&](Channel& parent) { parent.send(body()); });
 }
 
-// Result of a process that is over.
+// Returns the result of a process that has sent its last message or ended.
 Result result_of(Process& process) {
   std::optional<std::string> message = process.next_message();
   const int status = process.end();

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t max_queued_layouts = std::size_t{1} << 20U;
 constexpr std::size_t max_batch_size = 256;  // candidates
-// Batches for each worker, so that workers end at about the same time.
+// Least number of batches per worker: batches are kept this small so that all workers finish at
+// about the same time.
 constexpr std::size_t min_batches_per_worker = 8;
 
 constexpr std::uint64_t max_samples = std::uint64_t{1} << 14U;
@@ -40,7 +41,8 @@ Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known_can
   batch_size_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, max_batch_size));
 }
 
-// Layouts share few distinct lists of schedules, which are stored once.
+// Appends a layout to the queue. Many layouts have the same list of schedules, so each distinct
+// list is stored once.
 void Batches::add(std::uint64_t layout, std::span<const std::uint32_t> schedules) {
   const auto it = std::ranges::find_if(
       schedules_, [&](const auto& list) { return std::ranges::equal(list, schedules); });
@@ -49,7 +51,8 @@ void Batches::add(std::uint64_t layout, std::span<const std::uint32_t> schedules
   queue_.push_back({layout, index});
 }
 
-// Shuffles the layouts in runs of neighbours.
+// Shuffles the queue in runs of up to 16 consecutive layouts, so that neighbouring layouts stay
+// together.
 void Batches::spread() {
   constexpr std::size_t max_runs = 1024;
   const std::size_t run = std::clamp<std::size_t>(queue_.size() / max_runs, 1, 16);
@@ -87,8 +90,8 @@ void Batches::add_samples() {
   }
 }
 
-// Queues neighbours and samples as long as they bring new layouts, and then all other layouts in
-// order.
+// Fills the empty queue of a space that is not listed: with neighbours of `promising` and random
+// samples while these yield new layouts, and then with all other layouts in ascending order.
 void Batches::refill(std::optional<std::uint64_t> promising) {
   queue_.clear();
   taken_ = 0;
@@ -101,8 +104,8 @@ void Batches::refill(std::optional<std::uint64_t> promising) {
     is_exhausted_ = is_cut_short_;
     return;
   }
-  // The walk starts from the beginning each time and skips the layouts that it has visited before.
-  // That takes some 0.1 us each, where assessing a full queue takes minutes.
+  // Each walk starts from the first layout and skips those that earlier walks have visited.
+  // Skipping takes some 0.1 us per layout, whereas assessing a full queue takes minutes.
   std::uint64_t visited = 0;
   is_exhausted_ = true;
   space_.for_each_layout(

@@ -11,24 +11,25 @@
 
 namespace pipewright::search {
 
-// Hands out the candidates of a space in batches, without those that are known. Successive batches
-// come from all over the space, so that a search that is stopped has looked everywhere; neighbours
-// stay in one batch, as they share most of the cost of assessing them. A space that is too large to
-// be listed is sampled first.
+// Hands out the candidates of a search space in batches, leaving out those that already have a row.
+// Successive batches come from all over the space, so that a search that is stopped has looked
+// everywhere; neighbours stay in one batch, as they share most of the cost of assessing them. A
+// space that is too large to be listed is sampled first.
 class Batches {
  public:
   using Stop = std::function<bool()>;
 
-  // `known` is in ascending order; `space` and `known` must outlive this. Counting the candidates
-  // ends when `stop_counting` returns true, and the batches end when `stop` does. Throws as
-  // for_each_layout() does.
+  // `known_candidates` is in ascending order; it and `space` must outlive this object. Counting the
+  // candidates ends early when `stop_counting` returns true, and the batches end when `stop` does.
+  // Throws as for_each_layout() does.
   Batches(const Space& space, const std::vector<std::uint64_t>& known_candidates,
           std::size_t workers, const Stop& stop_counting, Stop stop);
 
   std::uint64_t total() const { return total_; }  // counted candidates, known ones included
   bool is_listed() const { return is_listed_; }   // whether all candidates are counted
-  // Returns the next batch, which is empty at the end. In a space that is not listed, neighbours of
-  // `promising` and samples alternate.
+  // Returns the next batch of candidates; an empty one means that none are left. In a space that is
+  // too large to be listed, batches come in turn from neighbours of `promising` and from random
+  // samples.
   std::vector<std::uint64_t> next(std::optional<std::uint64_t> promising = {});
   bool is_cut_short() const { return is_cut_short_; }
 

@@ -16,7 +16,8 @@ using analysis::CandidateRow;
 using analysis::Outcome;
 using analysis::SearchRun;
 
-// Rows that may be among the best `count`, those of the best bounds first, and at most `count`.
+// Returns at most `count` rows that are not simulated and whose lower bound beats the last of the
+// best `count` simulated rows, in ascending order of bounds.
 std::vector<std::size_t> contenders(const SearchRun& run, std::size_t count) {
   const std::vector<std::size_t> best = best_rows(run, count);
   const double last = best.size() < count ? std::numeric_limits<double>::infinity()
@@ -35,7 +36,7 @@ std::vector<std::size_t> contenders(const SearchRun& run, std::size_t count) {
   return rows;
 }
 
-// Simulates the given rows alone: all other rows get an outcome that needs no further work.
+// Simulates only the given rows: all other rows get an outcome that needs no further work.
 SearchRun simulate_rows(const SearchRun& run, const std::vector<std::size_t>& rows,
                         const Space& space, Workers& workers, SearchOptions options,
                         const SearchCalls& calls) {

@@ -10,13 +10,13 @@
 
 namespace pipewright::search {
 
-// The best `count` simulated rows, best first, without candidates that are equivalent to an earlier
-// one.
+// Returns the best `count` simulated rows, best first. Of equivalent candidates, only the first
+// counts.
 std::vector<std::size_t> best_rows(const analysis::SearchRun& run, std::size_t count);
 
-// Proves the best `count` candidates, and not the best alone, by simulating every candidate whose
-// bound is better than the last of them. So they do not depend on which candidates the search
-// happened to simulate. Throws as run_search().
+// Proves which `count` candidates are the best, where a search proves only the best one: simulates
+// every candidate whose bound is better than the last of them. The list then does not depend on
+// which candidates the search happened to simulate. Throws as run_search().
 void prove_best(analysis::SearchRun& run, const Space& space, std::size_t count, Workers& workers,
                 const SearchOptions& options, const SearchCalls& calls);
 

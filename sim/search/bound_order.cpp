@@ -6,7 +6,8 @@
 namespace pipewright::search {
 namespace {
 
-// Relative tolerance: bounds and simulations add up the same seconds in different orders.
+// Relative tolerance when a bound is compared with a simulated time: both add up the same seconds
+// in different orders, so they differ by rounding.
 constexpr double bound_rounding = 1e-9;
 
 double tolerant_bound(const analysis::CandidateRow& row) {
@@ -83,7 +84,8 @@ std::optional<std::size_t> BoundOrder::next_to_improve(double max_activities) {
   std::size_t visited = 0;
   for (const Entry& entry : waiting_[fast != nullptr ? 1 : 3]) {
     if (!(entry.cost < best_cost()) || ++visited > 16 * max_near) break;
-    // A candidate far behind the first is only worth a simulation that is short.
+    // Once a candidate with a short simulation is found, stop at candidates whose bound is much
+    // worse than that of the first.
     const bool is_near = entry.cost < near_factor * first->cost && visited <= max_near;
     if (!is_near && activities(soonest) <= max_activities) break;
     if (activities(entry.row) < activities(soonest)) soonest = entry.row;

@@ -15,43 +15,48 @@
 
 namespace pipewright::search {
 
-// Target of a search: what it has to prove.
+// Target of a search: the results that it has to prove before it ends.
 struct Target {
   bool exhaustive = false;  // every candidate that fits is simulated
   bool front = true;        // the fronts are proven, too, and not the best alone
 };
 
-// Candidates that may still win, ordered by lower bound: first those whose cost may be at most that
-// of the runner-up, then those that may be on a front. A candidate that cannot win any more is
-// dropped for good, as the best, the runner-up and the fronts only improve.
+// Queues of candidates that may still be the best or on a front, ordered by lower bound: first
+// those whose cost may be at most that of the runner-up, then those that may be on a front. A
+// candidate that cannot win any more is dropped for good, as the best, the runner-up and the fronts
+// only improve.
 class BoundOrder {
  public:
   using IsSlow = std::function<bool(const analysis::CandidateRow&)>;
 
-  // Orders rows of `run` by their index. Slow candidates come after all others that may win the
-  // same.
+  // Orders rows of `run`, which calls name by their index. Slow candidates come after all others
+  // that may win in the same way: be the best, or be on a front.
   BoundOrder(const analysis::SearchRun& run, Target target, IsSlow is_slow = {})
       : run_(run), target_(target), is_slow_(std::move(is_slow)) {}
 
   void add(std::size_t row);  // a row that is open or simulated
-  // The first candidate that may still win.
+  // Returns the waiting row that should be worked on next: the one with the lowest bound that may
+  // still win; nothing if there is none.
   std::optional<std::size_t> next();
-  // The first candidate whose bound does not rest on the order of its passes yet.
+  // Returns the first waiting row whose bound was computed without regard to the order of its
+  // passes, so that a closer bound can be computed.
   std::optional<std::size_t> next_to_refine();
-  // The candidate that looks best: the first whose bound rests on the order of its passes if it may
-  // beat the best, else the best, else the first of all.
+  // Returns the row that looks best: the first waiting row whose bound takes the order of its
+  // passes into account, if this bound beats the best simulated row; else the best simulated row;
+  // else the first waiting row with a rougher bound.
   std::optional<std::size_t> promising() const;
-  // A candidate that is not simulated, whose bound beats the best, and whose simulation is short:
-  // of at most `max_activities`.
+  // Returns a waiting row whose bound beats the best simulated row and whose simulation has at most
+  // `max_activities` activities.
   std::optional<std::size_t> next_to_improve(double max_activities);
   bool is_waiting(std::size_t row) const { return waiting_at(row).contains(entry(row)); }
   void assign(std::size_t row);           // a waiting row; a worker has it now
   void take_back(std::size_t row);        // an assigned row, before it changes
   bool is_needed(std::size_t row) const;  // whether an assigned row may still win
-  // Returns whether no waiting or assigned row may still win.
+  // Returns whether the search is decided: none of the rows without a simulation may still win.
   bool is_settled();
 
-  // The simulated row of least cost, then memory, then number.
+  // The best simulated row: the one of least cost; of those, the one of least memory; of those, the
+  // one with the lowest candidate number.
   std::optional<std::size_t> best() const {
     return ranked_.empty() ? std::nullopt : std::optional(ranked_.begin()->row);
   }
@@ -60,7 +65,8 @@ class BoundOrder {
   }
   double least_open() const;      // least bound of the rows that have no time; infinite if none
   bool may_improve_best() const;  // false: the rows that are left may only be on a front
-  // Waiting rows that may still win; an upper bound if they may only be on a front.
+  // Returns the number of waiting rows that may still win. While rows may only be on a front, it
+  // counts all of them and is an upper bound.
   std::size_t still_needed() const;
 
  private:
@@ -86,8 +92,8 @@ class BoundOrder {
   const analysis::SearchRun& run_;
   Target target_;
   IsSlow is_slow_;
-  // Queues by queue(): rows to be assessed more closely, rows to be simulated, and the same for
-  // slow candidates.
+  // Waiting rows by the number that queue() returns: rows that need a closer bound (0), rows that
+  // need a simulation (1), and the same two for slow candidates (2 and 3).
   std::array<std::set<Entry>, 4> waiting_;
   std::set<Entry> assigned_;  // rows without a time that workers have
   std::set<Entry> ranked_;    // simulated rows, by cost

@@ -22,7 +22,7 @@ namespace {
 
 using analysis::Objective;
 
-// Reads "30 days", "30d", or a time with a unit of seconds. Returns seconds.
+// Parses a deadline, "30 days", "30d" or a time with another unit, and returns it in seconds.
 double read_deadline(const std::string& text, const std::string& option) {
   constexpr double day = 86400;
   double number = 0;
@@ -39,7 +39,8 @@ double read_deadline(const std::string& text, const std::string& option) {
   return number * day;
 }
 
-// Name of a cluster in constraints.
+// Returns the name that constraints use for a value of the key `cluster`: the library name or the
+// label of a file.
 std::string cluster_name(const std::string& value) {
   return config::is_library_name(value, ".xml") ? value : config::label_of_file(value);
 }
@@ -65,7 +66,7 @@ std::optional<analysis::GpuPower> power_of(const Space& part, std::uint64_t cand
   return analysis::GpuPower{.compute = power->compute, .idle = power->idle};
 }
 
-// The fastest simulated candidate, whatever its price; null if there is none.
+// Returns the fastest simulated candidate, whatever its price; null if none was simulated.
 const analysis::CandidateRow* fastest_row(const analysis::SearchRun& run) {
   const analysis::CandidateRow* best = nullptr;
   const auto seconds = [](const analysis::CandidateRow& row) {
@@ -85,7 +86,7 @@ CostQuestion read_cost_question(std::span<const std::string> words, const std::s
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
-      throw config::Error(fmt::format("{}: '{}' sets nothing; write it as in tokens=300B", option,
+      throw config::Error(fmt::format("{}: '{}' has no value; write it as in tokens=300B", option,
                                       config::shown(word)));
     const std::string key = word.substr(0, equals);
     const config::Value value = config::make_text(word.substr(equals + 1), {option});

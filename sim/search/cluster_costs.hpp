@@ -14,22 +14,23 @@
 
 namespace pipewright::search {
 
-// The question of --costs: "tokens=300B deadline=30d price=2.5", or a price for each cluster by its
-// name.
+// Arguments of the option --costs, such as "tokens=300B deadline=30d price=2.5". A price can also
+// be given for one cluster, by the cluster's name.
 struct CostQuestion {
   analysis::Objective objective;         // the tokens, the deadline and the default price
   std::map<std::string, double> prices;  // of a GPU-hour, by cluster
 };
 
-// Throws a config::Error that names `option`.
+// Parses the arguments. Throws a config::Error that names `option`.
 CostQuestion read_cost_question(std::span<const std::string> words, const std::string& option);
 
-// The part of a sweep on each of its clusters, with the price there as the objective. Throws
-// config::Error for a cluster without a price, and for a price of an unknown cluster.
+// Splits a sweep into one space per cluster, each with the cost at the cluster's price as the
+// objective. Throws config::Error for a cluster without a price, and for a price of an unknown
+// cluster.
 std::vector<Space> cost_parts(const CostQuestion& question, const config::Value& sweep,
                               const std::vector<ClusterFacts>& facts, const std::string& option);
 
-// The cheapest candidate on each cluster that keeps the deadline. Throws as run_search().
+// Finds for each cluster the cheapest candidate that meets the deadline. Throws as run_search().
 std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
                                                  const std::vector<Space>& parts, Workers& workers,
                                                  const SearchOptions& options,

@@ -26,7 +26,8 @@ bool by_candidate(const CandidateRow& lhs, const CandidateRow& rhs) {
   return lhs.candidate < rhs.candidate;
 }
 
-// Returns whether a row is a possible answer to a task.
+// Returns whether a worker may have sent this row for a task of this kind: it has a valid bound or
+// time and an outcome that such a task can have.
 bool is_possible_answer(const Task::Kind kind, const CandidateRow& row) {
   const bool bound = std::isfinite(row.bound_s) && row.bound_s >= 0;
   if (kind == Task::Kind::assess)
@@ -89,8 +90,9 @@ void Coordinator::assign(std::size_t row, Work& work) {
   work.candidates.push_back(run_.rows[row].candidate);
 }
 
-// Assigns the next step of a candidate. Where that is a closer bound, candidates of the same
-// placement come along, as they share most of the cost.
+// Makes the task for a candidate's next step: a closer bound, or a simulation once its bound is the
+// closest. A task for a closer bound includes further candidates of the same placement, as they
+// share most of the cost.
 Coordinator::Work Coordinator::make_work(std::size_t first) {
   const Basis basis = run_.rows[first].basis;
   Work work{.kind = basis == Basis::order ? Task::Kind::simulate : Task::Kind::assess};
@@ -115,8 +117,8 @@ std::optional<Coordinator::Work> Coordinator::next_known() {
   return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
-// Simulates a candidate that should beat the best and whose simulation is short: at most half of
-// the time that the search has taken so far.
+// Returns a task that simulates a candidate whose bound beats the best and whose simulation is
+// short: it should take at most half of the time that the search has run so far.
 std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
   constexpr double first_look = 1.5;  // seconds
   constexpr double activities_per_second = 2e5;
@@ -125,10 +127,10 @@ std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
   return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
-// Next work in a space that is too large to be listed, where there is always a candidate with a
-// lower bound. First all workers compute rough bounds, which take milliseconds where a closer bound
-// in a new placement may take a second. Then candidates with close bounds are simulated by at most
-// half of the workers, while the others go on computing bounds.
+// Returns the next task in a space that is too large to be listed, where there is always a
+// candidate with a lower bound. First all workers compute rough bounds, which take milliseconds
+// where a closer bound in a new placement may take a second. Then candidates with close bounds are
+// simulated by at most half of the workers, while the others go on computing bounds.
 std::optional<Coordinator::Work> Coordinator::next_in_large_space(double now) {
   constexpr double rough_bounds_time = 1;  // seconds
   if (now < rough_bounds_time)
@@ -141,8 +143,9 @@ std::optional<Coordinator::Work> Coordinator::next_in_large_space(double now) {
   return next_new();
 }
 
-// Returns whether new candidates are due: until all candidates have a bound, they get half of the
-// time. The first few hundred come at once, so that the best of them are worth a closer look.
+// Returns whether it is time to compute bounds of candidates that have none: they get half of the
+// workers' time until none are left. The first few hundred come at once, so that there is a choice
+// of candidates for closer bounds.
 bool Coordinator::has_time_for_new(double now, double spent_on_known) const {
   constexpr std::size_t first_rows = 256;
   constexpr double first_seconds = 1;
@@ -158,9 +161,9 @@ std::optional<Coordinator::Work> Coordinator::next_work(double now) {
   }
   if (!candidates_.is_counted && !all_assigned_)
     if (std::optional<Work> work = next_in_large_space(now)) return work;
-  // The bounds of many candidates take long, and users want to see a good candidate before. A tenth
-  // of the time goes to simulating one early. With few candidates, the choice of the simulated
-  // candidates does not depend on the clock.
+  // Computing the bounds of many candidates takes long, and users want to see a good candidate
+  // earlier, so a tenth of the workers' time goes to simulating promising ones. With few candidates
+  // this is left out, so that the simulated candidates do not depend on the clock.
   constexpr std::uint64_t many_candidates = 2000;
   constexpr double early_share = 0.1;
   if (candidates_.is_counted && candidates_.total >= many_candidates && board_.simulating() == 0 &&
@@ -218,7 +221,8 @@ void Coordinator::add_row(CandidateRow row) {
   order_.add(number);
 }
 
-// A closer bound never lowers an earlier one.
+// Stores the bounds that a worker has computed. A bound that is lower than an earlier one of the
+// same candidate is ignored.
 void Coordinator::take_bounds(const Work& work, std::vector<CandidateRow> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (work.rows.empty()) {
@@ -247,7 +251,7 @@ void Coordinator::take_bounds(const Work& work, std::vector<CandidateRow> rows) 
   }
 }
 
-// A row keeps its bounds if its simulation fails.
+// Stores the result of a simulation in its row. If the simulation failed, the row keeps its bounds.
 void Coordinator::take_result(std::size_t index, CandidateRow answer) {
   order_.take_back(index);
   CandidateRow& row = run_.rows[index];
@@ -272,8 +276,9 @@ void Coordinator::fail(std::size_t index, const std::string& why) {
   take_result(index, failure(run_.rows[index].candidate, run_.rows[index].group, why));
 }
 
-// Splits the work of lost workers in halves, until the candidate that causes the losses is alone
-// and fails. Each half counts one loss already, so that few steps are needed.
+// Splits a task whose workers were lost into halves, until the candidate that crashes the workers
+// is alone in its task and is marked as failed. Each half starts with one loss, so that few steps
+// are needed.
 void Coordinator::split_or_fail(const Work& work, const std::string& why) {
   const auto count = static_cast<std::ptrdiff_t>(work.candidates.size());
   if (count == 1 && !work.rows.empty()) return fail(work.rows.front(), why);
@@ -297,7 +302,7 @@ void Coordinator::lose_worker(std::size_t worker, const std::string& why) {
   if (work->losses < max_losses)
     returned_.push_back(std::move(*work));
   else
-    split_or_fail(*work, fmt::format("its worker was lost: {}", why));
+    split_or_fail(*work, fmt::format("the worker that evaluated it was lost: {}", why));
 }
 
 bool Coordinator::is_done() {
@@ -327,7 +332,8 @@ State Coordinator::state() const {
   double least_cost = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
   if (!all_seen)
     least_cost = std::isfinite(least_unseen_) ? std::min(least_cost, least_unseen_) : 0;
-  // Other bounds may be as wrong as one that was above the time of its candidate.
+  // The gap is widened by the ratio by which a bound has exceeded the simulated time of its
+  // candidate, since other bounds may be as wrong.
   constexpr double tolerance = 1e-9;
   const double excess = bound_excess_ > tolerance ? bound_excess_ : 0;
   if (state.best && state.best_cost > 0 && std::isfinite(least_cost))

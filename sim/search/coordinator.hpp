@@ -21,20 +21,21 @@ namespace pipewright::search {
 struct Candidates {
   std::uint64_t total = 0;
   bool is_counted = true;  // false: there may be more candidates than `total`
-  // Returns the next candidates that have no row yet; empty: there are no more. In a sweep that is
-  // too large to count, candidates that resemble `promising` come early.
+  // Returns the next candidates that have no row yet; an empty list means that there are no more.
+  // In a sweep that is too large to count, candidates that resemble `promising` come early.
   std::function<std::vector<std::uint64_t>(std::optional<std::uint64_t> promising)> next;
   std::function<std::uint32_t(std::uint64_t candidate)> group;
-  // Candidates of the same placement share the network costs of their bounds. Empty: all
-  // candidates have the same placement.
+  // Number of a candidate's placement. Candidates of the same placement share the network costs of
+  // their bounds. Empty: all candidates have the same placement.
   std::function<std::uint64_t(std::uint64_t candidate)> placement = {};
   // Tells whether simulating a candidate takes much longer than others. Empty: no candidate does.
   std::function<bool(std::uint64_t candidate)> is_slow = {};
-  // Lower bound of an iteration with this work for any candidate, in seconds. Empty: unknown.
+  // Lower bound in seconds of an iteration of any candidate, given the work of the iteration.
+  // Empty: unknown.
   std::function<double(const analysis::IterationWork&)> floor_s = {};
 };
 
-// Progress of a search.
+// Progress of a search, as it is shown to users.
 struct State {
   enum class Phase : std::uint8_t {
     assessing,  // some candidates have no bound yet; promising ones are simulated meanwhile
@@ -54,15 +55,15 @@ struct State {
   double gap = 1;         // upper bound of the relative improvement over the best
 };
 
-// Decides which worker does what. Every candidate is assessed roughly. Those that may still be the
-// best or on a front are assessed more closely and finally simulated, in the order of their bounds,
-// until no other candidate can win. Both go on at the same time, so that good candidates are known
-// early. The class has no clock and no processes: callers pass the time in seconds, which never
-// decreases.
+// Decides which worker does what. Every candidate gets a rough lower bound. Those that may still be
+// the best or on a front get closer bounds and are finally simulated, in the order of their bounds,
+// until no other candidate can win. Bounds and simulations run at the same time, so that good
+// candidates are known early. The class has no clock and no processes: callers pass the time in
+// seconds, which never decreases.
 class Coordinator {
  public:
-  // Fills the rows of `run`. Rows that it already has are kept, except that rows that were bounded
-  // away are open again.
+  // Adds rows to `run`. Rows that it already has are kept, except that candidates whose outcome was
+  // bounded_away become open again.
   Coordinator(analysis::SearchRun& run, Candidates candidates, Target target);
 
   // Returns the next task of an idle worker, if there is one.
@@ -70,19 +71,19 @@ class Coordinator {
   // Takes the answer of a worker. Returns false for an answer that does not fit the worker's task,
   // which the worker then still has. A late duplicate answer is accepted and ignored.
   bool take_answer(std::size_t worker, Answer answer, double now);
-  // Reports that a worker was lost; another worker gets its task.
+  // Handles the loss of a worker: its task is given to another one.
   void lose_worker(std::size_t worker, const std::string& why);
-  // Stops assigning new candidates.
+  // Stops assigning candidates that have no bound yet.
   void stop_assigning() { is_stopped_ = all_assigned_ = true; }
   bool is_busy(std::size_t worker) const { return board_.is_busy(worker); }
 
   bool is_done();
   State state() const;
-  // Returns the rows whose outcome has become final since the last call. Rows that are bounded away
-  // are not among them: only conclude() decides that.
+  // Returns the rows whose outcome has become final since the last call, such as simulated or
+  // failed ones. Rows that are bounded away are not among them: only conclude() decides that.
   std::vector<analysis::CandidateRow> take_final();
-  // Completes the run once no worker has a task: sets its gap, sorts its rows, and marks the rows
-  // that are still open as bounded away if the search is done.
+  // Completes the run once no worker has a task: sets its optimality gap, sorts its rows, and marks
+  // the rows that are still open as bounded away if the search is done.
   void conclude();
   analysis::SearchRun snapshot();  // a copy of the unfinished run, with its rows in order
 

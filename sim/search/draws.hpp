@@ -9,8 +9,9 @@
 
 namespace pipewright::search {
 
-// Random numbers of a draw. A number depends on the seed, the draw and its name alone, so that it
-// is the same for all layouts, in any order and on any number of workers.
+// Random numbers of one draw of conditions. A number depends only on the seed, the index of the
+// draw and the name of the number, so that it is the same for all layouts, in any order and on any
+// number of workers.
 struct Chance {
   std::uint64_t seed = 1;
   std::uint64_t draw = 0;
@@ -19,8 +20,8 @@ struct Chance {
   double normal(std::string_view name) const;   // mean 0, standard deviation 1
 };
 
-// The conditions of each draw: the bandwidth of each class of links and the latency are uniform
-// around 1, and one GPU may be slow.
+// Draws the random conditions: a factor around 1 for the bandwidth of each class of links and one
+// for the latency, both uniformly distributed, and with some probability a slow GPU.
 std::vector<analysis::Draw> make_draws(const analysis::DrawSettings& settings,
                                        const std::vector<std::string>& link_classes);
 

@@ -24,8 +24,8 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-// Columns: gpu, precision, model, rows, p5, p50, p95, compared rows, scatter. The scatter is empty
-// where no two runs of one model were measured.
+// Parses a row with the columns gpu, precision, model, rows, p5, p50, p95, compared rows and
+// scatter. The scatter is empty where no two runs of one model were measured.
 std::optional<analysis::ErrorBand> band_of(const std::vector<std::string>& cells) {
   constexpr std::size_t columns = 9;
   if (cells.size() != columns) return std::nullopt;

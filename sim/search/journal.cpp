@@ -31,7 +31,7 @@ std::string quoted_or_nothing(const std::optional<std::string_view>& line) {
   return line ? config::in_quotes(*line) : std::string("nothing");
 }
 
-// Describes the first line in which two sweeps differ, which they do.
+// Describes the first line in which two different sweep texts differ.
 std::string difference_of_sweeps(std::string_view stored, std::string_view requested) {
   const base::LineDifference lines =
       base::first_difference(stored, requested).value_or(base::LineDifference{});
@@ -61,8 +61,8 @@ SearchIdentity identity_of(const std::string& line) {
   return identity;
 }
 
-// Throws trace::TraceError, which describes the difference, if `file` stores another search than
-// the requested one.
+// Throws trace::TraceError, which describes the difference, if `file` belongs to another search
+// than the requested one.
 void check_same_search(const std::filesystem::path& file, const SearchIdentity& stored,
                        const SearchIdentity& requested) {
   const auto refuse = [&](const std::string& why) {
@@ -72,7 +72,8 @@ void check_same_search(const std::filesystem::path& file, const SearchIdentity& 
         file.string(), why));
   };
   if (stored.sweep != requested.sweep) refuse(difference_of_sweeps(stored.sweep, requested.sweep));
-  // The values of `auto` depend on the cluster, whose file may have changed.
+  // The values that `auto` stands for depend on the cluster, whose file may have changed since, so
+  // compare the values too.
   const std::size_t count = std::max(stored.axes.size(), requested.axes.size());
   for (std::size_t i = 0; i < count; ++i) {
     if (i >= stored.axes.size() || i >= requested.axes.size()) refuse("it has other axes");
@@ -93,7 +94,8 @@ std::vector<CandidateRow> rows_of_results(const std::filesystem::path& results,
   try {
     check_same_search(results, stored, requested);
   } catch (const trace::TraceError&) {
-    // A journal with rows comes from a later search, which would have replaced these results.
+    // A journal with rows belongs to a search that started after these results were written and
+    // would have replaced them, so the results are ignored.
     if (journal.is_new()) throw;
     return {};
   }
@@ -148,7 +150,8 @@ std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Jou
                                        const SearchIdentity& identity) {
   std::vector<CandidateRow> rows = rows_of_results(results, journal, identity);
   std::ranges::move(journal.take_rows(), std::back_inserter(rows));
-  // The last of several rows of a candidate stays: that of the journal.
+  // A candidate may have one row in the results and one in the journal: keep the last, which is
+  // that of the journal.
   std::ranges::stable_sort(rows, {}, &CandidateRow::candidate);
   const auto is_same_candidate = [](const CandidateRow& lhs, const CandidateRow& rhs) {
     return lhs.candidate == rhs.candidate;

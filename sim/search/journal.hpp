@@ -20,24 +20,26 @@
 // The first line identifies the search.
 namespace pipewright::search {
 
-// Identity of a search: only results of the same search can be continued.
+// Identifies a search: an interrupted search is only resumed if its stored text and axes are the
+// same.
 struct SearchIdentity {
   std::string sweep;  // text of the sweep
   std::vector<analysis::SearchAxis> axes;
 };
 
-// A journal that is open for writing, by one process at a time.
+// A journal file that is open for writing. Only one process can have it open.
 class Journal {
  public:
   // Opens the journal and reads its rows, or creates it. Throws trace::TraceError if another
-  // process has it, if it belongs to another search, or if a complete line is not a row.
+  // process has it open, if it belongs to another search, or if a complete line is not a row.
   Journal(const std::filesystem::path& path, const SearchIdentity& identity);
 
-  // Moves the rows out that the journal had when it was opened.
+  // Returns the rows that the journal had when it was opened, and removes them from memory.
   std::vector<analysis::CandidateRow> take_rows();
   bool is_new() const { return is_new_; }
   void check_empty() const;  // throws trace::TraceError if the journal had rows
-  // Writes all rows or none. Throws trace::TraceError; earlier rows stay valid.
+  // Appends either all of the rows or none. Throws trace::TraceError if they cannot be written;
+  // earlier rows stay valid.
   void append(const std::vector<analysis::CandidateRow>& rows);
   void remove() { lines_.remove(); }  // deletes the file
 
@@ -47,9 +49,9 @@ class Journal {
   bool is_new_ = true;
 };
 
-// Rows that an earlier run of the same search left in its results and its journal, in order of
-// candidates and one for each. Takes the rows out of the journal. Throws trace::TraceError if the
-// files belong to another search.
+// Returns the rows that an earlier run of the same search left in its results and its journal: one
+// per candidate, in ascending order of candidates. Empties the list of rows that `journal` has
+// read. Throws trace::TraceError if the files belong to another search.
 std::vector<analysis::CandidateRow> earlier_rows(const std::filesystem::path& results,
                                                  Journal& journal, const SearchIdentity& identity);
 

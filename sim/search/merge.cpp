@@ -21,7 +21,8 @@ namespace {
 
 using analysis::SearchRun;
 
-// Text of the sweep without its shard.
+// Returns the text of a run's sweep without the key of its shard, to compare the sweeps of several
+// shards.
 std::string whole_sweep(const SearchRun& run) {
   config::Value root = config::read_yaml_text(run.sweep, "the sweep");
   if (config::Value* const section = config::find(root, "search")) {

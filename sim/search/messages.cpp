@@ -10,14 +10,15 @@
 
 namespace pipewright::search {
 
-// Conversion between JSON and ClusterFacts.
+// Defines the conversion of ClusterFacts to and from JSON.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, name, gpus, gpus_per_node, gpu, memory)
 
 namespace {
 
 using nlohmann::json;
 
-// Replaces bytes that are not UTF-8, which names from files may contain.
+// Writes a JSON value on one line. Bytes that are not valid UTF-8, which file names may contain,
+// are replaced.
 std::string dump_line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -31,7 +32,8 @@ auto parse_message(std::string_view line, const char* noun, Read&& from) {
   }
 }
 
-// Position after the brace that closes the object at the beginning. Braces in strings do not count.
+// Returns the position after the closing brace of the JSON object at the beginning of the text.
+// Braces in strings do not count.
 std::size_t end_of_object(std::string_view text) {
   std::size_t depth = 0;
   bool in_string = false;
@@ -96,7 +98,7 @@ std::string to_line(const Task& task) {
       .dump();
 }
 
-// Rows have the same form as in a journal.
+// Writes the rows of an answer in the same form as in a journal.
 std::string to_line(const Answer& answer) {
   std::string line = fmt::format("{{\"id\":{},\"rows\":[", answer.id);
   for (const analysis::CandidateRow& row : answer.rows) {
@@ -115,8 +117,8 @@ Task read_task(std::string_view line) {
   });
 }
 
-// A coordinator reads thousands of answers a second. So the line is split into rows before it is
-// parsed, and every row is parsed once.
+// Parses an answer. A coordinator reads thousands of answers a second, so the line is first split
+// into its rows, and every row is parsed only once.
 Answer read_answer(std::string_view line) {
   constexpr std::string_view rows_begin = ",\"rows\":[";
   const std::size_t rows = line.find(rows_begin);

@@ -13,7 +13,8 @@
 // reply, then tasks and their answers.
 namespace pipewright::search {
 
-// The first message to a worker. A handshake without facts asks the worker for them.
+// The first message to a worker. Without facts, it asks the worker to determine the facts about the
+// sweep's clusters.
 struct Handshake {
   std::string sweep;  // its text
   std::optional<std::vector<ClusterFacts>> facts;
@@ -43,7 +44,8 @@ std::string to_line(const HandshakeReply& reply);
 std::string to_line(const Task& task);
 std::string to_line(const Answer& answer);
 
-// The readers throw std::runtime_error for a line that is not such a message.
+// Parse a message from its line. They throw std::runtime_error for a line that is no message of
+// this kind.
 Handshake read_handshake(std::string_view line);
 HandshakeReply read_handshake_reply(std::string_view line);
 Task read_task(std::string_view line);

@@ -10,9 +10,9 @@
 
 namespace pipewright::search {
 
-// The least memory of a GPU, above its capacity, with which another candidate wins. A search of the
-// sweep on GPUs of twice the memory finds it, starting from the rows of `run`. Returns nothing if
-// no other candidate wins. Throws as run_search().
+// Finds the least memory per GPU, above its present capacity, with which another candidate wins, by
+// a search of the sweep on GPUs of twice the memory that starts from the rows of `run`. Returns
+// nothing if no other candidate wins. Throws as run_search().
 std::optional<analysis::Perturbation> more_memory(const analysis::SearchRun& run,
                                                   const config::Value& sweep, Workers& workers,
                                                   const SearchOptions& options,

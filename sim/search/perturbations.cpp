@@ -16,7 +16,8 @@ namespace {
 
 constexpr double cost_tolerance = 1e-9;  // relative
 
-// A quantity that is made smaller or larger.
+// A condition that is changed to see whether another candidate wins: the bandwidth of a class of
+// links, or the latency.
 struct Parameter {
   std::string name;        // "bandwidth of nic"
   std::string link_class;  // empty: the latency of all routes
@@ -33,14 +34,15 @@ analysis::Draw conditions_with(const Parameter& parameter, double factor) {
   return draw;
 }
 
-// The winner under changed conditions, and its lead over the first row.
+// The best candidate under changed conditions, and its relative lead over the candidate that wins
+// as planned, which is the first row.
 struct Winner {
   std::size_t row = 0;  // index among the compared rows
   double lead = 0;
 };
 
-// Simulates the compared candidates again with one parameter scaled by a factor, and finds the
-// best.
+// Simulates the compared candidates again with one parameter scaled by a factor, and finds the best
+// of them.
 class Comparison {
  public:
   Comparison(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
@@ -51,7 +53,8 @@ class Comparison {
     Parameter parameter;
     double factor = 1;
   };
-  // Simulates for all questions at once, so that all processes are busy.
+  // Returns the winner for each question. Simulates for all of them at once, so that all processes
+  // are busy.
   std::vector<Winner> winners(const std::vector<Question>& questions) const {
     std::vector<WhatIfRun> runs;
     for (const Question& question : questions)
@@ -83,7 +86,8 @@ class Comparison {
   const WhatIfRuns& what_if_runs_;
 };
 
-// A pair of factors: the first row wins at `inner` and does not win at `outer`.
+// A range of factors that contains a change of winner: the first row wins at `inner` and does not
+// win at `outer`.
 struct Bracket {
   Parameter parameter;
   double inner = 1;
@@ -122,7 +126,7 @@ std::vector<Bracket> find_brackets(const Comparison& comparison,
   return brackets;
 }
 
-// Bisects every bracket once.
+// Halves every bracket once, by a simulation at the geometric mean of its ends.
 void narrow(const Comparison& comparison, std::vector<Bracket>& brackets) {
   std::vector<Comparison::Question> questions;
   for (const Bracket& bracket : brackets)
@@ -139,7 +143,8 @@ void narrow(const Comparison& comparison, std::vector<Bracket>& brackets) {
   }
 }
 
-// Less memory than the winner needs: then the best simulated candidate that needs less wins.
+// Finds the perturbation to less memory than the winner needs: the winner is then the best
+// simulated candidate that needs less.
 std::optional<analysis::Perturbation> less_memory(const analysis::SearchRun& run,
                                                   std::size_t best) {
   const analysis::CandidateRow& winner = run.rows[best];

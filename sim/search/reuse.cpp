@@ -23,7 +23,8 @@ using config::Value;
 
 using KeyValues = std::map<std::string, std::string>;
 
-// Adds the keys of a scenario with their values as text; a list is one value, on one line.
+// Adds each key of a scenario, such as "parallel.tp", with its value as text; a list is one value,
+// on one line.
 void add_leaves(const Value& value, const std::string& key, KeyValues& leaves) {
   if (value.kind != Value::Kind::map) {
     leaves[key] = line_of(value);
@@ -38,19 +39,21 @@ bool is_default(const std::string& key, const std::string& value) {
   return row != scenario_rows().end() && !value.empty() && row->info.default_value == value;
 }
 
-// The keys of a sweep: its axes, and the value of every key that is the same for all candidates.
+// The keys of a sweep's scenario: those of its axes, and those with the same value for all
+// candidates.
 class SweepKeys {
  public:
   SweepKeys(const std::string& sweep, const std::vector<SearchAxis>& axes) : axes_(axes) {
     add_leaves(config::read_yaml_text(sweep, "the earlier sweep"), "", fixed_);
     for (const SearchAxis& axis : axes) {
-      // The axis of schedules and the like replaces a map of keys.
+      // An axis whose values are maps, such as that of schedules, replaces all keys of the map.
       std::erase_if(fixed_, [&](const auto& leaf) {
         return leaf.first == axis.key || leaf.first.starts_with(axis.key + ".");
       });
       names_.push_back(unique_name(axis.key));
     }
-    // The section `search` says how to search; only search.memory changes what candidates do.
+    // The keys of the section `search` do not change the time of a candidate, except for
+    // search.memory.
     std::erase_if(fixed_, [](const auto& leaf) {
       return leaf.first.starts_with("search.") && leaf.first != "search.memory";
     });
@@ -67,15 +70,16 @@ class SweepKeys {
     return it == names_.end() ? std::nullopt : std::optional(it - names_.begin());
   }
 
-  // Returns whether all candidates have this value of a key. A key that is not written has its
-  // default.
+  // Returns whether a key has this value for all candidates. A key that the sweep does not contain
+  // has its default.
   bool fixes(const std::string& key, const std::string& value) const {
     const auto it = fixed_.find(key);
     return it == fixed_.end() ? is_default(key, value) : it->second == value;
   }
 
  private:
-  // Keys inside a list of maps may be the same for several axes, which then count by their order.
+  // Several axes may have the same key if it is inside a list of maps; the later ones get a number
+  // appended, in their order.
   std::string unique_name(const std::string& key) const {
     const auto earlier = std::count_if(axes_.begin(), axes_.begin() + std::ssize(names_),
                                        [&](const SearchAxis& axis) { return axis.key == key; });
@@ -87,8 +91,8 @@ class SweepKeys {
   KeyValues fixed_;
 };
 
-// Translates the choices of an earlier sweep's candidate into those of the candidate of another
-// sweep that has the same scenario.
+// Translates a candidate of an earlier sweep, given as its value on each axis, into the candidate
+// of another sweep that has the same scenario.
 class Translation {
  public:
   Translation(const SweepKeys& from, const SweepKeys& to) : choices_(to.count(), 0) {
@@ -98,7 +102,8 @@ class Translation {
     for (std::size_t axis = 0; axis < from.count(); ++axis) add_axis(from, axis, to);
   }
 
-  // Nothing if no combination of the other sweep has this scenario.
+  // Returns the value on each axis of the other sweep; nothing if none of its combinations has the
+  // same scenario.
   std::optional<std::vector<std::uint32_t>> translate(const std::vector<std::uint32_t>& from) {
     if (!is_possible_) return std::nullopt;
     for (std::size_t axis = 0; axis < from.size(); ++axis) {
@@ -131,8 +136,8 @@ class Translation {
            });
   }
 
-  // Chooses, on an axis that the earlier sweep does not have, the value that all of its candidates
-  // have.
+  // Handles an axis that the earlier sweep does not have: chooses the value that all candidates of
+  // the earlier sweep have.
   void choose_fixed(const SweepKeys& from, const SweepKeys& to, std::size_t axis) {
     const std::vector<std::string>& values = to.values(axis);
     const auto it = std::ranges::find_if(
@@ -167,8 +172,8 @@ class Translation {
   std::vector<std::uint32_t> choices_;  // of the other sweep; those that do not change stay
 };
 
-// Returns whether rows hold the same figures: with the objective of tokens a day they include what
-// a goodput run loses, which depends on its seeds, and with any other they do not.
+// Returns whether rows of two objectives hold the same figures. Only with the objective
+// tokens_a_day do rows include the losses of a goodput run, which depend on its number of seeds.
 bool have_same_figures(const analysis::Objective& lhs, const analysis::Objective& rhs) {
   const auto goodput_seeds = [](const analysis::Objective& objective) {
     return objective.kind == analysis::Objective::Kind::tokens_a_day ? objective.seeds : 0;
@@ -194,7 +199,7 @@ std::vector<CandidateRow> reuse(const analysis::SearchRun& earlier, const Space&
     CandidateRow& reused = rows.emplace_back(row);
     reused.candidate = candidate;
     reused.group = space.group(layout);
-    // Results do not say which kind of bound a row has.
+    // Stored results do not say how close a bound is, so it counts as the least accurate kind.
     if (reused.outcome == Outcome::open || reused.outcome == Outcome::bounded_away) {
       reused.outcome = Outcome::open;
       reused.basis = analysis::Basis::passes;

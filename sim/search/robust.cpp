@@ -32,14 +32,15 @@ constexpr std::array robust_table{
     Key<RobustSettings>{
         {.name = "top", .help = "number of best candidates to compare", .default_value = "5"},
         [](const Field& f, RobustSettings& s) { s.top = config::read_count(f, "5"); }},
+    Key<RobustSettings>{{.name = "draws",
+                         .help = "number of times that conditions are drawn at random",
+                         .default_value = "32"},
+                        [](const Field& f, RobustSettings& s) { s.draws.draws = read_draws(f); }},
     Key<RobustSettings>{
-        {.name = "draws", .help = "number of random conditions", .default_value = "32"},
-        [](const Field& f, RobustSettings& s) { s.draws.draws = read_draws(f); }},
-    Key<RobustSettings>{
-        {.name = "seed", .help = "seed of the draws", .default_value = "1"},
+        {.name = "seed", .help = "seed of the random draws", .default_value = "1"},
         [](const Field& f, RobustSettings& s) { s.draws.seed = config::read_count(f, "1"); }},
     Key<RobustSettings>{{.name = "jitter",
-                         .help = "standard deviation of a pass's time over its mean",
+                         .help = "standard deviation of pass times, relative to their mean",
                          .default_value = "2 %"},
                         [](const Field& f, RobustSettings& s) {
                           s.draws.jitter = config::read_part(f, "a deviation");
@@ -52,11 +53,12 @@ constexpr std::array robust_table{
                           if (s.draws.network >= 1)
                             throw config::wrong(f, "less than 100 %, such as 20 %");
                         }},
-    Key<RobustSettings>{
-        {.name = "slow", .help = "largest slowdown of the slow GPU", .default_value = "10 %"},
-        [](const Field& f, RobustSettings& s) {
-          s.draws.slow = config::read_part(f, "a slowdown");
-        }},
+    Key<RobustSettings>{{.name = "slow",
+                         .help = "largest slowdown of the GPU that is slow in some draws",
+                         .default_value = "10 %"},
+                        [](const Field& f, RobustSettings& s) {
+                          s.draws.slow = config::read_part(f, "a slowdown");
+                        }},
     Key<RobustSettings>{{.name = "slow_chance",
                          .help = "share of the draws with a slow GPU",
                          .default_value = "50 %"},
@@ -74,7 +76,8 @@ constexpr std::array robust_table{
                         [](const Field& f, RobustSettings& s) { s.turns = config::read_flag(f); }},
 };
 
-// Link classes of all clusters of the candidates.
+// Returns the classes of links, with their bandwidths, of all clusters on which the given
+// candidates run.
 LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
                             const WhatIfRuns& what_if_runs) {
   std::map<std::string, double> classes;
@@ -89,7 +92,8 @@ LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<st
   return {classes.begin(), classes.end()};
 }
 
-// Quantile of an error band: linear between its percentiles, and extrapolated beyond them.
+// Returns a quantile of an error band: interpolated linearly between the stored percentiles, and
+// extrapolated beyond them.
 double quantile(const analysis::ErrorBand& band, double part) {
   constexpr double low = 0.05;
   constexpr double middle = 0.5;
@@ -115,7 +119,7 @@ RobustSettings read_robust_settings(std::span<const std::string> words, const st
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
-      throw config::Error(fmt::format("{}: '{}' sets nothing; write it as in draws=64", option,
+      throw config::Error(fmt::format("{}: '{}' has no value; write it as in draws=64", option,
                                       config::shown(word)));
     map.entries.push_back(
         {word.substr(0, equals), {option}, config::make_text(word.substr(equals + 1), {option})});

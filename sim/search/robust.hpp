@@ -16,12 +16,12 @@ namespace pipewright::search {
 struct RobustSettings {
   std::uint32_t top = 5;  // best candidates that are compared
   analysis::DrawSettings draws;
-  // Standard deviation of the error of comparisons; empty: that of measured runs.
+  // Standard deviation of the error when two candidates are compared; empty: that of measured runs.
   std::optional<double> error;
   bool turns = true;  // look for perturbations that change the winner
 };
 
-// Reads words such as "draws=64" and "network=30%". Throws a config::Error that names `option`.
+// Parses words such as "draws=64" and "network=30%". Throws a config::Error that names `option`.
 RobustSettings read_robust_settings(std::span<const std::string> words, const std::string& option);
 std::string robust_settings_help();  // a line for each word
 

@@ -48,7 +48,7 @@ class RunningSearch {
   double now() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
   void open_files();
   void take_earlier_rows();
-  // Returns whether this part of the budget is spent, or the search is interrupted.
+  // Returns whether this share of the time budget is spent, or the search is interrupted.
   bool is_spent(double part) const;
   void work(Coordinator& coordinator, const Batches& batches);
   void assign_tasks(Coordinator& coordinator);
@@ -109,10 +109,10 @@ void RunningSearch::take_earlier_rows() {
         row.group != space_.group(row.candidate / space_.schedules()))
       throw trace::TraceError(fmt::format("{}: candidate {} is not a combination of this sweep",
                                           options_.results->string(), row.candidate));
-  // A candidate that was killed or took too long gets another chance.
+  // A candidate whose simulation was killed or took too long in an earlier run is tried again.
   std::erase_if(run_.rows,
                 [](const CandidateRow& row) { return row.outcome == analysis::Outcome::failed; });
-  // Results do not store which kind of bound a row has.
+  // Stored results do not say how close a bound is, so it counts as the least accurate kind.
   for (CandidateRow& row : run_.rows)
     if (row.outcome == analysis::Outcome::open || row.outcome == analysis::Outcome::bounded_away)
       row.basis = analysis::Basis::passes;
@@ -143,14 +143,14 @@ void RunningSearch::take(Coordinator& coordinator, const Workers::Event& event) 
     if (coordinator.take_answer(event.worker, read_answer(event.text), now()))
       return pool_.release(event.worker);
   } catch (const std::runtime_error&) {
-    // A line that is no answer counts as an answer that does not fit the task.
+    // A line that cannot be parsed is treated like an answer that does not fit the task.
   }
   coordinator.lose_worker(event.worker, "its answer did not fit its task");
   pool_.dismiss(event.worker);
 }
 
-// Writes results while the search is running, so that users can look at them. The journal has all
-// finished candidates anyway.
+// Writes the results while the search is running, so that users can look at them. If the program is
+// killed, the journal has all finished candidates anyway.
 void RunningSearch::write_results_periodically(Coordinator& coordinator) {
   constexpr double pause = 30;  // seconds
   if (!options_.results || stored_ < next_write_ || now() - written_at_ < pause) return;
@@ -187,7 +187,7 @@ void RunningSearch::work(Coordinator& coordinator, const Batches& batches) {
 analysis::SearchRun RunningSearch::run() {
   std::vector<std::uint64_t> known_rows;
   for (const CandidateRow& row : run_.rows) known_rows.push_back(row.candidate);
-  // A space that is not counted by then is sampled.
+  // A space whose candidates cannot be counted within this time is sampled.
   constexpr double max_counting_time = 0.5;  // seconds
   constexpr double part_for_counting = 0.1;
   Batches batches(

@@ -28,9 +28,10 @@ struct SearchCalls {
 };
 
 // Searches the space with the workers until the search is done, the budget is spent, or
-// `interrupted` returns true. `<results>.journal` receives each candidate as soon as it is finished
-// and is deleted once all are in the results; with `resume` both files are read first. Throws
-// trace::TraceError for faults of these files, and std::runtime_error once no worker is left.
+// `interrupted` returns true. The file `<results>.journal` receives each candidate as soon as it is
+// finished and is deleted once all are in the results; with `resume`, the candidates of both files
+// are read first and not evaluated again. Throws trace::TraceError for faults of these files, and
+// std::runtime_error once no worker is left.
 analysis::SearchRun run_search(const Space& space, Workers& workers, const SearchOptions& options,
                                const SearchCalls& calls);
 

@@ -6,7 +6,7 @@
 namespace pipewright::search {
 namespace {
 
-// A task counts as stuck once it runs this many times longer than any before.
+// A task counts as stuck once it runs this many times longer than any finished task has taken.
 constexpr double stuck_factor = 3;
 constexpr double min_stuck_time = 10;  // seconds
 

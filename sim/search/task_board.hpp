@@ -12,8 +12,8 @@
 
 namespace pipewright::search {
 
-// The tasks that workers have: which worker has which task, since when, and time statistics. Times
-// are in seconds.
+// Keeps track of tasks: which worker has which task, since when, and how long tasks take. Times are
+// in seconds.
 class TaskBoard {
  public:
   struct Work {
@@ -25,24 +25,27 @@ class TaskBoard {
   };
 
   Task assign(std::size_t worker, double now, Work work);
-  // Assigns a task that runs much longer than any before to a second worker.
+  // Assigns a task that has run much longer than any before to this worker as well; nothing if
+  // there is no such task.
   std::optional<Task> assign_again(std::size_t worker, double now);
 
   bool has_task(std::size_t worker, std::uint64_t task) const;
-  // The work of a task; null if another worker has finished it.
+  // Returns the work of a task; null if another worker has finished it.
   const Work* find(std::uint64_t task) const;
-  // Finishes the worker's task, which find() knows. A second worker may still be working on it.
+  // Marks the task of a worker, for which find() is not null, as finished. A second worker may
+  // still be working on it.
   void finish(std::size_t worker, double now);
-  // Frees a worker whose task another worker has finished.
+  // Makes a worker idle after its answer to a task that another worker has already finished.
   void drop_late_answer(std::size_t worker) { task_of_.erase(worker); }
   bool is_busy(std::size_t worker) const { return task_of_.contains(worker); }
-  // Frees a lost worker. Returns the work of its task if no other worker has that task.
+  // Removes a lost worker. Returns the work of its task if no other worker has that task.
   std::optional<Work> remove_worker(std::size_t worker);
 
   std::size_t running() const { return running_.size(); }  // tasks
   std::size_t simulating() const { return simulating_; }   // tasks
   bool is_assessing_new() const { return assessing_new_ > 0; }
-  // Kinds of work: bounds of candidates without a row, closer bounds, and simulations.
+  // Kinds of work on which time is spent: first bounds of candidates, closer bounds, and
+  // simulations.
   enum class Activity : std::uint8_t { new_candidates, closer_bounds, simulations };
   double spent(Activity activity, double now) const;  // seconds of all workers
 

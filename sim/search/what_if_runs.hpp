@@ -10,20 +10,21 @@
 
 namespace pipewright::search {
 
-// A candidate to be simulated under changed conditions.
+// A simulation of a candidate under changed conditions, which `draw` describes.
 struct WhatIfRun {
   std::uint64_t candidate = 0;
   analysis::Draw draw;
 };
-// Result of such a simulation.
+// Result of a simulation under changed conditions.
 struct Attempt {
   double seconds = 0;   // 0 if it failed
   std::string why_not;  // reason of the failure
 };
-// Classes of links whose bandwidth can be changed, with their bandwidth in bytes/s.
+// List of the classes of links whose bandwidth can be changed, each with its bandwidth in bytes/s.
 using LinkClasses = std::vector<std::pair<std::string, double>>;
 
-// Simulates candidates of a space under changed conditions.
+// The functions that simulate candidates of a space under changed conditions, and that list the
+// classes of links of a candidate's cluster.
 struct WhatIfRuns {
   std::function<std::vector<Attempt>(const std::vector<WhatIfRun>&)> simulate;
   std::function<LinkClasses(std::uint64_t candidate)> link_classes;

@@ -59,7 +59,7 @@ analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
                          const std::string& condition, Workers& workers,
                          const SearchOptions& options, const SearchCalls& calls) {
   if (part.combinations() != whole.combinations)
-    throw std::logic_error("a part of a sweep must have the combinations of the whole");
+    throw std::logic_error("a part of a sweep must have as many combinations as the whole");
   analysis::WhyNot answer{.condition = condition, .matches = {}, .refusal = {}};
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {

@@ -12,8 +12,9 @@
 
 namespace pipewright::search {
 
-// The part of a sweep that meets one more constraint. Candidates keep the numbers that they have in
-// the whole sweep. Throws a config::Error that names `option` for an invalid constraint.
+// Returns the part of a sweep that meets an additional constraint. Candidates keep the numbers that
+// they have in the whole sweep. Throws a config::Error that names `option` for an invalid
+// constraint.
 Space part_with_constraint(const config::Value& sweep, const std::vector<ClusterFacts>& facts,
                            const std::string& condition, const std::string& option);
 

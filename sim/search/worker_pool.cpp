@@ -71,7 +71,8 @@ void WorkerPool::dismiss(std::size_t worker) {
   replace(worker);
 }
 
-// A late answer of the lost worker may arrive first and is ignored.
+// Handles the reply of a worker to its handshake. An answer to a task of the worker's lost
+// predecessor may arrive before and is ignored.
 void WorkerPool::finish_handshake(std::size_t worker, const std::string& line) {
   HandshakeReply reply;
   try {

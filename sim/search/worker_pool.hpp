@@ -10,19 +10,20 @@
 
 namespace pipewright::search {
 
-// Workers that have received the sweep. A lost worker is replaced and receives it again.
+// Workers that are ready for tasks because they have received the sweep. A lost worker is restarted
+// and receives the sweep again.
 class WorkerPool {
  public:
   WorkerPool(Workers& workers, std::string handshake);
 
-  // Claims an idle worker, if there is one.
+  // Returns an idle worker and marks it as busy; nothing if all are busy.
   std::optional<std::size_t> claim_idle();
   void send(std::size_t worker, const std::string& line) { workers_.send(worker, line); }
   void release(std::size_t worker);  // the worker is idle again
-  // Returns the answers and losses of claimed workers. Throws config::Error for a fault of the
-  // sweep, and std::runtime_error once no worker is left.
+  // Waits at most `seconds`. Returns the answers of claimed workers and the news of lost ones.
+  // Throws config::Error for a fault of the sweep, and std::runtime_error once no worker is left.
   std::vector<Workers::Event> wait(double seconds);
-  // Replaces a claimed worker that gave an invalid answer.
+  // Ends a claimed worker that gave an invalid answer, and starts a new one in its place.
   void dismiss(std::size_t worker);
 
  private:

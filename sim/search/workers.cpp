@@ -5,7 +5,8 @@
 namespace pipewright::search {
 namespace {
 
-// Describes how the process of a worker ended, with the last line of its standard error.
+// Describes how the process of a worker ended, including the last line that it wrote to standard
+// error.
 std::string why_lost(process::Process& process) {
   std::string end = "its process " + process::describe_end(process.end());
   const std::string& errors = process.errors();

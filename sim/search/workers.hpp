@@ -24,14 +24,14 @@ class Workers {
   virtual std::size_t count() const = 0;  // includes lost workers; numbers are 0 to count() - 1
   virtual bool is_alive(std::size_t worker) const = 0;
   virtual void send(std::size_t worker, const std::string& line) = 0;  // never blocks
-  // Waits at most `seconds` for events and returns them.
+  // Waits at most `seconds` until workers answer or are lost, and returns these events.
   virtual std::vector<Event> wait(double seconds) = 0;
-  // Replaces a worker, if that is possible. The new worker needs a handshake.
+  // Replaces a worker by a new one, which needs a handshake. Returns whether that is possible.
   virtual bool restart(std::size_t worker) = 0;
 };
 
-// Processes on this machine that run `command`. They end with this process, at the latest when
-// their standard input ends.
+// Worker processes on this machine, each running `command`. They end with this process, at the
+// latest when their standard input is closed.
 class LocalWorkers final : public Workers {
  public:
   LocalWorkers(std::size_t count, std::vector<std::string> command);
@@ -40,7 +40,7 @@ class LocalWorkers final : public Workers {
   bool is_alive(std::size_t worker) const override;
   void send(std::size_t worker, const std::string& line) override;
   std::vector<Event> wait(double seconds) override;
-  // Kills the worker if it is alive.
+  // Starts a new process for the worker, after killing the old one if it is alive.
   bool restart(std::size_t worker) override;
 
  private:

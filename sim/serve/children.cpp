@@ -16,8 +16,8 @@
 namespace pipewright::serve {
 namespace {
 
-// Closes the descriptors of the server in a child, so that connections end when the server closes
-// them.
+// Closes all file descriptors that a child has inherited from the server except `channel`.
+// Otherwise a browser's connection would stay open in the child when the server closes it.
 void close_all_but(int channel) {
   DIR* const open = opendir("/proc/self/fd");
   if (open == nullptr) return;

@@ -14,18 +14,18 @@
 
 namespace pipewright::serve {
 
-// A question that is being answered.
+// A request for an answer, such as a simulation, that a child process works on.
 struct Task {
   std::string slot;                           // a new task ends the previous task of its slot
   std::function<void(const SendLine&)> body;  // runs in a process of its own
   std::function<void(const std::string& line)> on_line;
-  // Called once at the end, with the reason of a failure if there was one. It is not called for a
-  // task that is cancelled by its number.
+  // Called once when the task ends, with the reason if it failed. It is not called for a task that
+  // is cancelled by its number.
   std::function<void(const std::optional<std::string>& failure)> on_end;
 };
 
-// Processes that answer questions. At most `limit` run at a time; the others wait in a queue. They
-// are killed by the destructor and when the server ends.
+// Child processes that answer the questions of browsers. At most `limit` run at a time; further
+// questions wait in a queue. The destructor kills the processes, and so does the end of the server.
 class Children {
  public:
   Children(boost::asio::io_context& context, std::size_t limit);

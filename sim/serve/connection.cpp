@@ -16,7 +16,8 @@ namespace http = boost::beast::http;
 constexpr std::chrono::seconds patience{
     30};  // time limit of a request, and of a client that reads an answer
 
-// Headers of all answers: they are for this page only and must not be cached.
+// HTTP headers of all answers: answers must not be cached, and pages of other sites must not embed
+// or read them.
 constexpr std::array<std::pair<const char*, const char*>, 5> common_headers{
     {{"Cache-Control", "no-store"},
      {"X-Content-Type-Options", "nosniff"},
@@ -102,8 +103,8 @@ void Connection::begin_lines(std::function<void()> on_close) {
   watch();
 }
 
-// Detects the end of the connection. A browser sends nothing until it has its answer, so a readable
-// socket means that it disconnected.
+// Closes the connection if the browser disconnects before its answer is complete. A browser sends
+// nothing until then, so a readable socket means that it has disconnected.
 void Connection::watch() {
   stream_.socket().async_wait(boost::asio::ip::tcp::socket::wait_read,
                               [weak = weak_from_this()](const beast::error_code& failed) {

@@ -30,8 +30,8 @@ struct Reply {
   std::vector<std::pair<std::string, std::string>> fields = {};
 };
 
-// A connection of a browser. Requests come one after the other; each is answered by a reply, or by
-// lines that are sent as they become known.
+// A connection of a browser. Its requests come one after the other; each is answered by a single
+// reply, or by lines of text that are sent as they become known.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Handler = std::function<void(const Request&, const std::shared_ptr<Connection>&)>;
@@ -42,7 +42,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void reply(Reply reply);
 
-  // Begins an answer by lines. `on_close` is called if the browser disconnects before the end.
+  // Begins an answer that consists of lines. `on_close` is called if the browser disconnects before
+  // end_lines().
   void begin_lines(std::function<void()> on_close);
   void line(const std::string& text);
   void end_lines();
@@ -58,7 +59,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   bool keep_alive_ = true;
-  // State of an answer by lines.
+  // State of an answer that consists of lines.
   std::function<void()> on_close_;
   std::deque<std::string> unsent_;
   bool writing_ = false;

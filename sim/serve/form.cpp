@@ -49,7 +49,8 @@ Json schedules_json() {
   return list;
 }
 
-// Files of a project that scenarios can name, with paths from its folder. Each list has a limit.
+// Files in a project's folder that a scenario can name, with paths relative to the folder. Each
+// list has a limited length.
 struct ProjectFiles {
   std::vector<std::string> models;
   std::vector<std::string> clusters;
@@ -73,7 +74,8 @@ ProjectFiles project_files(const path& folder) {
       it.disable_recursion_pending();
     std::error_code ignored;
     if (is_hidden || !it->is_regular_file(ignored)) continue;
-    // The slash makes the text a path; without it, it would be a name of the library.
+    // The leading "./" marks the text as a path; a bare name would be looked up in the library of
+    // models and clusters.
     std::string relative = "./" + it->path().lexically_relative(folder).string();
     auto* const list = name == "config.json"         ? &files.models
                        : name.extension() == ".xml"  ? &files.clusters

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view every_ipv4 = "0.0.0.0";
 constexpr std::string_view every_ipv6 = "[::]";
 
-// Value of `name` in a list of "name=value" parts; empty if it is not in the list.
+// Returns the value of `name` in a list of "name=value" parts; empty if it is not in the list.
 std::string_view value_of(std::string_view parts, std::string_view name, char separator) {
   while (!parts.empty()) {
     std::string_view part = parts.substr(0, parts.find(separator));
@@ -28,8 +28,8 @@ std::string_view value_of(std::string_view parts, std::string_view name, char se
   return {};
 }
 
-// Returns whether a host is an address such as "10.1.2.3" or "[::1]", which no name server can
-// redirect.
+// Returns whether a host is given as an IP address, such as "10.1.2.3" or "[::1]", so that no name
+// server can redirect it.
 bool is_address(std::string_view host) {
   return !host.empty() &&
          (host.front() == '[' || host.find_first_not_of("0123456789.") == std::string_view::npos);
@@ -41,7 +41,7 @@ std::string random_token(std::size_t bytes) {
   std::string raw(bytes, '\0');
   if (getrandom(raw.data(), raw.size(), 0) != static_cast<ssize_t>(raw.size()))
     throw std::runtime_error(
-        fmt::format("the system has no random numbers: {}", std::strerror(errno)));
+        fmt::format("the system cannot supply random numbers: {}", std::strerror(errno)));
   std::string token;
   for (const char byte : raw) token += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return token;
@@ -77,7 +77,8 @@ std::string Gate::address() const {
   return fmt::format("http://{}:{}/?token={}", host, port_, token_);
 }
 
-// The name contains the port, since browsers send the cookies of a host to all of its ports.
+// The name of the cookie contains the port, since browsers send the cookies of a host to all of its
+// ports, and several servers may run on this machine.
 std::string Gate::cookie() const {
   return fmt::format("pipewright-{}={}; Path=/; HttpOnly; SameSite=Strict", port_, token_);
 }
@@ -98,7 +99,8 @@ Verdict Gate::judge(const Head& head) const {
   if (are_equal(query_value(head.target, "token"), token_) && path_of(head.target) == "/")
     return Verdict::first_visit;
   if (!are_equal(cookie, token_) && !are_equal(head.token, token_)) return Verdict::no_token;
-  // For cookies another port of this machine is the same site, but it is another origin.
+  // The cookie's rule SameSite admits pages that another port of this machine serves. Such a page
+  // has another origin, so its requests are refused here.
   constexpr std::array<std::string_view, 3> own_sites{"", "same-origin", "none"};
   return std::ranges::find(own_sites, head.site) != own_sites.end() ? Verdict::welcome
                                                                     : Verdict::wrong_origin;

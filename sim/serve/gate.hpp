@@ -10,14 +10,15 @@
 // origins to read an answer.
 namespace pipewright::serve {
 
-// Random bytes of the system, as twice as many hexadecimal digits. Throws std::runtime_error if the
-// system has none.
+// Returns random bytes from the operating system in hexadecimal, with two digits for each of
+// `bytes` bytes. Throws std::runtime_error if the system supplies none.
 std::string random_token(std::size_t bytes = 16);
 
-// Compares two texts in a time that does not depend on where they differ.
+// Compares two texts. The time does not depend on where they differ, so that it tells an attacker
+// nothing about a secret.
 bool are_equal(std::string_view a, std::string_view b);
 
-// Headers of a request that identify its sender; empty: absent.
+// Those parts of a request that show where it comes from; empty if the request lacks the header.
 struct Head {
   std::string_view target;  // "/?token=0123"
   std::string_view host;
@@ -52,10 +53,10 @@ class Gate {
   std::string token_;
 };
 
-// Value of a parameter in a target's query, or of a cookie; empty if there is none.
+// Return the value of a parameter in the query of a target, or of a cookie; empty if there is none.
 std::string_view query_value(std::string_view target, std::string_view name);
 std::string_view cookie_value(std::string_view cookies, std::string_view name);
-// A request's target without its query.
+// Returns the target of a request without its query: "/file" of "/file?token=0123".
 std::string_view path_of(std::string_view target);
 
 }  // namespace pipewright::serve

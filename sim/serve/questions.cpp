@@ -64,9 +64,10 @@ path trace_of(const Workspace& workspace, const std::string& id, std::size_t sch
   return workspace.results / fmt::format("{}-{}.h5", id, schedule);
 }
 
-// Trace files of a result, one per schedule.
+// Returns the paths of a result's trace files, one per schedule. Throws config::Error if there are
+// none.
 std::vector<path> traces_of(const Workspace& workspace, const std::string& id) {
-  if (!is_result(id)) throw config::Error("there is no such result");
+  if (!is_result(id)) throw config::Error("there is no result of this name");
   std::vector<path> files;
   while (std::filesystem::exists(trace_of(workspace, id, files.size())))
     files.push_back(trace_of(workspace, id, files.size()));
@@ -89,7 +90,8 @@ void simulate(config::Scenario scenario, const Question& question, const Workspa
       for (std::size_t i = 0; i < run.plans().size(); ++i) estimates.push_back(run.estimate(i));
       send_json(send, {{"estimate", runs_json(estimates)}});
     } catch (const schedules::Error&) {
-      // The schedule has no exact time without contention. The simulation follows.
+      // The schedule has no exact time without contention, so there is no estimate; the simulation
+      // follows all the same.
     }
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;
@@ -123,7 +125,7 @@ Json row_json(const analysis::WhatIfRow& row) {
   return json;
 }
 
-// The scenario with only its first schedule.
+// Returns the scenario with only the first of its schedules.
 config::Scenario with_first_schedule(const config::Scenario& scenario) {
   if (scenario.schedules.size() == 1) return scenario;
   config::Value tree = scenario.tree;
@@ -150,7 +152,7 @@ bool is_result(const std::string& id) {
 void answer_run(const Question& question, const Workspace& workspace, const SendLine& send) {
   const Json asked = Json::parse(question.asked);
   std::string text = asked.at("text").get<std::string>();
-  // All faults of the scenario are shown beside its text.
+  // Any fault of the scenario is sent to the page, which shows it beside the scenario's text.
   try {
     text = edited(std::move(text), edits_of(asked));
     config::Value tree = tree_of(text);
@@ -212,7 +214,7 @@ void answer_launch(const Question& question, const Workspace& /*workspace*/, con
   const Json asked = Json::parse(question.asked);
   const std::string framework = asked.at("framework").get<std::string>();
   const jobs::Framework* const row = jobs::find_writable_framework(framework);
-  if (row == nullptr) throw config::Error("there is no such framework");
+  if (row == nullptr) throw config::Error("there is no framework of this name");
   const config::Scenario scenario =
       with_first_schedule(config::read_scenario(tree_of(asked.at("text").get<std::string>())));
   const evaluation::ScenarioRun run(scenario);

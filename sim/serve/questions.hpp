@@ -5,11 +5,12 @@
 #include <functional>
 #include <string>
 
-// Questions of the page. Each is answered by lines of JSON in a process of its own, since SimGrid
-// has one engine per process. The text of an exception is the reason of the failure.
+// Functions that answer the questions of the page. Each runs in a process of its own, since SimGrid
+// has one engine per process, and sends its answer as lines of JSON. If a function throws, the page
+// shows the text of the exception.
 namespace pipewright::serve {
 
-// Folders and limits of the server.
+// Folders that the server uses, and the number of simulations at a time.
 struct Workspace {
   std::filesystem::path project;  // folder of the files that scenarios may name; the current folder
   std::filesystem::path results;  // pages and traces of runs
@@ -32,17 +33,18 @@ void answer_run(const Question& question, const Workspace& workspace, const Send
 // rows}}.
 void answer_what_if(const Question& question, const Workspace& workspace, const SendLine& send);
 
-// {variants: [{id, name}..]} -> {"page": id}, a page that compares their runs.
+// Input {variants: [{id, name}..]}, output {"page": id}: makes a page that compares the runs of
+// these results.
 void answer_compare(const Question& question, const Workspace& workspace, const SendLine& send);
 
 // {text, framework} -> {"launch": {name, text, differs, beside_name, beside}}
 void answer_launch(const Question& question, const Workspace& workspace, const SendLine& send);
 
-// Content of the form as JSON: frameworks of answer_launch(), models, clusters, schedules, keys,
-// and files of the project that scenarios can name.
+// Returns the choices of the form as JSON: frameworks of answer_launch(), models, clusters,
+// schedules, keys, and files of the project that scenarios can name.
 std::string form_json(const Workspace& workspace);
 
-// Returns whether a text is the name of a result, "r12".
+// Returns whether a text has the form of a result's name, such as "r12".
 bool is_result(const std::string& id);
 
 }  // namespace pipewright::serve

@@ -19,7 +19,7 @@ using std::filesystem::path;
 constexpr std::string_view folder_prefix = "pipewright-serve-";
 constexpr std::size_t max_results = 12;  // of a tab, besides the stored ones
 
-// Removes the folders of servers that no longer run.
+// Removes the folders of results whose servers no longer run.
 void remove_orphans(const path& temporary) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(temporary, ignored)) {

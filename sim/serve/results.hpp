@@ -12,19 +12,20 @@
 
 namespace pipewright::serve {
 
-// Pages and traces of runs, in a folder that the destructor removes. The next server removes the
-// folder of one that was killed.
+// Stores the pages and traces of runs in a folder that the destructor removes. If a server was
+// killed, the next one removes its folder.
 class Results {
  public:
   Results();
 
   const std::filesystem::path& folder() const { return folder_.path(); }
 
-  // Returns the name of a new result of a tab, and removes its old results except those in
-  // `stored`.
+  // Returns a name for a new result of a browser tab, and removes the tab's old results except
+  // those in `stored`.
   std::string make(const std::string& tab, const std::vector<std::string>& stored);
 
-  // Content of "r12.html" or "r12-0.h5", if the file exists and has this extension.
+  // Returns the content of a stored file such as "r12.html" or "r12-0.h5"; nothing if there is none
+  // or its extension differs.
   std::optional<std::string> read(const std::string& name, std::string_view extension) const;
 
  private:

@@ -22,7 +22,8 @@ bool is_device_key(std::string_view key) {
   return std::ranges::find(device_keys, key) != device_keys.end();
 }
 
-// The map that contains the last part of a dotted key, or null, and that part.
+// Returns the map that contains the last part of a dotted key, and this last part. The map is null
+// if the tree does not have it.
 std::pair<Value*, std::string_view> parent_of(Value& root, std::string_view key) {
   Value* map = &root;
   for (std::size_t dot = 0; (dot = key.find('.')) != std::string_view::npos;) {
@@ -41,7 +42,7 @@ void remove(Value& root, std::string_view key) {
   if (map->entries.empty() && dot != std::string_view::npos) remove(root, key.substr(0, dot));
 }
 
-// The value under a key or one of its other names; null if there is none.
+// Returns the value under a key or under one of its other names; null if the tree has none.
 const Value* existing(Value& tree, const std::string& key) {
   const auto look = [&](std::string_view name) -> const Value* {
     const auto [map, last] = parent_of(tree, name);
@@ -57,8 +58,8 @@ const Value* existing(Value& tree, const std::string& key) {
   return nullptr;
 }
 
-// Puts `value` under a key and leaves the rest of the text as it is. No value: the text would have
-// to be written anew.
+// Puts `value` under a key and leaves the rest of the text as it is. Returns nothing if this is not
+// possible, so that the whole text must be written anew.
 std::optional<std::string> put_in_place(const std::string& text, Value& tree,
                                         const std::string& key, const std::string& value) {
   if (const Value* const old = existing(tree, key)) return with_value(text, *old, value);
@@ -70,7 +71,8 @@ std::optional<std::string> put_in_place(const std::string& text, Value& tree,
   if (whole == nullptr)
     return put_in_place(text, tree, parent, fmt::format("{{{}: {}}}", name, value));
   if (whole->kind == Value::Kind::map) return with_entry(text, *whole, name, value);
-  // The schedule was only a name so far.
+  // The schedule was given by its name alone: replace the name by a map with the name and the new
+  // key.
   if (parent != "schedule" || whole->kind != Value::Kind::text) return {};
   return with_value(text, *whole, fmt::format("{{name: {}, {}: {}}}", whole->text, name, value));
 }
@@ -119,7 +121,8 @@ void put(std::string& text, const Edit& edit) {
       return;
     }
   } catch (const config::Error&) {
-    // The text in place is not valid, such as a value that needs quotes.
+    // The text with the value in its place is not valid YAML, for example because the value needs
+    // quotes: write the whole text anew.
   }
   text = first_comments(text) + rewritten;
 }
@@ -141,7 +144,7 @@ void add_values(const Value& value, const std::string& name,
     values[name] = flow(value);
 }
 
-// Dotted key of the value or key at a place in the text; empty if there is none.
+// Returns the dotted key whose name or value begins at this line and column; empty if none does.
 std::string key_at(const Value& value, const std::string& name, const config::Origin& place) {
   const auto is_here = [&](const config::Origin& origin) {
     return origin.line == place.line && origin.column == place.column;
@@ -196,7 +199,8 @@ Fault fault_of(const config::Error& error, const std::string& text) {
     if (fault.key.empty()) try {
         fault.key = key_at(tree_of(text), "", place);
       } catch (const config::Error&) {
-        // The text is no tree; only the place is known.
+        // The text cannot be parsed, so only the line and column of the fault are known, but not
+        // its key.
       }
   }
   if (is_device_key(fault.key)) fault.key = "parallel.pp";

@@ -7,16 +7,17 @@
 
 #include "sim/config/text/value.hpp"
 
-// The two sides of the form on the page: the text of a scenario as the user types it, and the
-// values under its keys.
+// Conversions between the two sides of the form on the page: the text of a scenario as the user
+// types it, and the values in the fields, by key.
 namespace pipewright::serve {
 
 inline constexpr const char* scenario_name = "scenario.yaml";  // in messages
 
-// Parses a text; a blank one is an empty scenario. Throws config::Error.
+// Parses the text of a scenario; a blank one is an empty scenario. Throws config::Error.
 config::Value tree_of(const std::string& text);
 
-// A dotted key and the YAML to put under it; an empty text removes the key.
+// A change of one value: a dotted key and the YAML text of its new value. An empty text removes the
+// key.
 using Edit = std::pair<std::string, std::string>;
 
 // Applies edits to a text. If an edit only replaces or adds a value, the rest of the text stays as
@@ -24,11 +25,13 @@ using Edit = std::pair<std::string, std::string>;
 // config::Error.
 std::string edited(std::string text, const std::vector<Edit>& edits);
 
-// Values of all keys as YAML: "parallel.tp" -> "8". A list is one value. The number of devices is
-// under parallel.pp and the name of the schedule under schedule.name, wherever they were written.
+// Returns the values of all keys as YAML: "parallel.tp" -> "8". A list is one value. The number of
+// devices is under parallel.pp and the name of the schedule under schedule.name, wherever they were
+// written.
 std::map<std::string, std::string> values_of(const config::Value& tree);
 
-// A fault of a scenario as the page shows it: beside the field of the form, and in the text.
+// A fault of a scenario, with the field of the form and the place in the text beside which the page
+// shows it.
 struct Fault {
   std::string message;  // without the place in the text
   std::string key;      // empty: unknown

@@ -47,7 +47,8 @@ constexpr std::array routes{Route{"/api/run", answer_run, "run"},
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> types{
     {{".html", "text/html; charset=utf-8"}, {".h5", "application/x-hdf5"}}};
 
-// Memory limit of a child: a scenario of a billion devices must not exhaust the machine.
+// Returns the memory limit of a child process in bytes, so that a scenario of a billion devices
+// cannot exhaust the machine.
 std::uint64_t three_quarters_of_memory() {
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
@@ -102,7 +103,7 @@ class Server {
     switch (gate_->judge({target, field("Host"), field("Cookie"), field("X-Pipewright-Token"),
                           field("Origin"), field("Sec-Fetch-Site")})) {
       case Verdict::wrong_host:
-        return refuse(421, "this page is not served under that name");
+        return refuse(421, "this page is not served under that host name");
       case Verdict::wrong_origin:
         return refuse(403, "requests from pages of other sites are refused");
       case Verdict::no_token:
@@ -122,7 +123,7 @@ class Server {
     try {
       post(path, request.body(), connection);
     } catch (const json::exception&) {
-      refuse(400, "the request must be JSON with a tab");
+      refuse(400, "the request must be a JSON object with the key tab");
     }
   }
 
@@ -153,7 +154,8 @@ class Server {
     const json asked = json::parse(body, nullptr, false);
     const std::string tab = asked.is_object() ? asked.value("tab", "") : "";
     if (tab.empty() || tab.size() > 64)
-      return connection->reply({.status = 400, .body = "the request must be JSON with a tab\n"});
+      return connection->reply(
+          {.status = 400, .body = "the request must be a JSON object with the key tab\n"});
     if (path == "/api/stop") {
       for (const Route& route : routes) children_.cancel_slot(tab + "/" + route.slot);
       return connection->reply({.type = "application/json", .body = "{}"});

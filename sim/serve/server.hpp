@@ -14,7 +14,7 @@ struct Options {
   std::filesystem::path project;  // absolute folder of the files that scenarios may name
   std::string scenario;           // initial text of the page
   std::size_t jobs = 1;           // simulations at a time
-  // Called with the address of the page once the server accepts requests.
+  // Function that is called with the address of the page once the server accepts requests.
   std::function<void(const std::string& address)> ready;
 };
 

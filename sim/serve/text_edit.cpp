@@ -20,7 +20,7 @@ std::size_t offset_of(std::string_view text, const Origin& place) {
   return std::min(text.size(), at + static_cast<std::size_t>(std::max(1, place.column)) - 1);
 }
 
-// End of the line that contains `at`, after its newline.
+// Returns the position after the newline that ends the line of position `at`.
 std::size_t line_end(std::string_view text, std::size_t at) {
   const std::size_t newline = text.find('\n', at);
   return newline == std::string_view::npos ? text.size() : newline + 1;
@@ -31,7 +31,8 @@ bool begins_its_line(std::string_view text, std::size_t at) {
   return text.substr(start, at - start).find_first_not_of(' ') == std::string_view::npos;
 }
 
-// Position of the bracket that closes the one at `at`. Quotes and comments are not considered.
+// Returns the position of the bracket that closes the one at `at`. Brackets in quotes and comments
+// are counted like any others.
 std::size_t closing_bracket(std::string_view text, std::size_t at) {
   int depth = 0;
   for (; at < text.size(); ++at) {
@@ -62,7 +63,7 @@ std::optional<std::string> with_entry(std::string text, const Value& map, std::s
     text.insert(end, fmt::format(", {}: {}", key, value));
     return text;
   }
-  // The new entry follows the last value, which must be a single line.
+  // The new entry goes on a line after the last one, whose key and value must be on the same line.
   const config::Entry& last = map.entries.back();
   if (last.origin.line == 0 || last.value.origin.line != last.origin.line) return {};
   std::size_t end = line_end(text, offset_of(text, last.value.origin));

@@ -23,7 +23,7 @@ using config::Error;
 using config::Origin;
 using config::Value;
 
-// A key whose `auto` stands for the divisors of some numbers.
+// A key for which `auto` stands for all divisors of certain numbers, such as the numbers of GPUs.
 struct DivisorKey {
   std::string_view key;
   std::set<std::uint64_t> AutoFacts::*numbers;
@@ -44,8 +44,8 @@ constexpr std::array divisor_keys{
     DivisorKey{"training.microbatch_size", &AutoFacts::batches, "global_batch"},
 };
 
-// All values of a flag or a choice, which the table of keys lists. Keys inside a schedule or a
-// model are no axes of their own and have none.
+// Returns the values that a key which is a flag or a choice can have, from the table of keys. Empty
+// for keys inside a schedule or a model, which cannot be axes of their own.
 std::span<const std::string_view> choices_of(const config::KeyRow& row) {
   return is_in_whole(row.name) ? std::span<const std::string_view>() : row.value.choices;
 }
@@ -56,7 +56,7 @@ std::vector<std::string> texts_of_numbers(const std::set<std::uint64_t>& numbers
   return texts;
 }
 
-// Divisors of any of the numbers, in ascending order.
+// Returns all numbers that divide at least one of the given numbers, in ascending order.
 std::vector<std::string> divisors(const std::set<std::uint64_t>& numbers) {
   std::set<std::uint64_t> divisors;
   for (const std::uint64_t number : numbers)
@@ -67,7 +67,8 @@ std::vector<std::string> divisors(const std::set<std::uint64_t>& numbers) {
 
 constexpr std::string_view domain_key = "placement.domain";
 
-// The largest multiple of each power of two that fits in a domain: 64 and 72 for a domain of 72.
+// Returns for each power of two its largest multiple that is at most the size of an NVLink domain:
+// 64 and 72 for a domain of 72 GPUs.
 std::vector<std::string> parts_of_domains(const std::set<std::uint64_t>& domains) {
   std::set<std::uint64_t> parts;
   for (const std::uint64_t gpus : domains)
@@ -83,8 +84,9 @@ Value with_chunks(const Value& name, std::string chunks) {
   return map;
 }
 
-// All schedules of the catalog, with each number of chunks that divides the layers, except 1, which
-// would be another schedule, and all layers, which would leave a single device.
+// Returns all schedules of the catalog. Those with chunks occur with each number of chunks that
+// divides the layers, except 1, which is another schedule, and the number of layers itself, which
+// would leave a single device.
 std::vector<Value> whole_catalog(const Value& place, const std::set<std::uint64_t>& layers) {
   std::vector<Value> schedules;
   for (const schedules::Entry& entry : schedules::catalog()) {

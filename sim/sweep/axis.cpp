@@ -24,8 +24,8 @@ using config::Value;
 constexpr std::array<std::string_view, 6> size_keys{
     "parallel.tp", "parallel.tp_by_device", "parallel.cp", "parallel.pp", "devices", "parallel.dp"};
 
-// Order of axes: keys on which rules depend come first, so that a walk leaves dead ends early. All
-// other keys follow in the order of the scenario.
+// Keys whose axes come first: rules depend on them, so that a walk over the combinations abandons
+// excluded ones early. All other axes follow in the order of the scenario.
 constexpr std::array<std::string_view, 16> first_keys{"cluster",        "gpu",
                                                       "model",          "parallel",
                                                       "parallel.tp",    "parallel.tp_by_device",
@@ -67,7 +67,8 @@ void check_gpus(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
                               largest->name, largest->gpus, largest->gpus));
 }
 
-// Refuses a number of devices beside tp_by_device, which sets it already.
+// Throws config::Error if the number of devices is given beside parallel.tp_by_device, whose length
+// already determines it.
 void check_devices(const SweepAxes& axes) {
   constexpr std::string_view key = "parallel.tp_by_device";
   const SweepAxis* const by_device = find_axis(axes.open, key);
@@ -107,13 +108,14 @@ std::string label_of(const std::string& key, const Value& value) {
   return in_library ? value.text : std::filesystem::path(value.text).stem().string();
 }
 
-// Map of the keys of a model or GPU, with a name.
+// Returns a model or GPU that is given by name as the map of its keys, with a name.
 Value spelled_out(const config::Field& field, const std::string& name) {
   return config::with_name(
       field.name == "model" ? config::model_tree(field) : config::gpu_tree(field), field, name);
 }
 
-// Keys of a map that differ among the values with the same label: " layers 16".
+// Describes the keys of a map whose values differ among the maps with the same label, as in "
+// layers 16".
 std::string differences(const Value& value, const std::vector<const Value*>& same_label) {
   std::string text;
   for (const config::Entry& entry : value.entries)
@@ -125,7 +127,7 @@ std::string differences(const Value& value, const std::vector<const Value*>& sam
   return text;
 }
 
-// Labels of values: short ones where these are distinct, else the whole values.
+// Returns a label for each value of an axis: a short one if it is unique, else the whole value.
 std::vector<std::string> labels_of(const std::string& key, const std::vector<Value>& values) {
   std::map<std::string, std::vector<const Value*>> by_label;
   for (const Value& value : values) by_label[label_of(key, value)].push_back(&value);
@@ -145,7 +147,8 @@ std::string short_name(std::string_view key) {
   return key == "devices" ? "pp" : std::string(key.substr(key.rfind('.') + 1));
 }
 
-// Names axes by the last part of their keys, or by the whole key where that is not unique.
+// Names each axis by the last part of its key, or by the whole key if several keys have this last
+// part.
 void name_axes(std::vector<SweepAxis>& axes) {
   for (SweepAxis& axis : axes) {
     const std::string name = short_name(axis.info.key);
@@ -255,7 +258,7 @@ const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view 
 SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
   SweepAxes axes;
   axes.scenario = sweep.scenario;
-  // Keys of output files do not affect the results.
+  // The keys of output files are removed, since they do not affect the results.
   std::erase_if(axes.scenario.entries, [](const config::Entry& entry) {
     return entry.key == "output" || entry.key == "output_file" || entry.key == "trace";
   });

@@ -28,7 +28,8 @@ struct SweepAxis {
   std::vector<AxisValue> values;
 };
 
-// The axes of a sweep, and its scenario, in which the paths of axes lead to their values.
+// The axes of a sweep, and the scenario whose values the axes replace, each at its path in the
+// scenario.
 struct SweepAxes {
   config::Value scenario;              // keys that are the same for all candidates
   std::vector<SweepAxis> open;         // in the order of digits, the schedules last
@@ -40,7 +41,7 @@ struct SweepAxes {
 
 SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts);
 
-// Returns the axis of a key, or null.
+// Returns the axis that varies a key, or null if there is none.
 const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view key);
 
 // Returns whether a key is one of the parallel sizes whose product is the number of GPUs.

@@ -13,7 +13,7 @@
 namespace pipewright::search {
 namespace {
 
-// Indices of the open axes that an expression depends on.
+// Returns the indices of the open axes on whose values an expression depends.
 std::vector<std::size_t> axes_of_program(const Program& program, const SweepAxes& axes) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < axes.open.size(); ++i) {
@@ -75,7 +75,8 @@ bool is_axis_open(const SweepAxes& axes, std::string_view key) {
   return find_axis(axes.open, key) != nullptr;
 }
 
-// Allowed numbers of GPUs on a cluster: those of search.gpus that it has, or else all its GPUs.
+// Returns the allowed numbers of GPUs on a cluster: those of search.gpus that the cluster is large
+// enough for, or else the number of all its GPUs.
 std::vector<std::uint64_t> allowed_gpus_on(const ClusterFacts& cluster, const Sweep& sweep) {
   if (sweep.gpus.empty()) return {cluster.gpus};
   std::vector<std::uint64_t> counts;
@@ -84,9 +85,9 @@ std::vector<std::uint64_t> allowed_gpus_on(const ClusterFacts& cluster, const Sw
   return counts;
 }
 
-// Number by which stages may exceed layers, or nothing where the partition sets other limits.
-// Stages with the embedding or the loss need no layer, and modules of multi-token prediction may
-// have stages of their own.
+// Returns by how much the number of stages may exceed the number of layers; nothing where the
+// partition sets other limits. Stages with the embedding or the loss need no layer, and modules of
+// multi-token prediction may have stages of their own.
 std::optional<std::uint32_t> spare_stages(const SweepAxes& axes) {
   if (axes.models.empty() || is_axis_open(axes, "partition")) return std::nullopt;
   const config::Value* const partition = config::find(axes.scenario, "partition");
@@ -97,15 +98,16 @@ std::optional<std::uint32_t> spare_stages(const SweepAxes& axes) {
   return (is_even ? 1 : 2) + extra;
 }
 
-// Rules of every sweep, then the constraints of this one, then those that merge equivalent
-// candidates. Throws config::Error.
+// Returns the rules that candidates must meet: those of every sweep, then the constraints of this
+// one, then those that leave one of several equivalent candidates. Throws config::Error.
 std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& names) {
   std::vector<Rule> rules;
   if (!axes.gpus.empty()) rules.push_back(gpu_rule(axes));
-  // `microbatches` is defined where there is a global batch.
+  // The name `microbatches` is defined as an expression only where the sweep has a global batch.
   if (names.definition("microbatches") != nullptr)
     rules.push_back(make_rule("global_batch % (dp * microbatch_size) == 0", {}, axes, names));
-  // Values of ep come from all models, and need not divide the experts of each.
+  // An axis of ep has values for all models of the sweep, so a value may not divide the experts of
+  // one of them.
   if (is_axis_open(axes, "parallel.ep") && is_axis_open(axes, "model"))
     rules.push_back(make_rule("ep == 1 or experts > 0 and experts % ep == 0", {}, axes, names));
   if (const auto spare = spare_stages(axes))
@@ -114,7 +116,9 @@ std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& n
   for (const config::Located<std::string>& constraint : sweep.constraints)
     rules.push_back(make_rule(constraint.value, constraint.origin, axes, names));
   const std::size_t end_of_constraints = rules.size();
-  // A constraint on the axis may exclude the candidate that stands for its equivalents.
+  // Rules that keep one of several equivalent candidates. A rule is left out if a constraint
+  // depends on the axis in which they differ, since the constraint may exclude just the one that is
+  // kept.
   for (const EquivalenceRule& equivalence : equivalence_rules(axes)) {
     const SweepAxis* const axis = find_axis(axes.open, equivalence.key);
     const auto depends_on_axis = [&](const Rule& rule) {

@@ -12,7 +12,7 @@
 
 namespace pipewright::search {
 
-// A condition that every candidate meets.
+// A condition that a combination must meet to be a candidate.
 struct Rule {
   std::string text;                 // as users see it
   config::Origin origin;            // empty unless the sweep has the rule as a constraint
@@ -22,11 +22,12 @@ struct Rule {
   bool merges_equivalents = false;  // combinations that it excludes equal one that it leaves
 };
 
-// Error of an expression with the place of its rule:
-// "sweep.yaml:9:17: constraint 'tp <= 4', column 7: ...".
+// Returns the error for an expression that cannot be compiled or evaluated, with the place of its
+// rule: "sweep.yaml:9:17: constraint 'tp <= 4', column 7: ...".
 config::Error fault_of(const Rule& rule, const ExpressionError& error);
 
-// A sweep that is ready to be walked: its axes, the names that constraints use, and the rules.
+// A sweep whose combinations can be enumerated: its axes, the names that constraints use, and the
+// rules.
 struct Domain {
   Domain(const Sweep& sweep, const std::vector<ClusterFacts>& facts);
 
@@ -34,14 +35,16 @@ struct Domain {
   Names names;
   std::vector<Rule> rules;
   std::uint64_t fixed_gpus = 1;  // product of the parallel sizes that are not open
-  // Allowed numbers of GPUs, by value of the axis of clusters; a single list if that is not open.
+  // Allowed numbers of GPUs for each value of the axis of clusters; a single list if the cluster is
+  // fixed.
   std::vector<std::vector<std::uint64_t>> allowed_gpus;
   double combinations = 1;
 
   const std::vector<SweepAxis>& open() const { return axes.open; }
   std::size_t schedule_axis() const { return axes.open.size() - 1; }
 
-  // Describes a combination, given as the value of each axis: "tp 8, pp 5, schedule 1f1b".
+  // Describes a combination, given as the index of its value on each axis: "tp 8, pp 5, schedule
+  // 1f1b".
   std::string shown(std::span<const std::uint32_t> digits) const;
 };
 

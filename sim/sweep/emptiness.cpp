@@ -15,7 +15,8 @@
 namespace pipewright::search {
 namespace {
 
-// Values that a walk may try; a question that needs more stays open.
+// Limit on the number of axis values that a walk tries; if it needs more, its question is left
+// unanswered.
 constexpr std::uint64_t max_tries = 3'000'000;
 
 std::vector<bool> active_rules(const Domain& domain, const std::vector<std::size_t>& rules) {
@@ -24,8 +25,8 @@ std::vector<bool> active_rules(const Domain& domain, const std::vector<std::size
   return active;
 }
 
-// Returns whether a walk with the active rules comes to its end. It does not if a rule divides by 0
-// because the rule that guards it is left out.
+// Walks the combinations that meet the active rules. Returns whether the walk came to its end. It
+// does not if a rule divides by 0 because the rule that prevents this is not active.
 bool walks_to_end(const Domain& domain, const std::vector<bool>& active, const Walk::Visit& visit) {
   try {
     return Walk(domain, active).run(visit, max_tries);
@@ -34,7 +35,7 @@ bool walks_to_end(const Domain& domain, const std::vector<bool>& active, const W
   }
 }
 
-// Returns whether it is certain that no combination meets all of these rules.
+// Returns whether it is proven that no combination meets all of these rules.
 bool contradict(const Domain& domain, const std::vector<std::size_t>& rules) {
   return walks_to_end(domain, active_rules(domain, rules), [](auto&&...) { return false; });
 }
@@ -45,8 +46,8 @@ std::string quoted_rule(const Domain& domain, std::size_t rule) {
 
 using RuleSet = std::vector<std::size_t>;
 
-// Minimal sets of rules that contradict each other: those of one and two rules, or else a single
-// larger one, which is found by leaving out one rule after another.
+// Returns minimal sets of rules that no combination meets together: all sets of one and two rules,
+// or else a single larger one, which is found by leaving out one rule after another.
 std::vector<RuleSet> contradictions(const Domain& domain) {
   const std::size_t count = domain.rules.size();
   std::vector<RuleSet> sets;
@@ -65,7 +66,8 @@ std::vector<RuleSet> contradictions(const Domain& domain) {
   return {rest};
 }
 
-// Distance of a combination from one that meets a rule.
+// Returns how far a combination is from meeting a rule: the difference between the sides of its
+// comparison, or between its number of GPUs and the nearest allowed one; 0 for any other rule.
 double distance_to_rule(const Domain& domain, const Rule& rule, std::span<const double> names) {
   if (rule.program && !rule.distance) return 0;
   if (rule.distance) try {
@@ -81,7 +83,7 @@ double distance_to_rule(const Domain& domain, const Rule& rule, std::span<const 
   return nearest;
 }
 
-// The candidates that exist when one rule is left out.
+// The candidates that would exist if one rule were left out.
 struct Relaxation {
   std::uint64_t candidates = 0;
   bool is_complete = false;  // all candidates are counted

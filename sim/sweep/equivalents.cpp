@@ -26,8 +26,9 @@ bool has_key(const SweepAxes& axes, std::string_view key) {
   return std::ranges::any_of(fixed, [&](const Scalar& scalar) { return scalar.key == key; });
 }
 
-// Adds a rule for a setting that has no effect in a group of one rank: there only its least value
-// stays, which most schedules support. `condition` says where the group has several ranks.
+// Adds a rule for a setting that has no effect in a group of one rank: in such groups it must have
+// its least value, which most schedules support. `condition` is true where the group has several
+// ranks.
 void add_group_setting(const SweepAxes& axes, std::string_view key, std::string_view name,
                        std::string_view condition, std::vector<EquivalenceRule>& rules) {
   const SweepAxis* const axis = find_axis(axes.open, key);
@@ -37,8 +38,8 @@ void add_group_setting(const SweepAxes& axes, std::string_view key, std::string_
   rules.push_back({key, text, text});
 }
 
-// Returns whether a schedule may put copies of a stage on two devices. Schedules from files may,
-// too.
+// Returns whether a schedule may put copies of a stage on two devices. This is also possible for a
+// schedule from a file.
 bool may_copy_stages(const std::string& schedule) {
   constexpr std::uint32_t devices = 4;
   const auto entry = std::ranges::find(schedules::catalog(), schedule, &schedules::Entry::name);
@@ -46,8 +47,8 @@ bool may_copy_stages(const std::string& schedule) {
   return entry->placement({.devices = devices, .microbatches = devices}).count() > 1;
 }
 
-// Condition under which ZeRO shards something: over replicas, over the ranks of a tensor-parallel
-// group that have copies of experts, or over copies of a stage.
+// Returns the condition under which ZeRO has several ranks to shard over: replicas, the ranks of a
+// tensor-parallel group that have copies of experts, or copies of a stage.
 std::string zero_condition(const SweepAxes& axes) {
   std::string condition = "dp * cp > 1";
   if (std::ranges::any_of(axes.models, [](const auto& model) { return model.experts.has_value(); }))
@@ -59,8 +60,8 @@ std::string zero_condition(const SweepAxes& axes) {
   return condition;
 }
 
-// A schedule of the catalog whose order on one device follows from its name and its number of
-// chunks alone: from no times, and from no other choice.
+// A schedule of the catalog whose order of passes on one device is determined by its name and its
+// number of chunks alone: it depends on no times and no other settings.
 struct ComparableSchedule {
   const schedules::Entry* entry = nullptr;
   schedules::Parameters parameters;
@@ -88,11 +89,12 @@ std::optional<ComparableSchedule> comparable_schedule(const Value& value) {
   }
 }
 
-// Numbers of microbatches with which schedules are compared: those that agree on both agree on all.
+// Numbers of microbatches with which schedules are compared: two schedules that are equal for both
+// are taken to be equal for all.
 constexpr std::array<std::uint32_t, 2> compared_microbatches{4, 7};
 
-// The schedule on one device, one for each of the numbers above; empty where the family needs
-// several devices.
+// Makes the schedule on one device for each of the numbers of microbatches above. Returns an empty
+// list if the schedule's family needs several devices.
 std::vector<schedules::Schedule> one_device_schedules(const ComparableSchedule& schedule) {
   std::vector<schedules::Schedule> made;
   schedules::Parameters parameters = schedule.parameters;
@@ -113,9 +115,10 @@ bool is_same_schedule(const schedules::Schedule& lhs, const schedules::Schedule&
          schedules::passes_of(lhs.programs.front()) == schedules::passes_of(rhs.programs.front());
 }
 
-// Families differ by how far devices run ahead of each other, and so not on a single device. Only
-// schedules of as many stages can be equal, so that a schedule that is alone with its number of
-// chunks is not made; nor are those beyond a number of passes that takes a fraction of a second.
+// Adds a rule that leaves one of the schedules that are the same on a single device. Families
+// differ by how far devices run ahead of each other, so many of them are. Only schedules with
+// equally many stages can be equal, and only these are made and compared, until their passes exceed
+// a number that takes a fraction of a second.
 void merge_schedules_on_one_device(const SweepAxes& axes, std::vector<EquivalenceRule>& rules) {
   constexpr std::uint64_t max_passes = std::uint64_t{1} << 21U;
   std::vector<ComparableSchedule> comparable;

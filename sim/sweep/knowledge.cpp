@@ -20,15 +20,16 @@ Type type_of(std::string_view text) {
   return base::parse_number<double>(text) ? Type::number : Type::text;
 }
 
-// Returns whether a key holds a list of maps, so that the keys of these maps have several values.
+// Returns whether the value of a key is a list of maps, so that a key inside these maps has several
+// values.
 bool is_list_of_maps(std::string_view key) {
   const auto row = std::ranges::find(scenario_rows(), key, &config::KeyRow::name);
   return row != scenario_rows().end() && row->value.list &&
          row->value.type == config::ValueType::map;
 }
 
-// Returns whether constraints may use a key: single values without units, whether or not the sweep
-// sets them.
+// Returns whether constraints may use a key of the scenario as a name: one with a single value
+// without a unit, whether or not the sweep sets it.
 bool has_name(const config::KeyRow& row) {
   using config::ValueType;
   const ValueType type = row.value.type;
@@ -36,15 +37,17 @@ bool has_name(const config::KeyRow& row) {
                         (type == ValueType::count && !row.value.list) || type == ValueType::number;
   const std::size_t dot = row.name.rfind('.');
   const bool in_list = dot != std::string::npos && is_list_of_maps(row.name.substr(0, dot));
-  // The table's `devices` is pp, and the model has a sequence of its own.
+  // Two keys get their names elsewhere: `devices` is named pp, and `sequence` may also come from
+  // the model.
   return is_plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
          !row.name.starts_with("goodput.") && row.name != "training.sequence";
 }
 
-// Key under which constraints know a key of the scenario.
+// Returns the key by which constraints name a key of the scenario.
 std::string name_key(const std::string& key) { return key == "devices" ? "parallel.pp" : key; }
 
-// Facts about the values of a sweep besides the keys of its scenario.
+// Gives access to the parts of a sweep from which facts are computed, such as the nodes of a
+// cluster.
 struct SweepFacts {
   const Sweep& sweep;
   const std::vector<ClusterFacts>& clusters;
@@ -54,7 +57,8 @@ struct SweepFacts {
   ClusterFacts cluster(std::size_t i) const {
     return i < clusters.size() ? clusters[i] : ClusterFacts{};
   }
-  // Label of a value of an open or fixed axis.
+  // Returns the number that stands for the label of an axis's i-th value; nothing if the sweep has
+  // no such axis.
   std::optional<double> label(std::string_view key, std::size_t i) const {
     const SweepAxis* const open = find_axis(axes.open, key);
     const SweepAxis* const axis = open != nullptr ? open : find_axis(axes.fixed, key);
@@ -113,7 +117,7 @@ std::optional<double> schedule_number(const SweepFacts& facts, std::size_t i) {
   return facts.names.number_of(schedule_name(facts.axes.open.back().values[i].shown));
 }
 
-// Number of chunks that a schedule sets, or the usual number of its family.
+// Returns the number of chunks per device that a schedule sets, or else the default of its family.
 std::optional<double> chunk_count(const SweepFacts& facts, std::size_t i) {
   const config::Value& schedule = facts.axes.open.back().values[i].shown;
   const config::Value* const chunks = find(schedule, "chunks");
@@ -125,7 +129,8 @@ std::optional<double> chunk_count(const SweepFacts& facts, std::size_t i) {
   return entry->placement({.devices = devices}).stages() / devices;
 }
 
-// A name that is not a scenario key: its value follows from the value of an axis.
+// A name in constraints that is no key of the scenario: its value is computed from the value of an
+// axis.
 struct FactName {
   std::string_view axis;
   std::string_view name;
@@ -138,8 +143,9 @@ constexpr std::string_view needs_cluster = "no cluster defines it";
 constexpr std::string_view needs_memory = "neither search.memory nor a cluster defines it";
 constexpr std::string_view needs_model = "the sweep has no model";
 
-// The names of `gpu` follow from the axis of clusters where the scenario names no GPU. The name
-// `sequence` is the key training.sequence where the sweep sets it.
+// Names whose values follow from an axis. The names of the axis `gpu` follow from the axis of
+// clusters if the scenario names no GPU. A sweep that sets training.sequence replaces `sequence` by
+// that key.
 constexpr std::array fact_names{
     FactName{"cluster", "cluster", Type::text, cluster_label, needs_cluster},
     FactName{"cluster", "gpus_per_node", Type::number, gpus_per_node, needs_cluster},
@@ -173,7 +179,7 @@ class NameMaker {
         names_.values()[*slot] = number_of(scalar.text, names_[*slot].type);
     for (SweepAxis& axis : axes_.open)
       if (!is_whole(axis.info.key)) add_key_names(axis);
-    // A global batch is divided over replicas and microbatches.
+    // The number of microbatches follows from the global batch, which is divided over replicas.
     if (types_.contains("global_batch") && !types_.contains("microbatches"))
       names_.define("microbatches", "global_batch / (dp * microbatch_size)");
     names_.define("gpus", "tp * cp * pp * dp");
@@ -183,7 +189,7 @@ class NameMaker {
   }
 
  private:
-  // Collects the keys of the scenario and of open axes, with their types.
+  // Collects the types of all keys that the scenario or an open axis sets.
   void collect() {
     config::Value scenario = axes_.scenario;
     for (const SweepAxis& axis : axes_.open) at_path(scenario, axis.path) = {};
@@ -198,14 +204,14 @@ class NameMaker {
   }
 
   static std::vector<Scalar> scalars_of_value(const SweepAxis& axis, const AxisValue& value) {
-    // A list is no scalar; constraints compare it as a text.
+    // A list is not among the scalars; constraints can compare the whole list as a text.
     std::vector<Scalar> texts = scalars(value.shown, axis.info.key);
     if (value.shown.kind == config::Value::Kind::list)
       texts.push_back({axis.info.key, line_of(value.shown)});
     return texts;
   }
 
-  // A key whose values have different types is a text.
+  // Records the type of a key's value. A key whose values have different types counts as a text.
   void note_type(Scalar& scalar) {
     scalar.key = name_key(scalar.key);
     const Type type = type_of(scalar.text);
@@ -215,7 +221,7 @@ class NameMaker {
 
   void add_key(const config::KeyRow& row) {
     const bool is_set = types_.contains(row.name);
-    // make() defines it by other names then.
+    // The name `microbatches` is then defined by make(), as an expression of the global batch.
     if (row.name == "microbatches" && !is_set && types_.contains("global_batch")) return;
     const std::string value(row.info.default_value);
     const Type type = value.empty() ? Type::number : type_of(value);
@@ -266,7 +272,8 @@ class NameMaker {
       axis->values[i].names.emplace_back(slot, values[i]);
   }
 
-  // Lists every schedule that constraints may name, whether or not the sweep has it.
+  // Adds every schedule that exists to the values of the name `schedule`, so that constraints may
+  // also name one that the sweep does not have.
   void list_schedules() {
     std::vector<std::string>& schedules = names_[*names_.find("schedule")].texts;
     const auto add = [&](std::string name) {

@@ -8,7 +8,7 @@
 namespace pipewright::search {
 
 // Makes the names that the constraints of a sweep may use, with the values that the scenario and
-// fixed axes give them. Adds to each value of an open axis the names that it sets.
+// fixed axes give them. Stores in each value of an open axis which names it sets, and to what.
 Names make_names(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes);
 
 }  // namespace pipewright::search

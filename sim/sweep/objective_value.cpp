@@ -129,7 +129,7 @@ Objective read_objective(const Field& field) {
     return objective;
   }
   config::read_keys<Objective>(field, objective_table, objective);
-  // A single key, except that a price needs a number of tokens.
+  // The map must have a single key, except that a price also needs the key `tokens`.
   const bool is_price = find(field.value, "price") != nullptr;
   if (field.value.entries.size() != (is_price ? 2U : 1U) ||
       is_price != (find(field.value, "tokens") != nullptr))

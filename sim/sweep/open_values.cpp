@@ -27,7 +27,7 @@ constexpr std::string_view range_allowed =
     "a range of whole numbers from low to high, such as 1..8, 8..64 step 8 or 1..64 x2";
 constexpr std::uint64_t largest_number = std::uint64_t{1} << 53U;  // exact as a double
 
-// Reads a number and removes it from the front of a text.
+// Parses a number at the beginning of a text and removes it from the text.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -66,7 +66,8 @@ std::optional<Range> parse_range(std::string_view text) {
   if (!range.multiplies && !skip_word(text, "step")) return std::nullopt;
   skip_spaces(text);
   const auto step = take_number(text);
-  // Every step must increase the value.
+  // Every step of a range must increase the value, so it must be at least 1, or at least 2 for a
+  // factor.
   if (!step || !text.empty() || *step < (range.multiplies ? 2 : 1)) return std::nullopt;
   if (range.multiplies && range.low == 0) return std::nullopt;
   range.step = *step;
@@ -76,7 +77,7 @@ std::optional<Range> parse_range(std::string_view text) {
 constexpr std::string_view any_of = "any_of";
 constexpr std::string_view example = "such as [1, 2, 4], 1..8 or 1..64 x2";
 
-// The list of {any_of: [...]}, or null for other values.
+// Returns the list of alternatives of a map {any_of: [...]}, or null for any other value.
 const Value* any_of_list(const Value& value, const std::string& key) {
   const Value* const list = value.kind == Value::Kind::map ? find(value, any_of) : nullptr;
   if (list == nullptr) return nullptr;
@@ -91,7 +92,8 @@ const Value* any_of_list(const Value& value, const std::string& key) {
 
 class Expander {
  public:
-  // Expands a value to its alternatives. Where a list is a single value, its items may be open.
+  // Returns the alternatives that a value stands for. If `list_is_value`, a list is one value
+  // rather than a list of alternatives, but each of its items may have alternatives.
   std::vector<Value> expand(const Value& value, const std::string& key, bool list_is_value) {
     if (const Value* const list = any_of_list(value, key))
       return expand_items(*list, key, list_is_value);
@@ -132,7 +134,7 @@ class Expander {
     return values;
   }
 
-  // Copies of a container with every combination of the alternatives of its elements.
+  // Returns a copy of a list or map for every combination of the alternatives of its elements.
   template <class Elements, class Expand>
   std::vector<Value> combine(const Value& container, const Elements& elements,
                              const Expand& expand_element) {
@@ -167,7 +169,8 @@ bool is_any_of(const Value& value) {
   return value.kind == Value::Kind::map && find(value, any_of) != nullptr;
 }
 
-// Distinct alternatives of a value with lists, ranges and any_of. `key` is its canonical name.
+// Returns the distinct alternatives that a value with lists, ranges and any_of stands for. `key` is
+// the canonical name of its key.
 std::vector<Value> alternatives(const Value& value, const std::string& key) {
   return without_repeats(Expander().expand(value, key, takes_list(key)));
 }

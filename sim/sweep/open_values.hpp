@@ -9,16 +9,19 @@
 #include "sim/config/text/value.hpp"
 #include "sim/sweep/scenario_tree.hpp"
 
-// The open places of a sweep's scenario, and the values that they allow.
+// The open places of a sweep's scenario: those where it gives several alternatives instead of one
+// value.
 namespace pipewright::search {
 
-// Returns whether a text begins like a range: "1..8", "8..64 step 8", "1..64 x2". Paths do not.
+// Returns whether a text has the form of a range: "1..8", "8..64 step 8", "1..64 x2". Paths such as
+// "../a" are none.
 bool is_range(std::string_view text);
 
-// The whole numbers of a range, with its end if a step meets it. Throws config::Error.
+// Returns the whole numbers of a range. The upper end is included if the steps reach it exactly.
+// Throws config::Error.
 std::vector<std::string> range_values(const config::Field& field);
 
-// Removes values that equal an earlier one, wherever they were written.
+// Removes values that equal an earlier value in the list. Where they were written does not matter.
 std::vector<config::Value> without_repeats(std::vector<config::Value> values);
 
 struct OpenPlace {
@@ -29,8 +32,9 @@ struct OpenPlace {
   std::vector<config::Value> values;  // distinct alternatives; empty for `auto`
 };
 
-// The open places in the order of the scenario. A schedule, model, GPU or cluster is a single
-// place: lists inside it are expanded to alternatives of the whole. Throws config::Error.
+// Returns the open places in the order of the scenario. A schedule, model, GPU or cluster counts as
+// a single place: if a list of alternatives is inside, each alternative is a copy of the whole.
+// Throws config::Error.
 std::vector<OpenPlace> open_places(const config::Value& scenario);
 
 }  // namespace pipewright::search

@@ -70,8 +70,8 @@ Value& at_path(Value& root, const std::vector<std::size_t>& path) {
 
 namespace {
 
-// tp and pp of a list of tp by device: the mean and the length, so that tp * pp is the number of
-// GPUs.
+// Returns tp and pp for a list of the tp of each device: tp is the mean of the list and pp its
+// length, so that tp * pp is the number of GPUs.
 std::vector<Scalar> tp_and_pp(const Value& list) {
   double sum = 0;
   for (const Value& item : list.items) {

@@ -23,7 +23,8 @@ using config::Value;
 
 constexpr double max_numbered_combinations = 0x1.0p+63;
 
-// Names of the groups, one for each model on each cluster: "gpt3-175b on dgx-a100-96".
+// Returns the names of the groups of candidates, one for each model on each cluster: "gpt3-175b on
+// dgx-a100-96".
 std::vector<std::string> group_names(const Domain& domain) {
   const auto labels = [&](std::string_view key) {
     const SweepAxis* const open = find_axis(domain.open(), key);
@@ -44,7 +45,7 @@ std::vector<std::string> group_names(const Domain& domain) {
 }  // namespace
 
 struct Space::Impl {
-  // Position of an axis in the number of a layout.
+  // Digit of a layout's number that selects the value of one axis.
   struct Digit {
     std::uint64_t weight = 1;
     std::uint64_t size = 1;
@@ -76,7 +77,8 @@ struct Space::Impl {
       if (axis.values.front().spelled) at_path(spelled, axis.path) = *axis.values.front().spelled;
   }
 
-  // Scenario with the values of a layout. With `spell`, models and GPUs are written as their keys.
+  // Returns the scenario of a layout. With `spell`, models and GPUs that are given by name are
+  // replaced by the maps of their keys.
   Value with_values(bool spell, std::uint64_t layout) const {
     Value scenario = spell ? spelled : domain.axes.scenario;
     for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -214,7 +216,8 @@ std::uint64_t Space::placement(std::uint64_t layout) const {
 }
 
 std::function<double(const analysis::IterationWork&)> Space::floor() const {
-  // Keys that change neither the FLOP of a token nor the peak of a GPU.
+  // Keys that affect neither the FLOP per token nor the peak FLOP/s of a GPU, so that the lower
+  // bound also holds if they are axes.
   constexpr std::array<std::string_view, 15> neutral_keys{"parallel.",
                                                           "schedule",
                                                           "training.microbatch_size",
@@ -238,7 +241,8 @@ std::function<double(const analysis::IterationWork&)> Space::floor() const {
       training == nullptr ? nullptr : config::find(*training, "precision");
   const std::string recipe = precision == nullptr ? "bf16" : precision->text;
   const bool is_wide = recipe == "bf16" || recipe == "fp16";
-  // Peaks of today's GPUs relative to bf16: FP8 at most 2, FP4 at most 6 (B300).
+  // Upper limits of the peak FLOP/s of today's GPUs relative to bf16: a factor of 2 for FP8, of 6
+  // for FP4 (B300).
   const double speedup = is_wide ? 1 : recipe.starts_with("fp8") || recipe == "mxfp8" ? 2 : 6;
   const std::vector<std::uint64_t>& allowed = impl_->domain.allowed_gpus.front();
   const double max_gpus = allowed.empty() ? 0 : static_cast<double>(std::ranges::max(allowed));

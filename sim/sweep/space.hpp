@@ -19,7 +19,8 @@ namespace pipewright::search {
 // candidate if it meets every rule.
 class Space {
  public:
-  // `facts` has those of each cluster, in the order of cluster_values(sweep). Throws config::Error.
+  // Takes the facts about each cluster, in the order of cluster_values(sweep). Throws
+  // config::Error.
   Space(Sweep sweep, const std::vector<ClusterFacts>& facts);
   ~Space();
   Space(Space&&) noexcept;
@@ -31,8 +32,8 @@ class Space {
   double combinations() const;  // may exceed the numbers that there are
 
   // Calls visit(layout, schedules) for every layout that has candidates, in ascending order, until
-  // `visit` returns false or `stop` returns true. Counts the combinations that rules exclude.
-  // Returns whether the walk came to its end. Throws config::Error if there are more than 2^63
+  // `visit` returns false or `stop` returns true. Counts how many combinations each rule excludes.
+  // Returns whether all layouts were visited. Throws config::Error if there are more than 2^63
   // combinations.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>;
   bool for_each_layout(const Visit& visit, const std::function<bool()>& stop = {}) const;
@@ -40,43 +41,47 @@ class Space {
   // before it finds one.
   bool is_empty(const std::function<bool()>& stop = {}) const;
 
-  // Returns whether a number belongs to a combination that is a candidate, in any shard. Takes
-  // microseconds however large the space is. Throws as for_each_layout().
+  // Returns whether the combination with this number meets every rule, in whichever shard it is.
+  // Takes microseconds however large the space is. Throws as for_each_layout().
   bool contains(std::uint64_t candidate) const;
-  // Number of the combination with the given value of each axis: the inverse of
+  // Returns the number of the combination that has the given value on each axis: the inverse of
   // analysis::choices().
   std::uint64_t index_of(std::span<const std::uint32_t> choices) const;
   // Explains why a combination is not a candidate, as in "the rule `tp <= 4` excludes it". Returns
   // nothing for a candidate.
   std::optional<std::string> why_no_candidate(std::uint64_t candidate) const;
 
-  // Visits layouts of a random part of the space that `seed` chooses, like for_each_layout() but in
-  // an order that depends on the seed, trying at most `max_tries` values. Counts nothing.
+  // Visits some layouts from a random part of the space, both chosen and ordered by `seed`. Tries
+  // at most `max_tries` values of axes. Does not count excluded combinations. See for_each_layout()
+  // for `visit`.
   void sample(std::uint64_t seed, std::uint64_t max_tries, const Visit& visit) const;
-  // Visits layouts that differ from `layout` in the values of one or two axes, which `slot`
-  // selects. Returns false after the last slot.
+  // Visits layouts that differ from `layout` in the values of one or two axes. Each `slot`, counted
+  // from 0, varies another pair of axes. Returns false if there is no such slot.
   bool visit_near(std::uint64_t layout, std::size_t slot, const Visit& visit) const;
-  // Combinations that each rule excludes: as counted by a complete walk, or else by the last one.
+  // Returns how many combinations each rule excludes: as counted by a complete walk if there was
+  // one, else by the last walk.
   std::vector<analysis::Excluded> excluded() const;
 
   bool is_of_shard(std::uint64_t layout) const;  // whether it belongs to the shard of the sweep
   std::uint32_t group(std::uint64_t layout) const;
   std::size_t cluster(std::uint64_t layout) const;  // index in cluster_values()
-  // Returns whether the order of a schedule is searched.
+  // Returns whether the order of passes of a schedule is found by a search, as for the schedule
+  // `searched`.
   bool is_searched(std::uint64_t schedule) const;
-  // Number of a placement: layouts with the same number have their ranks on the same GPUs.
+  // Returns the number of a layout's placement: layouts with the same number have their ranks on
+  // the same GPUs.
   std::uint64_t placement(std::uint64_t layout) const;
-  // Lower bound of the seconds of an iteration: its work with all GPUs at peak throughput. Empty if
-  // candidates may differ in the model or the GPUs.
+  // Returns a function that gives a lower bound of the seconds of an iteration from its work: the
+  // time with all GPUs at peak throughput. Empty if candidates may differ in the model or the GPUs.
   std::function<double(const analysis::IterationWork&)> floor() const;
 
-  // Scenario of a layout with a list of schedules.
+  // Returns the scenario of a layout, with a list of schedules.
   config::Value layout(std::uint64_t layout, std::span<const std::uint32_t> schedules) const;
-  // Scenario of a candidate for `pipewright run`.
+  // Returns the scenario of a candidate as `pipewright run` reads it.
   config::Value candidate(std::uint64_t candidate) const;
 
-  // Explains why a space has no candidates: rules that contradict each other, and rules without
-  // which there are candidates.
+  // Explains why a space has no candidates: lists the rules that contradict each other, and those
+  // without which there would be candidates.
   std::string why_empty() const;
 
  private:

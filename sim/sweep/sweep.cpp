@@ -34,13 +34,15 @@ Entry text_entry(std::string_view key, std::string_view text) {
   return {std::string(key), {}, config::make_text(std::string(text), {})};
 }
 
-// Returns whether a key can only be read together with other keys.
+// Returns whether a key of a scenario is only valid together with other keys, so that it cannot be
+// checked alone.
 bool needs_other_keys(std::string_view key) {
   constexpr std::array<std::string_view, 4> keys{"placement", "activation", "state", "layer_times"};
   return std::ranges::find(keys, key) != keys.end();
 }
 
-// The smallest scenario that has a given entry. Variations need a cluster.
+// Returns the smallest valid scenario that has a given entry. A cluster is added for the section
+// `variation`, which needs one.
 Value scenario_with(const Entry& entry, const Value* cluster) {
   const std::string key = canonical_key(entry.key);
   const bool halves = key == "input_grad_times" || key == "weight_grad_times";
@@ -65,7 +67,7 @@ Value scenario_with(const Entry& entry, const Value* cluster) {
   return scenario;
 }
 
-// Removes the value that a path leads to.
+// Removes the value that is reached by following `path` from the root.
 void erase_at(Value& root, std::vector<std::size_t> path) {
   const std::size_t last = path.back();
   path.pop_back();
@@ -76,7 +78,7 @@ void erase_at(Value& root, std::vector<std::size_t> path) {
     parent.items.erase(parent.items.begin() + static_cast<std::ptrdiff_t>(last));
 }
 
-// Removes the `auto` entries of a schedule.
+// Removes those entries of a schedule, such as its chunks, whose value is `auto`.
 void drop_auto_chunks(Value& schedule) {
   std::erase_if(schedule.entries, [](const Entry& entry) { return is_auto(entry.value); });
 }
@@ -90,8 +92,8 @@ void check_place(const OpenPlace& place) {
   }
 }
 
-// Reads an entry with the first value in each open place, and then with every other value in one of
-// the places.
+// Checks an entry of a sweep: reads it with the first value in each open place, and then with every
+// other value in one of the places.
 void check_entry(const Entry& entry, const Value* cluster) {
   Value single;
   single.entries.push_back(entry);
@@ -111,7 +113,7 @@ void check_entry(const Entry& entry, const Value* cluster) {
   read(first);
   for (const OpenPlace& place : places) check_place(place);
   for (const OpenPlace& place : places) {
-    // A range is valid if its ends are.
+    // Only the ends of a range are read, since the values between them are then valid too.
     const bool is_range_text = at_path(single, place.path).kind == Value::Kind::text;
     for (std::size_t i = 1; i < place.values.size(); ++i) {
       if (is_range_text && i + 1 < place.values.size()) continue;
@@ -122,7 +124,8 @@ void check_entry(const Entry& entry, const Value* cluster) {
   }
 }
 
-// Adds a hint to the error of a list: where a list is a single value, alternatives need `any_of`.
+// Checks an entry, and adds a hint to the error if its value is a list: the user may have meant
+// alternatives, which need `any_of` for keys whose value is a list.
 void check_alternatives(const Entry& entry, const Value* cluster) {
   try {
     check_entry(entry, cluster);
@@ -133,8 +136,8 @@ void check_alternatives(const Entry& entry, const Value* cluster) {
   }
 }
 
-// Reads all keys together, with one pipeline device and without other open keys that are optional,
-// to find missing keys and keys that exclude each other.
+// Reads all keys of the sweep as one scenario to find missing keys and keys that exclude each
+// other. Uses one pipeline device and leaves out optional keys with several values.
 void check_together(Value scenario) {
   const std::vector<OpenPlace> places = open_places(scenario);
   for (const OpenPlace& place : places | std::views::reverse) {
@@ -169,7 +172,7 @@ void refuse_jitter(const Value& value, bool under_jitter) {
 }
 
 // Throws the config::Error that `pipewright run` would throw for any single value of a sweep's
-// scenario. Values that exclude each other are found per candidate.
+// scenario. Combinations of values that are not allowed are found later, for each candidate.
 void check_values(const Value& scenario) {
   const std::vector<OpenPlace> places = open_places(scenario);
   const auto clusters = std::ranges::find(places, "cluster", &OpenPlace::key);
@@ -246,7 +249,7 @@ bool names_file(std::string_view key, const std::string& text) {
   return !config::is_library_name(text, key == "cluster" ? ".xml" : ".yaml");
 }
 
-// Makes the path of a file absolute, so that it is valid wherever the sweep is read.
+// Makes the path of a file absolute, so that it stays valid if the sweep is read in another folder.
 void make_absolute(Value& value) {
   const auto path = std::filesystem::path(value.origin.folder) / value.text;
   value.text = std::filesystem::absolute(path).lexically_normal().string();
@@ -256,13 +259,15 @@ void make_absolute(Value& value) {
 void resolve_files(std::string_view key, Value& value) {
   if (value.kind == Value::Kind::text && names_file(key, value.text)) make_absolute(value);
   for (Value& item : value.items) resolve_files(key, item);
-  // Maps of alternatives and of schedules hold names of files; those of models and GPUs do not.
+  // Only maps of alternatives and maps of schedules contain names of files; those of models and
+  // GPUs do not.
   for (Entry& entry : value.entries)
     if (entry.key == "any_of" || (key == "schedule" && entry.key == "name"))
       resolve_files(key, entry.value);
 }
 
-// Checks that an objective over a goodput run has the section goodput, and makes its path absolute.
+// Checks that the section `goodput` exists if the objective needs a goodput run. Makes the path of
+// its failure trace absolute.
 void check_goodput(Sweep& sweep) {
   Value* const goodput = find(sweep.scenario, "goodput");
   if (goodput != nullptr)

@@ -12,13 +12,14 @@
 
 namespace pipewright::search {
 
-// A shard: one of `count` parts of a sweep that independent searches cover.
+// A shard of a sweep: one of `count` parts, each of which is searched independently of the others.
 struct Shard {
   std::uint32_t number = 1;  // from 1
   std::uint32_t count = 1;
 };
 
-// A sweep file: a scenario whose values may be lists, ranges or `auto`, and a section `search`.
+// Content of a sweep file: a scenario whose values may be lists, ranges or `auto`, and the settings
+// of its section `search`.
 struct Sweep {
   config::Value scenario;  // without the section `search`
   std::vector<config::Located<std::string>> constraints;
@@ -34,7 +35,7 @@ struct Sweep {
 Sweep read_sweep(const config::Value& root);
 std::vector<config::KeyRow> sweep_keys();  // keys of the section `search`, for --help
 
-// The values of `cluster`; a single empty text for the ideal network.
+// Returns the alternatives for the key `cluster`; a single empty text stands for the ideal network.
 std::vector<std::string> cluster_values(const Sweep& sweep);
 
 // Facts about a cluster that constraints and `auto` need.

@@ -12,7 +12,8 @@ namespace {
 
 using Products = std::unordered_set<std::uint64_t>;
 
-// Products before an axis that can become one of `after` behind it.
+// Returns the products of parallel sizes before an axis that one of the axis's values turns into a
+// product of `after`.
 Products products_before(const SweepAxis& axis, const std::vector<std::uint32_t>& values,
                          const Products& after) {
   std::unordered_set<std::uint64_t> factors;
@@ -51,7 +52,8 @@ Walk::Walk(const Domain& domain, std::vector<bool> active)
   prepare();
 }
 
-// Removes the values that a rule of a single axis excludes, so that no walk tries them.
+// Removes the values of axes that a rule excludes on its own because it depends on no other axis,
+// so that no walk tries them.
 void Walk::apply_rules_of_single_axes() {
   const auto combinations_without = [&](std::size_t axis) {
     std::uint64_t product = 1;
@@ -136,7 +138,7 @@ bool Walk::stay_near(std::uint64_t layout, std::size_t slot) {
     for (const std::size_t second : open)
       if (first < second || open.size() == 1) pairs.emplace_back(first, second);
   if (slot >= pairs.size()) return false;
-  // Consecutive slots should vary different axes.
+  // The pairs of axes are shuffled, so that consecutive slots vary different axes.
   std::ranges::sort(pairs, {}, [&](const auto& pair) {
     return base::mix(pair.first * open.size() + pair.second);
   });
@@ -215,7 +217,8 @@ std::optional<std::size_t> Walk::broken_rule(std::span<const std::uint32_t> digi
   return std::nullopt;
 }
 
-// Returns whether a rule excludes the value that was just chosen. Counts the excluded combinations.
+// Returns whether a rule excludes the value that was just chosen on an axis. If so, counts all
+// combinations with this value as excluded by the rule.
 bool Walk::is_excluded(std::size_t depth) {
   for (const std::size_t rule : rules_at_[depth])
     if (!holds(rule)) {

@@ -12,13 +12,15 @@
 
 namespace pipewright::search {
 
-// The products of parallel sizes that can still become an allowed number of GPUs.
+// The products of parallel sizes (tp, cp, pp, dp) that the axes not chosen yet can still turn into
+// an allowed number of GPUs.
 class GpuProducts {
  public:
-  // `values` has those of each axis that are left.
+  // Takes for each axis the values that are left, as indices.
   GpuProducts(const Domain& domain, const std::vector<std::vector<std::uint32_t>>& values);
 
-  // Returns whether the axes after the first `depth` can turn `product` into an allowed number.
+  // Returns whether values of the axes after the first `depth` exist that turn `product`, the
+  // product so far, into an allowed number of GPUs.
   bool can_complete(std::size_t depth, std::size_t cluster, std::uint64_t product) const {
     return reachable_[cluster][depth].contains(product);
   }
@@ -27,22 +29,26 @@ class GpuProducts {
   std::vector<std::vector<std::unordered_set<std::uint64_t>>> reachable_;
 };
 
-// Walks the combinations of a domain's values depth first. A rule is checked as soon as the values
-// that it depends on are chosen, and the combinations that it excludes are counted.
+// Walks the combinations of a domain's axis values depth first, one axis after the other. A rule is
+// checked as soon as the values that it depends on are chosen, and the combinations that it
+// excludes are counted.
 class Walk {
  public:
-  // Receives the number of a layout, its value of each axis but the schedules, and its schedules.
-  // Returns false to end the walk.
+  // Receives the number of a layout, the index of its value on each axis but the schedules, and the
+  // allowed schedules. Returns false to end the walk.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>,
                                    std::span<const std::uint32_t>)>;
 
-  // Checks the rules that are `active`, or all of them. Supports at most 2^63 combinations.
+  // Prepares a walk that checks the rules that are `active`, or all rules if it is empty. Supports
+  // at most 2^63 combinations.
   explicit Walk(const Domain& domain, std::vector<bool> active = {});
 
-  // Limits runs to some values of each axis, which the seed chooses and orders.
+  // Limits the following runs to some values of each axis. The seed determines which values, and in
+  // which order they are tried.
   void sample(std::uint64_t seed);
-  // Limits runs to layouts that differ from `layout` in the values of two axes, by a few steps.
-  // `slot` selects the axes. Returns false after the last slot.
+  // Limits the following runs to layouts whose values on two axes are at most a few steps away from
+  // those of `layout`, with equal values on all others. `slot` selects the axes. Returns false
+  // after the last slot.
   bool stay_near(std::uint64_t layout, std::size_t slot);
 
   // Walks until `visit` returns false, `max_tries` values were tried, or `stop`, which is called
@@ -54,11 +60,11 @@ class Walk {
   // are checked in the order of a walk, so that a rule that guards another one from dividing by 0
   // comes first. Counts nothing. Throws config::Error for a rule that cannot be evaluated.
   bool contains(std::span<const std::uint32_t> digits);
-  // The first rule, in the order of the domain, that a combination does not meet. Rules that cannot
-  // be evaluated for it are skipped.
+  // Returns the first rule, in the order of the domain, that a combination does not meet. Rules
+  // that cannot be evaluated for it are skipped.
   std::optional<std::size_t> broken_rule(std::span<const std::uint32_t> digits);
 
-  // Combinations that were excluded, by rule.
+  // Returns for each rule the number of combinations that it has excluded.
   const std::vector<std::uint64_t>& excluded() const { return excluded_; }
   std::uint64_t tries() const { return tries_; }
 

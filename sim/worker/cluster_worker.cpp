@@ -33,10 +33,10 @@ namespace {
 using analysis::CandidateRow;
 using analysis::Outcome;
 
-// Evaluates candidates on one cluster. An error of a candidate becomes its row.
+// Evaluates candidates on one cluster. If a candidate causes an error, its row contains the error.
 class ClusterWorker {
  public:
-  // `time_limit` is that of a simulation in seconds; 0 means no limit.
+  // `time_limit` limits the seconds of one simulation; 0 means no limit.
   ClusterWorker(const search::Space& space, double time_limit, process::Channel& parent)
       : space_(space), time_limit_(time_limit), parent_(parent) {
     const analysis::Objective& objective = space.sweep().objective;
@@ -50,7 +50,8 @@ class ClusterWorker {
 
   std::vector<CandidateRow> assess(std::span<const std::uint64_t> candidates,
                                    analysis::Basis basis);
-  // Simulates in a child process. Returns nothing if the parent has ended.
+  // Simulates a candidate in a child process and returns its row. Returns nothing if the parent has
+  // ended.
   std::optional<CandidateRow> simulate(std::uint64_t candidate);
 
  private:
@@ -100,7 +101,8 @@ std::vector<CandidateRow> ClusterWorker::assess(std::span<const std::uint64_t> c
   return rows;
 }
 
-// Assesses the schedules of a layout together, or one by one if that fails.
+// Computes the bounds of candidates that differ only in their schedules. If this fails for all of
+// them together, each is assessed alone, so that one faulty schedule does not affect the others.
 std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint64_t> candidates,
                                                        analysis::Basis basis) {
   std::string note;
@@ -154,7 +156,7 @@ std::optional<CandidateRow> ClusterWorker::simulate(std::uint64_t candidate) {
   }
 }
 
-// Serves tasks until the parent has ended.
+// Reads tasks and sends their answers until the parent has ended.
 void serve_tasks(const search::Space& space, const WorkerSettings& settings,
                  process::Channel& parent) {
   if (settings.memory_bytes > 0) process::limit_memory(settings.memory_bytes);

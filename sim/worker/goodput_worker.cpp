@@ -19,8 +19,8 @@ namespace {
 using analysis::CandidateRow;
 using analysis::Outcome;
 
-// Simulates in a child process, within the time limit of a simulation. Returns false if the parent
-// has ended.
+// Simulates the goodput run of a candidate in a child process, within the time limit of a
+// simulation, and stores the result in its row. Returns false if the parent has ended.
 bool simulate_goodput_run(const search::Space& space, double time_limit, process::Channel& parent,
                           CandidateRow& row) {
   const config::Scenario scenario = config::read_scenario(space.candidate(row.candidate));

@@ -6,9 +6,9 @@
 
 namespace pipewright::worker {
 
-// Main function of a process that simulates goodput runs of candidates whose iteration is known. It
-// takes rows with their sites and returns them with the part of the run that is lost, as lines of
-// JSON, until its parent ends.
+// Main function of a process that simulates the goodput runs of candidates whose iteration time is
+// known. It reads rows that contain the site of the candidate and returns them with the share of
+// the run that is lost, as lines of JSON, until its parent ends.
 void simulate_goodput_runs(const search::Space& space, const WorkerSettings& settings,
                            process::Channel& parent);
 

@@ -55,8 +55,8 @@ search::ClusterFacts facts_of_cluster(const std::string& value) {
           .memory = cluster::memory_of(gpus.front())};
 }
 
-// Facts of the clusters of a sweep. Each cluster is loaded in a child process. Throws
-// config::Error.
+// Returns the facts about the clusters of a sweep. Loads each cluster in a child process of its
+// own. Throws config::Error.
 std::vector<search::ClusterFacts> find_facts(const search::Sweep& sweep) {
   std::vector<search::ClusterFacts> facts;
   for (const std::string& value : search::cluster_values(sweep)) {
@@ -109,7 +109,7 @@ class SearchWorker {
     }
   }
 
-  // Does a task. Returns nothing if the coordinator has ended.
+  // Works on a task and returns its answer. Returns nothing if the coordinator has ended.
   std::optional<Answer> work(const Task& task) {
     std::vector<Task> parts(clusters_.size(),
                             Task{.id = task.id, .kind = task.kind, .basis = task.basis});
@@ -129,7 +129,7 @@ class SearchWorker {
       if (!add_goodput(task, *part)) return std::nullopt;
       std::ranges::move(part->rows, std::back_inserter(answer.rows));
     }
-    // Rows in the order of the task's candidates.
+    // Put the rows of all clusters in the order of the task's candidates.
     std::unordered_map<std::uint64_t, std::size_t> position;
     for (std::size_t i = 0; i < task.candidates.size(); ++i) position[task.candidates[i]] = i;
     std::vector<analysis::CandidateRow> rows(task.candidates.size());
@@ -139,8 +139,8 @@ class SearchWorker {
     return answer;
   }
 
-  // Adds the losses of a goodput run to simulated candidates, if the objective needs them. Returns
-  // false if the coordinator has ended.
+  // Adds the losses of a goodput run to the rows of simulated candidates, if the objective needs
+  // them. Returns false if the coordinator has ended.
   bool add_goodput(const Task& task, Answer& answer) {
     const analysis::Objective& objective = space_->sweep().objective;
     if (task.kind == Task::Kind::assess ||
@@ -162,14 +162,15 @@ class SearchWorker {
     return true;
   }
 
-  // Time limit of a task that assesses, in seconds. Simulations have a limit of their own.
+  // Returns the time limit for a task that computes bounds, in seconds. A simulation has its own
+  // limit in the child, so its task has none (0).
   double time_limit(const Task& task) const {
     return task.kind == Task::Kind::assess
                ? settings_.time_limit_s * static_cast<double>(task.candidates.size())
                : 0;
   }
 
-  // Sends a line to a process and waits for the reply, for at most `limit` seconds; 0 means no
+  // Sends a line to a process and returns its reply, waiting at most `limit` seconds; 0 means no
   // limit.
   std::optional<std::string> ask(process::Process& worker, const std::string& question,
                                  double limit) {
@@ -201,7 +202,8 @@ class SearchWorker {
 }  // namespace
 
 void serve_search(const WorkerSettings& settings) {
-  // The coordinator handles Ctrl-C, and ends its workers by closing their input.
+  // The worker ignores Ctrl-C: the coordinator handles it and ends its workers by closing their
+  // input.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
   execution::load_simulator();  // once for all children, before memory is limited
   SearchWorker(settings).run();

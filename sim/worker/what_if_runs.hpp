@@ -8,14 +8,15 @@
 
 namespace pipewright::worker {
 
-// Receives the number of finished runs and of all runs, often. May throw to end the runs.
+// Callback that is called often during a set of runs, with the number of finished runs and of all
+// runs. It may throw to abort them.
 using WatchRuns = std::function<void(std::size_t finished, std::size_t total)>;
 
-// Makes the watch of a set of runs, which is destroyed when they have ended.
+// Makes the callback for a set of runs. The callback is destroyed when the runs have ended.
 using MakeWatchRuns = std::function<WatchRuns()>;
 
-// Simulates candidates under changed conditions, each in a child process, `jobs` at a time. The
-// space must outlive the result.
+// Returns functions that simulate candidates under changed conditions, each in a child process,
+// `jobs` at a time. The space must outlive them.
 search::WhatIfRuns make_what_if_runs(const search::Space& space, std::size_t jobs,
                                      const MakeWatchRuns& make_watch);
 

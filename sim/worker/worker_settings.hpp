@@ -5,7 +5,7 @@
 
 namespace pipewright::worker {
 
-// Number and limits of the processes that evaluate candidates.
+// Number of the processes that evaluate candidates, and the limits of each simulation.
 struct WorkerSettings {
   std::size_t jobs = 1;            // processes on this machine
   double time_limit_s = 0;         // limit of one simulation; 0 means none

@@ -46,7 +46,8 @@ Routes block_routes(const config::BuildingBlock& spec, std::uint32_t devices) {
   throw config::Error(config::locate(leg.origin, fmt::format("{} {}", name_of(leg), message)));
 }
 
-// Puts the passes of a block on its devices, leg by leg.
+// Assigns a cell of its device to each pass of a building block. A leg is the list of passes of one
+// kind, chunk and microbatch; legs are placed one after the other.
 class LegPlacer {
  public:
   LegPlacer(const config::BuildingBlock& spec, std::uint32_t devices)
@@ -94,8 +95,8 @@ class LegPlacer {
     return block_.lengths[static_cast<std::size_t>(kind)];
   }
 
-  // Reports an interval that cannot hold a device's passes, the most common fault, before legs are
-  // placed.
+  // Throws config::Error if the passes of a device take more cells than the interval has. This is
+  // the most common fault, so it is checked before legs are placed.
   void check_interval(const config::BuildingBlock& spec) const {
     std::vector<bool> has_weight_grad_leg(spec.chunks);
     for (const BlockLeg& leg : spec.legs)
@@ -124,7 +125,8 @@ class LegPlacer {
     const std::int64_t residue = (cell % interval + interval) % interval;
     return occupants_[static_cast<std::size_t>(device_of(pass) * interval + residue)];
   }
-  // The pass, if any, that the candidate would collide with in some repetition.
+  // Returns a placed pass that occupies a cell of the candidate in some repetition of the block, or
+  // null.
   const schedules::BlockPass* obstacle(const Candidate& candidate) {
     for (std::int64_t i = 0; i < length(candidate.pass.kind); ++i)
       if (const std::int32_t index = occupant(candidate.pass, candidate.cell + i); index != none)
@@ -142,7 +144,8 @@ class LegPlacer {
     return placed_[static_cast<std::size_t>(pass.kind)]
                   [std::size_t{pass.microbatch} * block_.routes.stages() + pass.stage];
   }
-  // The pass if it is placed already. A stage has either I or B.
+  // Returns the pass if it has been placed, or null. The backward pass of a stage is either split,
+  // so that the stage has I, or whole (B); a search for I also finds B.
   const schedules::BlockPass* find(Pass pass) {
     if (pass.kind == PassKind::input_grad && index_of(pass) == none) pass.kind = PassKind::backward;
     const std::int32_t index = index_of(pass);
@@ -174,8 +177,8 @@ class LegPlacer {
     put_candidates(leg, candidates);
   }
 
-  // Places the passes of a leg at equal steps. If the leg has no start, it starts at the earliest
-  // cell without collisions.
+  // Places the passes of a leg at equal distances, its step. If the leg has no start, it starts at
+  // the earliest cell from which no pass collides.
   void place_along(const BlockLeg& leg) {
     std::vector<std::uint32_t> stages = stages_of_chunk_[leg.chunk];
     if (leg.kind != PassKind::forward) std::ranges::reverse(stages);
@@ -203,7 +206,8 @@ class LegPlacer {
                                step, block_.interval));
   }
 
-  // Cell at which the pass that the first pass of a leg depends on ends.
+  // Returns the earliest cell at which a leg can start: where the pass ends that its first pass
+  // needs.
   std::int64_t earliest_cell(const BlockLeg& leg, std::uint32_t stage) {
     const bool last = stage + 1 == block_.routes.stages();
     Pass needed = pass_of(leg, stage);
@@ -226,8 +230,9 @@ class LegPlacer {
     return predecessor->cell + length(predecessor->pass.kind) + recompute_cells;
   }
 
-  // Places each W after its I, and each R before its I or B, with the gap of the leg or with the
-  // smallest gap that is free.
+  // Places each weight gradient (W) after its input gradient (I), and each recomputation (R) before
+  // its I or B: at the distance that the leg gives, or else at the smallest one without a
+  // collision.
   void place_beside_gradient(const BlockLeg& leg) {
     for (const std::uint32_t stage : stages_of_chunk_[leg.chunk]) {
       const Pass pass = pass_of(leg, stage);
@@ -254,9 +259,9 @@ class LegPlacer {
   std::array<std::vector<std::int32_t>, schedules::pass_kinds> placed_;
 };
 
-// Sort key of a leg, so that it is placed after the legs that it is measured from. Listed cells
-// depend on nothing; forward passes go down the chunks, gradients up; W and R are placed relative
-// to their gradient.
+// Sort key of legs: a leg comes after those relative to which it is placed. Legs with listed cells
+// come first; then forward legs in ascending order of chunks, gradients in descending order, and at
+// last R and W, which are placed relative to their gradient.
 std::tuple<int, std::uint32_t, std::uint32_t> placing_order(const BlockLeg& leg,
                                                             std::uint32_t chunks) {
   if (!leg.cells.empty()) return {0, 0, 0};

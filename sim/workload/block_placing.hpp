@@ -7,9 +7,9 @@
 
 namespace pipewright::workload {
 
-// Places the legs of a user's building block as passes on devices, except W passes without a leg,
-// for which place_weight_grads finds a place. Throws config::Error at the leg if two passes would
-// collide in any repetition of the block.
+// Assigns a cell of a device to each pass of a user's building block, except to W passes that the
+// block does not mention, for which place_weight_grads finds cells. Throws config::Error at the leg
+// if two passes would collide in any repetition of the block.
 schedules::BuildingBlock place_legs(const config::BuildingBlock& spec, std::uint32_t devices);
 
 }  // namespace pipewright::workload

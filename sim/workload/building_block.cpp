@@ -27,7 +27,7 @@ config::Origin pass_origin(const config::BuildingBlock& spec, const BuildingBloc
   return spec.legs_origin;
 }
 
-// Number of blocks that overlap in the steady state.
+// Returns how many repetitions of the block overlap in the steady state.
 std::uint32_t overlapping_blocks(const config::BuildingBlock& spec, const BuildingBlock& block) {
   const auto [first, last] = std::ranges::minmax(block.passes, {}, &schedules::BlockPass::cell);
   const std::int64_t blocks = (last.cell - first.cell) / block.interval + 2;
@@ -67,7 +67,8 @@ BuildingBlock to_block(const config::BuildingBlock& spec, std::uint32_t devices)
     schedules::place_weight_grads(block);
     schedules::check_block(block);
   } catch (const schedules::BlockError& error) {
-    // The location names the file already.
+    // The error message gets the location of the pass, which includes the name of the file, so the
+    // name at the start of the text is dropped.
     std::string_view text = error.what();
     if (const std::string name = block.name + ": "; text.starts_with(name))
       text.remove_prefix(name.size());

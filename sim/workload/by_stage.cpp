@@ -13,7 +13,8 @@ namespace {
 
 using schedules::Routes;
 
-// Share of a chunk in its device's bytes. The shares of all chunks add up exactly.
+// Returns the bytes of a device that one of its chunks gets. The bytes of all chunks add up
+// exactly.
 std::uint64_t chunk_share(std::uint64_t bytes, std::uint32_t chunk, std::uint32_t chunks) {
   return bytes / chunks + (chunk < bytes % chunks ? 1 : 0);
 }
@@ -95,7 +96,7 @@ std::vector<Activations> stage_activations(const config::Activation& options, co
 std::vector<DeviceState> device_states(const config::State& options, const Routes& routes,
                                        std::uint32_t devices) {
   std::vector<DeviceState> states(devices);
-  // (holder, device of the first route).
+  // Pairs of a device that holds a stage and the stage's device on the first route.
   std::set<std::pair<std::uint32_t, std::uint32_t>> counted;
   for (std::uint32_t route = 0; route < routes.count(); ++route)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {

@@ -8,26 +8,30 @@
 #include "sim/config/scenario.hpp"
 #include "sim/workload/stage_costs.hpp"
 
-// Values per device of a scenario as values per stage of a placement. If a stage runs on several
-// devices, the device of the first route determines its share.
+// Converts the values that a scenario gives per device to values per stage. If a stage has copies
+// on several devices, the device of the first route determines its value.
 namespace pipewright::workload {
 
-// Devices that hold a stage, in ascending order: one device, or one on each route.
+// Returns the devices that hold a stage, in ascending order: one device, or one for each route if
+// the stage has several.
 std::vector<std::uint32_t> devices_of(const schedules::Routes& routes, std::uint32_t stage);
 
-// Times of the stages. A single value, or one value per device, is divided among the device's
-// chunks; one value per stage is used as it is. Returns nothing for any other number of values.
+// Returns the time of each stage. A single value, or one value per device, is divided among the
+// device's chunks; one value per stage is used as it is. Returns nothing for any other number of
+// values.
 std::optional<std::vector<double>> stage_times(const std::vector<double>& values,
                                                const schedules::Routes& routes,
                                                std::uint32_t devices, std::uint32_t slices);
-// Times of a schedule's stages. Throws config::Error, which calls the list `name`, for an
-// unsupported number of values.
+// Returns the time of each stage of a schedule. Throws config::Error, which calls the list `name`,
+// if the number of values fits neither devices nor stages.
 std::vector<double> stage_times(const config::PassTimes& times, std::string_view name,
                                 const schedules::Schedule& schedule);
-// Adds the time between passes, which the times of a scenario do not include.
+// Adds `seconds`, the overhead of a pass, to each time, since the times that a scenario gives do
+// not include it.
 void add_overhead(double seconds, std::vector<double>& times);
 void add_overhead(double seconds, schedules::PassTimes& times);  // to every kind of pass
-// Derives the times of R, which takes as long as F, and of B, which takes as long as I and W.
+// Sets the times of recomputations R, which take as long as F, and of whole backward passes B,
+// which take as long as I and W together.
 void complete_times(schedules::PassTimes& times);
 
 std::vector<Activations> stage_activations(const config::Activation& options,

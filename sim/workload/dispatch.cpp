@@ -6,7 +6,8 @@
 namespace pipewright::workload {
 namespace {
 
-// Probability that `draws` draws from `population`, without replacement, hit none of `targets`.
+// Returns the probability that `draws` draws without replacement from a population of `population`
+// elements hit none of `targets` given elements.
 double miss_probability(double population, double targets, double draws) {
   if (draws > population - targets) return 0;
   double product = 1;
@@ -52,7 +53,8 @@ double parts_visited(const Dispatch& dispatch, std::uint32_t parts) {
   const double top_groups = dispatch.top_groups;
   if (top_groups >= groups) return parts * (1 - miss_probability(experts, experts_per_part, drawn));
   const double open_experts = experts * top_groups / groups;  // experts to draw from
-  // A part is within a group or consists of several groups.
+  // A part lies within a group if there are at least as many parts as groups; otherwise it consists
+  // of several groups.
   if (parts >= dispatch.groups)
     return parts * top_groups / groups *
            (1 - miss_probability(open_experts, std::min(experts_per_part, open_experts), drawn));

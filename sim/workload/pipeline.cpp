@@ -24,7 +24,8 @@ std::vector<double> state_bytes(const config::Scenario& scenario, const Routes& 
   return bytes;
 }
 
-// Activation memory and its limits, counted in chunks or in bytes.
+// Returns the activation memory of each stage and the limit of each device: in bytes, or counted in
+// chunks if the limit is a number of microbatches.
 ActivationMemory memory_of(const config::Scenario& scenario, const Routes& routes,
                            const MemoryLimit& limit) {
   const std::uint32_t devices = scenario.devices.value;
@@ -101,7 +102,8 @@ std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenari
 double least_limit(const config::Scenario& scenario, Unit unit) {
   if (unit == Unit::microbatches) return 1;
   check_activation(scenario);
-  // A device holds the same state on every placement.
+  // Any placement will do here, since a device needs the same memory for weights, gradients and
+  // optimizer on each.
   const Routes routes = Routes::looped(scenario.devices.value, 1);
   const std::vector<std::int64_t> activations =
       schedules::least_memory({.routes = routes,

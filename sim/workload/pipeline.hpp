@@ -8,9 +8,10 @@
 
 namespace pipewright::workload {
 
-// Memory limit of every device.
+// Limit of the memory that a device may use, the same for every device.
 struct MemoryLimit {
-  // Microbatches in flight on a whole device; a chunk counts 1/chunks until the end of its W.
+  // Number of microbatches in flight on a whole device; each of its chunks counts as a fraction of
+  // a microbatch until the end of the chunk's W.
   enum class Unit : std::uint8_t {
     microbatches,  // in flight, of a whole device: a chunk counts 1/chunks until the end of its W
     bytes,         // activations, weights, gradients and optimizer state together
@@ -19,15 +20,17 @@ struct MemoryLimit {
   double value = 0;
 };
 
-// Costs of a scenario on one placement of its stages, for the search for an order. A hop takes
-// `hop` seconds. Returns nothing if a list with one time per stage is for another number of stages.
-// Throws config::Error if the limit is in bytes but the scenario does not give the size of
-// activations, or if it gives the time of whole backward passes only.
+// Returns the costs of a scenario on one placement of its stages, as the search for an order of
+// passes needs them. A transfer between devices takes `hop` seconds. Returns nothing if a list with
+// one time per stage is for another number of stages. Throws config::Error if the limit is in bytes
+// but the scenario does not give the size of activations, or if it gives the time of whole backward
+// passes only.
 std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenario,
                                                  const schedules::Routes& routes,
                                                  const MemoryLimit& limit, double hop);
 
-// Smallest limit, in `unit`, under which any order can run: one microbatch at a time.
+// Returns the smallest memory limit, in `unit`, with which the pipeline can run at all: one
+// microbatch at a time.
 double least_limit(const config::Scenario& scenario, MemoryLimit::Unit unit);
 
 }  // namespace pipewright::workload

@@ -17,7 +17,7 @@ using config::Axis;
 
 constexpr std::uint32_t axis_bit(Axis axis) { return 1U << static_cast<std::uint32_t>(axis); }
 
-// Returns whether a group belongs to the experts' grid, whose `dp` is edp.
+// Returns whether a kind of group belongs to the experts' grid of ranks, whose axis `dp` is edp.
 constexpr bool is_expert_group(Group kind) {
   return kind == Group::ep || kind == Group::etp || kind == Group::edp ||
          kind == Group::expert_shard || kind == Group::expert_replicate;
@@ -43,8 +43,8 @@ std::string nearest_divisors(std::uint64_t ranks, std::uint32_t size) {
   return fmt::format("{}", fmt::join(nearest(size, ranks, divides), " or "));
 }
 
-// Number of replicas of each expert. Experts are spread over the ranks of a stage, across all
-// replicas.
+// Returns the number of replicas of each expert. The experts of a stage are spread over all of its
+// ranks, in all replicas of the dense parameters.
 std::uint32_t expert_replicas(const config::Parallel& parallel) {
   const std::uint64_t ranks = parallel.ranks_of_stage();
   const std::uint32_t etp = parallel.expert_tp();
@@ -57,7 +57,8 @@ std::uint32_t expert_replicas(const config::Parallel& parallel) {
                     sizes, nearest_divisors(ranks, etp))));
   const std::uint32_t ep = parallel.ep.value;
   if (ranks / etp % ep == 0) return static_cast<std::uint32_t>(parallel.expert_replicas());
-  // etp defaults to tp, which may be why ep does not fit.
+  // The default of etp is tp, which may be the reason why ep does not fit; if so, etp 1 is
+  // suggested.
   const bool suggests_etp = !parallel.etp && etp > 1 && ranks % ep == 0;
   throw config::Error(config::locate(
       parallel.ep.origin,
@@ -67,8 +68,8 @@ std::uint32_t expert_replicas(const config::Parallel& parallel) {
           suggests_etp ? ", or etp 1, which spreads experts over the ranks of tp too" : "")));
 }
 
-// Number of cp ranks that form a ring: they pass keys on to each other and have the same part of
-// the heads.
+// Returns how many ranks of cp form a ring. They pass keys on to each other and have the same
+// subset of the heads.
 std::uint32_t ring_size(const config::Parallel& parallel) {
   const std::uint32_t cp = parallel.cp.value;
   if (parallel.cp_sizes.empty()) return cp / parallel.cp_a2a();
@@ -82,8 +83,8 @@ std::uint32_t ring_size(const config::Parallel& parallel) {
                   parallel.cp_sizes[0].value, parallel.cp_sizes[1].value, product, cp)));
 }
 
-// Number of shards on `ranks` ranks with the same parameters, given the number of copies of each
-// shard.
+// Returns into how many shards `ranks` ranks with the same parameters divide them, if the
+// configured number of copies of each shard is kept.
 std::uint32_t shard_count(const config::Parallel& parallel, std::uint32_t ranks,
                           std::string_view name) {
   const std::uint32_t shard_copies = parallel.replicates();
@@ -96,7 +97,7 @@ std::uint32_t shard_count(const config::Parallel& parallel, std::uint32_t ranks,
 
 }  // namespace
 
-// Bit mask of the axes along which the ranks of a group differ.
+// Returns a bit mask of those axes along which the ranks of a group of this kind differ.
 std::uint32_t Ranks::axes_of(Group kind) {
   switch (kind) {
     case Group::tp:
@@ -241,7 +242,8 @@ std::uint32_t Ranks::rank_of(ReplicaDevice copy, std::uint32_t member) const {
   return rank({.tp = member % tp, .cp = member / tp, .dp = copy.replica, .pp = copy.device});
 }
 
-// Splits the tensor into the fewest equal pieces of which both devices hold whole numbers.
+// Divides the tensor into the fewest equal pieces so that each rank of both devices holds whole
+// pieces.
 std::vector<Ranks::Part> Ranks::hop(ReplicaDevice source, std::uint32_t destination,
                                     bool cut) const {
   const ReplicaDevice target{source.replica, destination};
@@ -271,7 +273,7 @@ std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {
   for (const DeviceRanks& device_ranks : stages_) {
     const Grid& grid = device_ranks.grid(kind);
     std::vector<std::uint32_t> members = grid.offsets(axes_of(kind), true);
-    // The offsets along pp are the devices of a pipeline; the first and the last share the
+    // The offsets along pp are the devices of a pipeline, and only the first and the last share the
     // embedding.
     if (kind == Group::embedding && members.size() > 2) members = {members.front(), members.back()};
     for (const std::uint32_t first : grid.offsets(axes_of(kind), false)) {
@@ -282,7 +284,8 @@ std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {
   return groups;
 }
 
-// Groups of pipelines whose devices differ in size: as many as the largest device has ranks.
+// Returns groups that span devices of different sizes. There are as many as the largest device has
+// ranks.
 std::vector<std::vector<std::uint32_t>> Ranks::groups_across(Group kind) const {
   if (kind == Group::world) {
     std::vector<std::uint32_t> ranks(size_);

@@ -41,7 +41,8 @@ void check_parameters_agree(const Schedule& schedule, const schedules::Parameter
                     file, schedule.size(), parameters.iterations, max_passes));
 }
 
-// Rejects choices of catalog families, which a file makes itself.
+// Throws schedules::Error if settings of catalog schedules are combined with a schedule file, which
+// determines all of these itself.
 void check_no_choices(const schedules::Parameters& parameters, const std::string& file) {
   const bool has_choice = std::ranges::any_of(schedules::choices, [&](const auto& info) {
     return info.choice != &schedules::Parameters::chunks && is_chosen(info, parameters);

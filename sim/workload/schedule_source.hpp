@@ -13,36 +13,37 @@
 namespace pipewright::workload {
 
 // Loads the schedule `name`: a PyTorch schedule file (.csv), a building block (.yaml, .yml) or an
-// entry of the catalog. check_complete has accepted it. A PyTorch file determines the numbers of
-// devices, chunks and microbatches, with which `parameters` must agree; 0 devices or microbatches
-// agree with any number. Throws schedules::Error or config::Error.
+// entry of the catalog. The name and parameters must have passed check_complete. A PyTorch file
+// determines the numbers of devices, chunks and microbatches, with which `parameters` must agree; 0
+// devices or microbatches agree with any number. Throws schedules::Error or config::Error.
 schedules::Schedule load_schedule(const std::string& name, const schedules::Parameters& parameters);
 
-// Placement of a catalog schedule that is planned with the times in its parameters; empty for any
-// other schedule.
+// Returns the placement of a catalog schedule whose order is planned with the pass times in its
+// parameters; empty for any other schedule.
 std::optional<schedules::Routes> planned_placement(const std::string& name, std::uint32_t devices);
 
-// Error of a schedule file that cannot be read.
+// Error that a schedule file cannot be opened or read.
 struct CannotRead : schedules::Error {
   using schedules::Error::Error;
 };
 
-// Throws schedules::Error, and CannotRead if the file cannot be read.
+// Reads a PyTorch schedule file. Throws schedules::Error, and CannotRead if the file cannot be
+// read.
 schedules::TorchFile read_torch_file(const std::string& file, bool legacy = false);
 
-// Returns whether a readable PyTorch file contains SEND and RECV actions, which load_schedule
-// drops.
+// Returns whether a PyTorch schedule file that can be read contains SEND and RECV actions, which
+// load_schedule leaves out.
 bool places_transfers(const std::string& file);
 
-// Cache of the schedules that were used last, since many scenarios share one. Its keys are the
-// parameters that a schedule depends on, including times for a schedule that is planned with them.
+// Cache of the most recently used schedules, since many scenarios share one. Its keys are the
+// parameters that a schedule depends on, including pass times if its order is planned with them.
 class ScheduleCache {
  public:
   using Shared = std::shared_ptr<const schedules::Schedule>;
 
   explicit ScheduleCache(std::size_t capacity = std::size_t{128} << 20U) : capacity_(capacity) {}
 
-  // Returns the schedule that load_schedule returns.
+  // Returns the schedule that load_schedule returns, from the cache if it is there.
   Shared load(const std::string& name, const schedules::Parameters& parameters);
 
   std::size_t bytes() const { return bytes_; }

@@ -23,7 +23,7 @@ struct Activations {
   bool operator==(const Activations&) const = default;
 };
 
-// Memory that one GPU of a device always holds, in bytes.
+// Memory that one GPU of a device uses during the whole run, in bytes.
 struct DeviceState {
   std::uint64_t weights = 0;  // one version
   std::uint64_t gradients = 0;
@@ -34,7 +34,7 @@ struct DeviceState {
   bool operator==(const DeviceState&) const = default;
 };
 
-// Costs of a schedule's passes on each of the GPUs of a device.
+// Time and memory that a schedule's passes cost on each of the GPUs of a device.
 struct StageCosts {
   // Seconds of passes. With a model, a pass takes the time of its kernels plus the longer of two
   // waits: host_waits, by which the host takes longer to launch the kernels, and collective_waits,
@@ -45,11 +45,11 @@ struct StageCosts {
   using ByKindAndStage = std::array<std::vector<double>, schedules::pass_kinds>;  // empty: none
   ByKindAndStage host_waits;
   ByKindAndStage collective_waits;
-  // Layers with two halves, attention and experts: seconds of the collectives that send tokens from
-  // one half to the other, and their part of `collective_waits`. In a fused pair these collectives
-  // run beside the other pass; with weight_grads_apart, none of them waits for weight gradients.
-  // `second_half` is the experts' share of the kernel time; if it is empty, all kernels belong to
-  // the first half.
+  // Layers with experts have two halves, attention and experts. By half: seconds of the collectives
+  // that send tokens from one half to the other, and how much of `collective_waits` they cause. In
+  // a fused pair these collectives run beside the other pass; with weight_grads_apart, none of them
+  // waits for weight gradients. `second_half` is the experts' share of the kernel time; if it is
+  // empty, all kernels belong to the first half.
   std::array<ByKindAndStage, 2> dispatch;
   std::array<ByKindAndStage, 2> dispatch_waits;
   ByKindAndStage second_half;
@@ -57,19 +57,21 @@ struct StageCosts {
   std::size_t half_of(const Call& call) const {
     return second_half.front().empty() || call.combines ? 0 : 1;
   }
-  // Seconds of kernels beside which collectives of the same pass run, if these slow the kernels
-  // down; collective_waits includes the slowdown.
+  // Seconds of a pass's kernels that run beside collectives of the same pass, if collectives slow
+  // kernels down; collective_waits includes the slowdown.
   ByKindAndStage overlapped;
 
-  // Seconds that the host needs to launch a pass's kernels, even if the kernels take longer.
+  // Seconds that the host needs to launch all kernels of a pass, whether or not the kernels take
+  // longer.
   ByKindAndStage launch_seconds;
-  // Shares of the kernels whose work is proportional to the pairs of queries and keys, and to the
-  // tokens of the busiest rank's experts. The rest is proportional to tokens. Empty if microbatches
-  // do not differ.
+  // Shares of a pass's kernel time that are proportional to the pairs of queries and keys, and to
+  // the tokens of the busiest rank's experts. The rest is proportional to tokens. Empty if all
+  // microbatches are equal.
   ByKindAndStage attention_share;
   ByKindAndStage experts_share;
   std::vector<std::vector<std::uint32_t>> expert_layers;  // per virtual stage
-  // Collectives within passes, once a cluster has timed them: the parts of collective_waits.
+  // A collective within a pass, with its time on the cluster. Together, these calls cause
+  // collective_waits.
   struct TimedCall {
     Group group = Group::tp;
     std::string_view name;  // name of the operation
@@ -82,8 +84,8 @@ struct StageCosts {
   };
   std::array<std::vector<std::vector<TimedCall>>, schedules::pass_kinds> timed_calls;
 
-  // Factor by which compute slows down while collectives run beside it, whose kernels occupy SMs;
-  // by kind and stage. Empty: no slowdown.
+  // Factor by which kernels take longer while collectives run beside them, because the kernels of
+  // collectives occupy SMs; by kind of pass and stage. Empty: no slowdown.
   ByKindAndStage overlap_slowdown;
   ByKindAndStage dispatch_slowdown;  // factor for dispatch; empty: overlap_slowdown
 
@@ -91,7 +93,8 @@ struct StageCosts {
     const auto& stage_seconds = seconds[static_cast<std::size_t>(pass.kind)];
     return stage_seconds.empty() ? 0 : stage_seconds[pass.stage];
   }
-  // Seconds by which collectives extend a pass.
+  // Returns the seconds by which collectives make a pass longer than its kernels and its waits for
+  // the host.
   double exposed(const schedules::Pass& pass) const {
     return std::max(0.0, of(collective_waits, pass) - of(host_waits, pass));
   }
@@ -100,31 +103,34 @@ struct StageCosts {
   void slow_down(std::uint32_t stage, double factor, config::Detail detail);
 
   std::uint64_t boundary_bytes = 0;  // what one GPU of the largest device sends to the next stage
-  // Input of each stage on one GPU, which a stage that recomputes keeps. Empty: boundary_bytes.
+  // Bytes of each stage's input on one GPU, which a stage that recomputes stores. Empty:
+  // boundary_bytes.
   std::vector<std::uint64_t> input_bytes;
   std::vector<Activations> activations;  // per virtual stage
   std::vector<DeviceState> state;        // per device
 
-  // Costs that only a model has: empty or 0 in a scenario that gives times.
+  // Costs that only a model determines; they are empty or 0 in a scenario that gives times instead.
   std::vector<StageTraffic> traffic;  // per virtual stage
-  // Bytes of the whole weights of two layers, which ZeRO-3 gathers, per virtual stage.
+  // Bytes of the whole weights of two neighbouring layers, which ZeRO-3 gathers at a time, per
+  // virtual stage.
   std::vector<std::uint64_t> gathered;
   double gathered_element = 2;  // bytes of a weight that ZeRO gathers
-  // Bytes of all weights of a stage once they are gathered.
+  // Returns the bytes of all weights of a stage if they are gathered at the same time.
   std::uint64_t gathered_whole(std::uint32_t stage) const {
     return static_cast<std::uint64_t>(
         static_cast<double>(traffic[stage].parameters + traffic[stage].expert_parameters) *
         gathered_element);
   }
   std::vector<double> optimizer_seconds;  // of the optimizer step, per device
-  // FLOP of F, I and W of the whole model (3 x forward). The first counts the attention scores that
-  // a causal mask leaves, the second all of them.
+  // FLOP per microbatch of F, I and W of the whole model (3 x forward), as MFU counts them. The
+  // first number counts only the attention scores that a causal mask leaves, the second all scores.
   double model_flops_per_microbatch = 0;
   double full_attention_flops_per_microbatch = 0;
-  // Includes the recomputation inside passes, which all schedules have.
+  // FLOP per microbatch that GPUs execute, including the recomputation inside passes, which all
+  // schedules have.
   double hardware_flops_per_microbatch = 0;
   std::vector<double> forward_flops;  // F of one microbatch, per virtual stage
-  // Kernels of F, I and W of a stage's layers, per virtual stage.
+  // Number of kernels that F, I and W of a stage's layers launch, per virtual stage.
   std::vector<std::uint64_t> launches;
   double peak_flops = 0;            // FLOP/s of a GPU in bf16
   double precision_peak_flops = 0;  // FLOP/s in the number format of the recipe's products

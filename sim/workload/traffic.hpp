@@ -12,10 +12,11 @@
 #include "sim/config/variation.hpp"
 #include "sim/workload/dispatch.hpp"
 
-// Communication between the ranks of a hybrid-parallel job.
+// Describes the communication between the ranks of a hybrid-parallel job: process groups,
+// collectives and the calls of each stage.
 namespace pipewright::workload {
 
-// Process groups. Every rank is in one group of each kind.
+// Kinds of process groups. Every rank is in one group of each kind.
 enum class Group : std::uint8_t {
   tp,
   cp,
@@ -52,8 +53,8 @@ enum class Collective : std::uint8_t {
   scatter,        // a part to each rank, from the first
   send_recv,      // each rank to the next, the last one to the first
   pairwise,       // between rank i and rank i + n/2
-  // Sends tokens once to each node that has experts of theirs, and there on to the ranks; or sends
-  // them back, summed up on the way.
+  // Sends each token once to each node that has experts for it, and from there to the ranks; or
+  // sends tokens back and adds up their copies on the way.
   dispatch,
 };
 inline constexpr std::array<std::string_view, 12> collective_names{
@@ -64,7 +65,7 @@ inline std::string_view name_of(Collective collective) {
   return base::name_of(collective_names, collective);
 }
 
-// Kind of a collective with the shares of its ranks, independent of the number of bytes.
+// Kind of a collective and, if they differ, the shares of its ranks, but not its number of bytes.
 struct Operation {
   // NOLINTNEXTLINE(google-explicit-constructor)
   Operation(Collective collective, const Dispatch& tokens = {})
@@ -72,32 +73,32 @@ struct Operation {
 
   Collective kind;
   Dispatch dispatch;  // used by Collective::dispatch
-  // Share of the bytes that each rank sends to each rank in an all_to_all, row by row of the
-  // senders. Empty: equal shares.
+  // Share of its bytes that each rank of an all_to_all sends to each rank, as a matrix with a row
+  // for each sender. Empty: equal shares.
   std::vector<double> parts;
 
   auto operator<=>(const Operation&) const = default;
 };
 
-// Collective that a pass calls. `bytes` is what nccl-tests counts. all_reduce: the buffer.
-// all_gather, reduce_scatter, ring_exchange, gather, scatter: the parts of all ranks together.
-// all_to_all: what one rank has, of which every rank including itself gets an equal part or the
-// share in `parts`. broadcast, reduce, send_recv, pairwise: one message. dispatch: the tokens of
-// one rank.
+// Collective that a pass calls. The meaning of `bytes` is that of nccl-tests. all_reduce: the
+// buffer. all_gather, reduce_scatter, ring_exchange, gather, scatter: the parts of all ranks
+// together. all_to_all: what one rank has, of which every rank including itself gets an equal part
+// or the share in `parts`. broadcast, reduce, send_recv, pairwise: one message. dispatch: the
+// tokens of one rank.
 struct Call {
   Group group = Group::tp;
   Operation collective = Collective::all_reduce;
   std::uint64_t bytes = 0;
   std::uint32_t times = 1;  // calls in one pass
-  // Seconds of the pass's compute beside which the calls can run, for all calls together.
+  // Seconds of the pass's compute during which the calls can run; the sum over all `times` calls.
   double overlappable_compute = 0;
   bool combines = false;  // a dispatch that brings tokens back from their experts
 
-  // Returns whether the call sends tokens to experts or back. These calls have a stream of their
-  // own.
+  // Returns whether the call sends tokens to experts or back. Such calls run in a stream of their
+  // own, beside other collectives.
   bool is_dispatch() const { return group == Group::ep; }
-  // Name such as "all-gather". Calls that send tokens are named "dispatch" or "combine", whatever
-  // their collective.
+  // Returns a name such as "all-gather". Calls that send tokens to experts or back are named
+  // "dispatch" or "combine", whatever their collective.
   std::string_view name() const {
     return is_dispatch() ? combines ? "combine" : "dispatch" : name_of(collective.kind);
   }
@@ -105,7 +106,7 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-// Communication of one virtual stage, on one GPU.
+// Collectives that one GPU of a virtual stage takes part in.
 struct StageTraffic {
   std::array<std::vector<Call>, schedules::pass_kinds> inside;  // a pass waits for them
   std::vector<Call>& operator[](schedules::PassKind kind) {
@@ -116,25 +117,27 @@ struct StageTraffic {
   }
   std::uint64_t parameters = 0;         // dense parameters, whose gradients go over Group::dp
   std::uint64_t expert_parameters = 0;  // gradients go over Group::edp
-  // Part of the dense parameters that is tied: gradients also go over Group::embedding.
+  // Number of dense parameters that are tied to another stage's, so that their gradients are also
+  // reduced over Group::embedding.
   std::uint64_t embedding_parameters = 0;
 };
 
-// Settings under which a schedule's passes and communication run.
+// Settings of a run that apply to all of its passes and communication.
 struct Conditions {
   config::Communication communication;
   config::Variation variation;
   std::uint32_t zero = 0;  // ZeRO level
-  // ZeRO-3: whether a backward pass gathers weights anew. Otherwise weights stay whole from a
-  // microbatch's forward pass on.
+  // ZeRO-3: true if weights are dropped after a forward pass and gathered again for the backward
+  // pass; false if they stay whole in between.
   bool reshards = true;
-  // ZeRO-3: gradients are reduced layer by layer, like weights are gathered, instead of by buckets.
+  // ZeRO-3: true if the gradients of each layer are reduced together, like its weights are
+  // gathered; false if gradients are reduced in buckets.
   bool by_layer = false;
   // True if each rank of tp sends only its part of a boundary tensor instead of all of it.
   bool cuts_boundary = false;
 
-  // ZeRO-3: whether weights are gathered for a pass of this kind, and whether they are dropped
-  // after it.
+  // ZeRO-3: return whether weights are gathered for a pass of this kind, and whether they are
+  // dropped after it.
   bool gathers_for(schedules::PassKind kind) const {
     return reshards ? kind != schedules::PassKind::weight_grad
                     : kind == schedules::PassKind::forward;
@@ -143,8 +146,8 @@ struct Conditions {
     return reshards ? gathers_for(kind) : schedules::sends_gradient(kind);
   }
 
-  // ZeRO-1 and ZeRO-2: an iteration updates weights in shards, which are gathered once, before the
-  // first forward passes of the next iteration or at the end of this one.
+  // ZeRO-1 and ZeRO-2: each rank updates a shard of the weights, and the shards are gathered once
+  // per iteration: before the first forward passes of the next one or at the end of this one.
   bool gathers_before() const { return gathers_once() && communication.overlap_param_gather; }
   bool gathers_after() const { return gathers_once() && !communication.overlap_param_gather; }
   bool gathers_once() const { return zero == 1 || zero == 2; }

@@ -8,10 +8,10 @@
 
 namespace pipewright::workload {
 
-// Ratios by which the work of microbatches differs from the mean microbatch, to which StageCosts
-// applies.
+// Ratios of each microbatch's work to that of the mean microbatch, for which the times in
+// StageCosts hold.
 struct Uneven {
-  // Work of a microbatch relative to the mean microbatch.
+  // Ratios of a microbatch's work to that of the mean microbatch.
   struct Work {
     double tokens = 1;
     double attention = 1;  // computed pairs of a query and a key
@@ -21,7 +21,8 @@ struct Uneven {
   std::uint32_t slices = 1;        // per microbatch; a pass counts slices individually
   std::vector<Work> work_ratios;   // by replica and microbatch; empty: all equal
   bool tokens_differ = false;      // false if only the pairs of attention differ
-  // Load of the busiest rank, by stage and microbatch; empty: all equal.
+  // Load of the busiest rank's experts relative to its mean, by stage and microbatch; empty: all
+  // equal.
   std::vector<double> experts;
 
   bool replicas_differ() const { return !work_ratios.empty(); }
@@ -40,7 +41,8 @@ struct Uneven {
   }
 };
 
-// Ratios of a pass's kernels, and of the bytes of its collectives, to the planned ones.
+// Ratios of a pass's kernel time, and of the bytes of its collectives, to those of the mean
+// microbatch.
 struct PassRatios {
   double kernels = 1;
   double dispatch = 1;  // collectives that send tokens to experts and back

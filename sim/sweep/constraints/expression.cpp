@@ -32,7 +32,7 @@ bool is_digit_char(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_in_name(char c) { return begins_name(c) || is_digit_char(c) || c == '.'; }
 
-// Token of a word: a name, or the sign that `and`, `or` and `not` stand for.
+// Returns the token of a word: an operator for `and`, `or` and `not`, else a name.
 Token word_token(std::string_view text, std::size_t column) {
   if (text == "and") return {Token::Kind::sign, "&&", 0, column};
   if (text == "or") return {Token::Kind::sign, "||", 0, column};
@@ -80,7 +80,7 @@ Token sign_token(std::string_view text, std::size_t column) {
 
 using Op = Expression::Op;
 
-// Splits an expression into tokens. The last one has Kind::end.
+// Splits an expression into tokens. After the last one, a token of Kind::end marks the end.
 std::vector<Token> split_into_tokens(std::string_view text) {
   if (text.size() > longest_expression)
     throw ExpressionError(1, fmt::format("more than the {} characters allowed; write several "
@@ -125,7 +125,7 @@ constexpr std::array sum_signs{Sign{"+", Op::add}, Sign{"-", Op::subtract}};
 constexpr std::array product_signs{Sign{"*", Op::multiply}, Sign{"/", Op::divide},
                                    Sign{"%", Op::modulo}};
 
-// Parses by recursive descent, with one function for each level of precedence.
+// Parser of expressions by recursive descent, with one function for each level of precedence.
 class Parser {
  public:
   explicit Parser(std::string_view text) : tokens_(split_into_tokens(text)) {}
@@ -133,10 +133,11 @@ class Parser {
   Expression parse() {
     Expression whole = disjunction();
     if (current().kind != Token::Kind::end)
-      throw ExpressionError(current().column,
-                            fmt::format("{} follows what is whole already; an operator such as "
-                                        "and, <= or * goes between",
-                                        described_token()));
+      throw ExpressionError(
+          current().column,
+          fmt::format("{} follows a complete expression; write an operator such as "
+                      "and, <= or * between them",
+                      described_token()));
     return whole;
   }
 
@@ -197,7 +198,8 @@ class Parser {
     const std::size_t column = current().column;
     const Nesting nesting(*this);
     if (skip("-")) return {Op::negate, 0, {}, {unary()}, column};
-    // Here, `!` binds as tightly as in C.
+    // Inside a comparison, `!` (or `not`) applies to the next operand alone, as in C; before a
+    // comparison, it applies to the whole comparison.
     if (skip("!")) return {Op::logical_not, 0, {}, {unary()}, column};
     return value();
   }
@@ -229,7 +231,8 @@ class Parser {
                                                      config::in_quotes(name.text)));
     const Op op = name.text == "min" ? Op::min : Op::max;
     Expression result = disjunction();
-    // min or max of a single value, which must still be a number.
+    // A single value of min or max becomes both operands, so that it is still checked to be a
+    // number.
     if (!skip(",")) {
       close(open);
       Expression copy = result;
@@ -245,13 +248,14 @@ class Parser {
 
   void close(std::size_t open) {
     if (!skip(")"))
-      throw ExpressionError(current().column,
-                            fmt::format("{} follows where the parenthesis of column "
-                                        "{} should be closed",
-                                        described_token(), open));
+      throw ExpressionError(
+          current().column,
+          fmt::format("{} is not allowed here; close the parenthesis of column {} first",
+                      described_token(), open));
   }
 
-  // Limits the depth of recursion, for expressions such as "((((...".
+  // Counts how deeply the current expression is nested and throws ExpressionError beyond a limit,
+  // so that an expression such as "((((..." cannot overflow the stack.
   struct Nesting {
     explicit Nesting(Parser& parser) : parser_(parser) {
       constexpr int max_depth = 50;

@@ -9,14 +9,15 @@
 
 namespace pipewright::search {
 
-// A fault in an expression, at a column from 1.
+// An error in the text of an expression, with its column, counted from 1.
 struct ExpressionError : std::runtime_error {
   ExpressionError(std::size_t column_, const std::string& text)
       : std::runtime_error(text), column(column_) {}
   std::size_t column;
 };
 
-// Longer expressions are refused, as their trees are walked recursively.
+// Maximum number of characters of an expression. Recursive functions walk the tree of an
+// expression, so its depth must be limited.
 inline constexpr std::size_t longest_expression = 4000;
 
 // An expression about a candidate, as a tree. Operators by rising precedence:

@@ -39,7 +39,7 @@ std::string_view sign_of(Op op) {
   return signs.at(static_cast<std::size_t>(op));
 }
 
-// Describes an operand: "tp (a number)", "the text '1f1b'", or its type.
+// Describes an operand for an error message: "tp (a number)", "the text '1f1b'", or else its type.
 std::string describe_operand(const Expression& expression, Type type) {
   if (expression.op == Op::name) return fmt::format("{} ({})", expression.text, noun_of_type(type));
   if (expression.op == Op::text)
@@ -74,7 +74,8 @@ void check_comparison(const Expression& whole, Type left, Type right) {
                     describe_operand(a, left), noun_of_type(left).substr(2)));
 }
 
-// Refuses a comparison of a name with a text that it can never have, which would be a mistake.
+// Throws ExpressionError if a name is compared with a text that the name can never have, since such
+// a comparison must be a mistake.
 void check_text(const Names& names, const Expression& name, const Expression& text) {
   const auto slot = name.op == Op::name && text.op == Op::text ? names.find(name.text)
                                                                : std::optional<std::size_t>();

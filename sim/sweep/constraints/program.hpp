@@ -16,7 +16,7 @@ namespace pipewright::search {
 
 enum class Type { number, truth, text };
 
-// A name that expressions may use. It has a slot among the values of a candidate, which are
+// A name that expressions may use. Its value has a slot in a candidate's list of values, which are
 // doubles: truth values are 0 or 1, and every text has a number.
 struct Name {
   std::string name;
@@ -28,10 +28,10 @@ struct Name {
 
 class Names {
  public:
-  // Adds a name with an initial value and returns its slot. If the name exists already, only the
-  // key leads to this slot.
+  // Adds a name with an initial value and returns its slot. If there is already a value of this
+  // name, the new value can be found by its scenario key only.
   std::size_t add(Name name, double value);
-  // Adds a name that stands for an expression.
+  // Adds a name that is an abbreviation of an expression, such as `gpus` of "tp * cp * pp * dp".
   void define(const std::string& name, std::string_view expression);
 
   std::optional<std::size_t> find(std::string_view name) const;
@@ -52,16 +52,18 @@ class Names {
   std::map<std::string, double> texts_;
 };
 
-// An expression compiled for evaluation on very many candidates.
+// An expression that was compiled so that it can be evaluated quickly for very many candidates.
 class Program {
  public:
-  // Throws ExpressionError for unknown names and for types that do not match.
+  // Compiles the expression. Throws ExpressionError for unknown names and for operands whose types
+  // do not match.
   Program(const Expression& expression, Names& names);
 
   Type type() const { return type_; }
   const std::set<std::size_t>& slots() const { return slots_; }  // slots that it reads
 
-  // Throws ExpressionError for a division by 0.
+  // Evaluates the expression for a candidate with these values of names. Throws ExpressionError for
+  // a division by 0.
   double operator()(std::span<const double> values) const;
   bool holds(std::span<const double> values) const { return (*this)(values) != 0; }
 

@@ -15,7 +15,8 @@ namespace {
 using config::Lengths;
 using DocumentTokens = std::vector<std::uint32_t>;  // tokens of documents
 
-// Lengths of documents, drawn one after the other from the configured distribution.
+// Random lengths of documents in tokens, drawn one after the other from the configured
+// distribution.
 class DocumentLengths {
  public:
   explicit DocumentLengths(const Lengths& lengths, std::uint32_t sequence)
@@ -54,7 +55,8 @@ class DocumentLengths {
   std::uint64_t count_ = 0;
 };
 
-// Deals documents out to microbatches of `microbatch_size` samples, one iteration at a time.
+// Draws documents and distributes them over microbatches of `microbatch_size` samples, one
+// iteration at a time.
 class Dealer {
  public:
   Dealer(const Lengths& lengths, std::uint32_t sequence, std::uint32_t microbatch_size)
@@ -63,8 +65,8 @@ class Dealer {
         size_(microbatch_size),
         documents_(lengths, sequence) {}
 
-  // Microbatches of the next iteration in the order of the sampler: the first microbatch of each
-  // replica, then the second of each, and so on.
+  // Returns the microbatches of the next iteration in the order of Megatron-LM's sampler: the first
+  // microbatch of each replica, then the second of each, and so on.
   std::vector<Microbatch> next() {
     if (lengths_.packed)
       return lengths_.balance == Lengths::Balance::none ? packed() : pack_evenly();
@@ -80,8 +82,8 @@ class Dealer {
     microbatch.documents.push_back(tokens);
   }
 
-  // Takes at most `limit` tokens from the document that was cut last or, if none is left of it,
-  // from the next one.
+  // Returns the tokens of the next piece of a document, at most `limit`: of the rest of the
+  // document that was cut last or, if nothing is left of it, of a new document.
   std::uint32_t take(std::uint32_t limit) {
     if (left_ == 0) left_ = documents_.next();
     const std::uint32_t tokens = std::min(left_, limit);
@@ -101,8 +103,9 @@ class Dealer {
     return microbatches;
   }
 
-  // Packs documents so that the sums of squares are balanced and, where those microbatches are
-  // full, the tokens.
+  // Packs documents, the longest first, so that all microbatches get similar sums of squared
+  // lengths; a document for which that microbatch has no room goes to the one with the fewest
+  // tokens.
   std::vector<Microbatch> pack_evenly() {
     std::vector<Microbatch> microbatches(count());
     const std::uint64_t capacity = std::uint64_t{size_} * sequence_;
@@ -140,7 +143,7 @@ class Dealer {
     return microbatches;
   }
 
-  // Samples of one document each, cut at the length of the sequence.
+  // Makes samples that each consist of one document, cut to at most `sequence_` tokens.
   std::vector<Microbatch> unpacked() {
     DocumentTokens samples;
     for (std::size_t i = 0; i < count() * size_; ++i)
@@ -163,8 +166,8 @@ class Dealer {
     return balanced ? deal_evenly(std::move(microbatches)) : microbatches;
   }
 
-  // Deals microbatches that are sorted by falling tokens: each goes to the replica with the fewest
-  // tokens so far that still has room.
+  // Assigns microbatches, sorted by descending tokens, to replicas: each goes to the replica that
+  // has the fewest tokens so far and still lacks microbatches.
   std::vector<Microbatch> deal_evenly(std::vector<Microbatch> sorted) const {
     const std::uint32_t replicas = lengths_.replicas;
     std::vector<std::uint32_t> counts(replicas);
@@ -189,7 +192,7 @@ class Dealer {
   std::uint32_t left_ = 0;  // tokens of the current document that are not dealt yet
 };
 
-// Replicas in the order of falling work.
+// Returns the replicas in descending order of their work in an iteration.
 std::vector<std::uint32_t> by_work(const std::vector<Microbatch>& iteration,
                                    std::uint32_t replicas) {
   std::vector<TokenCounts> work(replicas);

@@ -8,8 +8,8 @@
 
 namespace pipewright::workload {
 
-// Counts that the work of a microbatch depends on. Attention is proportional to the sum of the
-// squared document lengths, all other work to the tokens.
+// Token counts that determine the work of a microbatch: attention is proportional to the sum of the
+// squared document lengths, all other work to the number of tokens.
 struct TokenCounts {
   double tokens = 0;
   double squares = 0;
@@ -18,7 +18,7 @@ struct TokenCounts {
     tokens += length;
     squares += length * length;
   }
-  // Length of equally long documents with the same tokens and squares.
+  // Length of the documents in a batch of equally long documents with the same sums.
   double document() const { return tokens > 0 ? squares / tokens : 0; }
   TokenCounts& operator+=(const TokenCounts& rhs) {
     tokens += rhs.tokens;
@@ -27,8 +27,8 @@ struct TokenCounts {
   }
 };
 
-// A microbatch of documents. `computed` counts what its passes work on, with padding; `real` counts
-// the tokens that are trained on.
+// A microbatch of documents. `computed` counts all tokens that its passes process, with padding;
+// `real` counts only the tokens that are trained on.
 struct Microbatch {
   TokenCounts computed;
   TokenCounts real;
@@ -62,10 +62,11 @@ struct Batch {
   }
 };
 
-// Draws the documents of a run and deals them out.
+// Draws the documents of a run and distributes them over the microbatches of all replicas.
 Batch deal(const config::Lengths& lengths, std::uint32_t sequence, std::uint32_t microbatch_size);
 
-// Batch of `training`, which must have lengths. Each thread caches recent batches.
+// Returns the batch of a training whose document lengths are configured. Each thread caches recent
+// batches.
 std::shared_ptr<const Batch> batch_of(const config::Training& training, std::uint32_t sequence);
 
 }  // namespace pipewright::workload

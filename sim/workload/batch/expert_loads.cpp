@@ -10,7 +10,7 @@
 namespace pipewright::workload {
 namespace {
 
-// Distribution on [1, upper] with a density proportional to x^-alpha.
+// Probability distribution on [1, upper] with a density proportional to x^-alpha.
 class Density {
  public:
   Density(double alpha, double upper)
@@ -27,7 +27,8 @@ class Density {
   double range_;
 };
 
-// Caps shares, which sum to 1, at `limit`. The excess goes to the other shares in proportion.
+// Limits each of some shares, which sum to 1, to `limit`. The excess goes to the other shares in
+// proportion to their size.
 void cap_shares(double limit, std::vector<double>& shares) {
   for (bool changed = true; changed;) {
     double capped = 0;

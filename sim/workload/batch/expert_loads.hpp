@@ -22,19 +22,20 @@ struct PowerLaw {
 
   bool operator==(const PowerLaw&) const = default;
 
-  // Tokens of the busiest rank over the mean of the ranks, in one draw that is determined by
-  // `bits`.
+  // Returns the ratio of the tokens of the busiest rank to the mean over the ranks, for a random
+  // draw that is determined by `bits`.
   double busiest(std::uint64_t bits) const;
 };
 
-// Statistics of many draws: the mean determines time, the 95th percentile memory.
+// Statistics of the ratio PowerLaw::busiest over many draws: the mean determines times, the 95th
+// percentile memory.
 struct Imbalance {
   double mean = 1;
   double p95 = 1;
 };
 Imbalance imbalance_of(const PowerLaw& law);
 
-// One draw of PowerLaw::busiest per layer and microbatch.
+// Values of PowerLaw::busiest, with an independent draw for each layer and microbatch.
 struct ExpertLoads {
   std::uint32_t microbatches = 1;
   std::vector<double> values;  // by layer and microbatch

@@ -6,15 +6,17 @@
 
 #include "sim/base/mix.hpp"
 
-// Random numbers as functions of a seed and a position, independent of the order of evaluation.
+// Random numbers that depend only on a seed and a position, so that the order in which they are
+// computed does not matter.
 namespace pipewright::workload {
 
-// Uniform random number in (0, 1).
+// Returns a random number from the uniform distribution on (0, 1), made from random bits.
 inline double uniform(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53;
 }
 
-// Standard normal random number (Box and Muller, 1958).
+// Returns a random number from the standard normal distribution, made from random bits (Box and
+// Muller, 1958).
 inline double normal(std::uint64_t bits) {
   return std::sqrt(-2 * std::log(uniform(bits))) *
          std::cos(2 * std::numbers::pi * uniform(base::mix(bits)));

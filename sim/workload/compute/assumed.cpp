@@ -22,8 +22,8 @@ bool keys_overlap(std::string_view left, std::string_view right) {
   return holds(left, right) || holds(right, left);
 }
 
-// Keys of a GPU file that kernel_time() reads for the kernel, without those whose effect other work
-// hides.
+// Returns the keys of a GPU file that determine the predicted time of a kernel. Keys whose effect
+// is hidden by other work, such as the bandwidth of a compute-bound kernel, are left out.
 std::vector<std::string> kernel_keys(const Kernel& kernel, const config::Gpu& gpu) {
   std::vector<std::string> keys;
   if (kernel.work == Work::memory || kernel_time(kernel, gpu).bound == Bound::memory)
@@ -99,7 +99,8 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
         for (std::string& key : kernel_keys(kernel, gpu))
           if (std::ranges::find(used, key) == used.end()) used.push_back(std::move(key));
       }
-      // Launching may take longer than the kernels if the file lacks the host's time.
+      // The host may take longer than the GPU: it does if launching takes longer than the kernels,
+      // and it may for any pass if the file does not give the host's time.
       if (gpu.launch == 0 ||
           launch_seconds(setting.training, static_cast<double>(kernels->size()), gpu) > busy)
         used.emplace_back("launch");

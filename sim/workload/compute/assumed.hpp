@@ -6,14 +6,14 @@
 #include "sim/config/gpu.hpp"
 #include "sim/workload/compute/kernels.hpp"
 
-// Numbers of a GPU file that have no source (config::Gpu::assumed) and that a predicted time
-// depends on.
+// Finds out on which numbers of a GPU file without a source (config::Gpu::assumed) a predicted time
+// depends.
 namespace pipewright::workload {
 
-// Keys of the numbers that the time of a kernel depends on.
+// Returns the keys of the assumed numbers on which the time of a kernel depends.
 std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu);
-// Keys of the numbers that the passes of a model's parts depend on, including the host's launches,
-// copies to host memory and the overhead of a pass.
+// Returns the keys of the assumed numbers on which the passes of a model depend, including the
+// numbers for the host's launches, copies to host memory and the overhead of a pass.
 std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu);
 
 }  // namespace pipewright::workload

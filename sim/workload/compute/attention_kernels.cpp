@@ -8,16 +8,18 @@ using Work = Kernel::Work;
 using Kernels = std::vector<Kernel>;
 
 PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
-  // Ring attention processes its blocks of keys one after the other (arXiv 2310.01889). If keys are
-  // gathered, the early and the late part of the sequence that a rank holds run separately.
+  // Ring attention runs one kernel per block of keys (arXiv 2310.01889). If keys are gathered
+  // instead and the rank holds an early and a late part of the sequence, each part has its own
+  // kernel.
   using config::ContextComm;
   const Sizes& sizes = setting.sizes;
   const bool gathers = sizes.cp > 1 && sizes.cp_comm == ContextComm::all_gather;
   const bool balanced = sizes.cp_balance == config::ContextBalance::head_tail;
   const std::uint32_t steps = gathers ? (balanced ? 2 : 1) : sizes.cp_ring();
   const double blocks = gathers ? 1 : sizes.cp_ring();
-  // Ranks with fewer keys to see wait for the last rank. Documents that fit into a rank's part give
-  // all ranks equal work.
+  // Ranks whose queries see fewer keys, because of a causal mask, wait for the last rank. All ranks
+  // have equal work if the sequence is balanced or if every document fits into the part of one
+  // rank.
   const bool is_balanced = balanced || a.keys * sizes.cp_ring() <= sizes.sequence;
   const double pairs =
       last_rank_pairs(a, a.keys, pairs_of(setting.training), is_balanced ? 1 : sizes.cp_ring());
@@ -30,7 +32,7 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
                  .keys = attention_keys(a, a.keys) / blocks,
                  .head = (a.key_dim + a.value_dim) / 2.0};
   Kernel backward = forward;
-  // Five products instead of two: the backward pass recomputes the scores.
+  // The backward pass has five matrix products instead of two, since it recomputes the scores.
   backward.flops *= 2.5;
   backward.backward = true;
   return {.forward = {forward}, .input_grad = {backward}};

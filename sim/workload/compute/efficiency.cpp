@@ -51,8 +51,8 @@ double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Produc
 double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   const config::AttentionRates& rates = gpu.attention;
   const double long_efficiency = kernel.backward ? rates.backward : rates.forward;
-  // The exponential of a score takes as long as the products of this many more elements per head.
-  // Rates are of heads of 128.
+  // Computing the exponential of a score takes as long as lengthening the head by this many
+  // elements. The rates in a GPU file are for heads of 128 elements.
   constexpr double exponentials = 60;
   const double by_head = kernel.head / (kernel.head + exponentials) * (128 + exponentials) / 128;
   const double efficiency =

@@ -35,15 +35,16 @@ struct KernelTime {
   Bound bound = Bound::compute;  // largest part of the time
 };
 
-// Time of a kernel at the sustained clock. Throws config::Error if the GPU lacks the kernel's data
-// type.
+// Returns the time of a kernel at the clock that the GPU sustains under load. Throws config::Error
+// if the GPU lacks the kernel's data type.
 KernelTime kernel_time(const Kernel& kernel, const config::Gpu& gpu);
 
-// Seconds that the host takes to launch the kernels of a pass through a layer, a lower bound of the
-// pass's time.
+// Returns the seconds that the host takes to launch `kernels` kernels. The pass takes at least as
+// long.
 double launch_seconds(const config::Training& training, double kernels, const config::Gpu& gpu);
 
-// Seconds of a kernel that only moves bytes; 0 bytes take no kernel.
+// Returns the seconds of a kernel that only moves bytes; 0 for 0 bytes, since there is no kernel
+// then.
 double memory_seconds(const config::Gpu& gpu, double bytes);
 
 }  // namespace pipewright::workload

@@ -6,7 +6,7 @@
 namespace pipewright::workload {
 namespace {
 
-// FLOP of a layer's two attention products: Q K', and the scores times V.
+// Returns the FLOP of a layer's two attention products: Q K', and the scores times V.
 double layer_score_flops(const Layer& layer, double sequence, AttentionPairs pairs) {
   const Attention& a = layer.attention;
   return 2 * a.samples * a.heads * attention_pairs(a, sequence, pairs) * (a.key_dim + a.value_dim);
@@ -30,7 +30,8 @@ double attention_pairs(double sequence, AttentionPairs pairs) {
 
 namespace {
 
-// Pairs in consecutive chunks of `window` tokens, of which the last may be shorter.
+// Returns the pairs of a query and a key if attention is limited to consecutive chunks of `window`
+// tokens. The last chunk may be shorter.
 double chunked_pairs(double window, double sequence, AttentionPairs pairs) {
   const double whole = std::floor(sequence / window);
   const double last = sequence - whole * window;
@@ -67,15 +68,16 @@ double last_rank_pairs(const Attention& attention, double sequence, AttentionPai
   if (pairs == AttentionPairs::full || ranks == 1)
     return attention_pairs(attention, sequence, pairs);
   const double begin = sequence * (ranks - 1) / ranks;
-  // Causal pairs of the last rank's queries, times the ranks: the query at position x sees x keys,
-  // or as many as its window has.
+  // Computes the pairs of the last rank's queries with a causal mask, times the number of ranks:
+  // the query at position x sees x keys, or as many as its window has.
   const auto causal_pairs = [&](double window) {
     const double growing = std::max(0.0, window * window - begin * begin) / 2;
     return ranks * (growing + window * (sequence - std::max(begin, window)));
   };
   const double share = attention.windowed_share;
   const double window = std::min(attention.window, sequence);
-  // Chunks give all parts of a sequence equally many pairs, if the parts contain whole chunks.
+  // Attention within chunks has equally many pairs in all ranks' parts of a sequence, if the parts
+  // contain whole chunks.
   const double windowed = attention.chunked && window < sequence
                               ? chunked_pairs(window, sequence, pairs)
                               : causal_pairs(window);

@@ -6,8 +6,8 @@
 
 #include "sim/workload/compute/flops.hpp"
 
-// Byte factors in this file are bytes that a kernel reads and writes per element of a tensor: 2 for
-// each access to 16 bits, 1 for each access to a mask.
+// The numeric factors of bytes in this file count the bytes that a kernel reads and writes per
+// element of a tensor: 2 for each access to a 16-bit element, 1 for each access to a mask.
 namespace pipewright::workload {
 namespace {
 
@@ -29,8 +29,8 @@ bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
   return setting.sizes.sequence_parallel && linear.part != Part::head;
 }
 
-// Adds the copy at a collective along a sequence that is not the first dimension. One copy
-// assembles a gathered tensor, another splits a tensor that is to be summed (PyTorch's
+// Adds the copy that a collective needs if the sequence is not the first dimension of the tensor.
+// One copy assembles a gathered tensor, another splits a tensor that is to be summed (PyTorch's
 // all_gather_tensor and reduce_scatter_tensor, torch/distributed/_functional_collectives.py).
 // Collectives that overlap with products deliver parts in place and sum over the parts of all ranks
 // (torch/distributed/_symmetric_memory), except for the gradient of an input of several products.
@@ -91,15 +91,17 @@ Kernel product_kernel(const Linear& linear, DataType type, const ProductShape& s
                                    result_bytes * shape.rows * shape.columns)};
 }
 
-// Routers decide by small differences, so that neither they nor the logits use a scaled type.
+// Returns the data type of a product. Routers choose experts by small differences between scores,
+// and the loss depends on exact logits, so neither product uses a scaled type such as FP8.
 DataType product_type(const ModelSetting& setting, const Linear& linear) {
   const DataType recipe = setting.training.precision;
   const bool plain = linear.part == Part::router || linear.part == Part::head;
   return plain && config::is_scaled(recipe) ? DataType::bf16 : recipe;
 }
 
-// Bytes of a cast, which reads 16 bits and writes what products read: by rows for one product and
-// by columns for another. A norm writes its result already cast, in place of 16 bits.
+// Returns the bytes that a cast to a scaled type reads and writes. It reads 16 bits and writes two
+// copies, one by rows and one by columns, for two different products. If a norm comes before, the
+// norm writes its result in this form instead of 16 bits.
 double cast_bytes(DataType type, double elements) {
   return elements * (2 + 2 * config::element_bytes(type));
 }
@@ -122,7 +124,8 @@ void add_residual_kernels(const ModelSetting& setting, PassKernels& kernels) {
   add_memory(kernels.input_grad, Part::residual, "dropout", (dropout ? 5 : 0) * elements);
 }
 
-// Norm of the result of attention or of an MLP, before the residual addition.
+// Adds the norm that some models apply to the result of attention or of an MLP before the residual
+// addition.
 void add_post_norm_kernels(const ModelSetting& setting, PassKernels& kernels) {
   if (setting.model.post_norms) add_norm_kernels(setting, Part::post_norm, kernels);
 }
@@ -150,8 +153,8 @@ void add_linear_kernels(const ModelSetting& setting, const std::vector<Linear>& 
 
 constexpr std::string_view copy_to_host = "copy to host";
 
-// Kernels after a router's product, on an fp32 score per token and expert, which Megatron-LM
-// launches without fusion (megatron/core/transformer/moe: router.py, moe_utils.py,
+// A kernel that processes the scores of a router: one fp32 score per token and expert. Megatron-LM
+// launches these kernels without fusion (megatron/core/transformer/moe: router.py, moe_utils.py,
 // token_dispatcher.py). They are short, but each takes the host as long to launch as any other.
 struct ScoreKernel {
   std::string_view name;
@@ -183,8 +186,8 @@ void add_router_scores(const Layer& layer, PassKernels& kernels) {
 }
 
 // Adds the permutation of the experts' tokens and their dispatch or combination. The dispatcher
-// alltoall makes the copies of tokens before it sends them; a dispatcher that sends tokens once
-// writes what it receives.
+// alltoall copies a token for each of its experts before it sends the copies; a dispatcher that
+// sends each token once makes the copies where the tokens arrive.
 void add_permutation_kernels(const ModelSetting& setting, Part part, std::string_view name,
                              const Layer& layer, Kernels& kernels) {
   using config::Dispatcher;
@@ -221,7 +224,7 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
   const auto inputs = static_cast<double>(linear.inputs);
   const auto outputs = static_cast<double>(linear.outputs);
   const double tokens = linear.tokens;
-  // Main gradients are read and written.
+  // A weight gradient is added to the main gradient, which is read and written.
   const double sums = 2 * config::gradient_bytes(setting.training);
   PassKernels kernels;
   if (config::is_scaled(type)) {
@@ -278,10 +281,10 @@ void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKern
   add_residual_kernels(setting, kernels);
 }
 
-// Megatron-Core adds the bias of the experts' second product, times the probability of each copy,
-// expert by expert in fp32 (_apply_bias in megatron/core/transformer/moe/experts.py). Bytes are
-// those of the scaled bias, the sum, the concatenation of all experts, and the cast to 16 bits, and
-// then those of their gradients.
+// Adds the kernels by which Megatron-Core adds the bias of the experts' second product, times the
+// probability of each copy of a token, expert by expert in fp32 (_apply_bias in
+// megatron/core/transformer/moe/experts.py). The bytes are those of the scaled bias, the sum, the
+// concatenation of all experts, and the cast to 16 bits, and then those of their gradients.
 void add_expert_biases(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   const double elements = layer.routing.received * setting.model.expert_width();
   const auto add_each = [&](Kernels& pass, std::initializer_list<double> bytes) {
@@ -292,9 +295,10 @@ void add_expert_biases(const ModelSetting& setting, const Layer& layer, PassKern
   add_each(kernels.input_grad, {2 + 4, 4 + 2, 4 + 4 + 4, 4 + 4 + 4});
 }
 
-// Transformer Engine's fused operations (use_transformer_engine_op_fuser) apply the activation
-// function, the cast for the next product and the biases at the end of a product: of the first one
-// in the forward pass, of the second one in the backward pass.
+// Adds the kernels of the routed experts. With Transformer Engine's fused operations
+// (use_transformer_engine_op_fuser), a product also applies what follows it: the activation
+// function, the cast for the next product and the biases. In the forward pass this is the first of
+// the two products, in the backward pass the second.
 void add_expert_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   PassKernels experts;
   add_linear_kernels(setting, layer.expert_linears, Part::expert_in, Part::expert_in, experts);
@@ -315,7 +319,7 @@ void add_expert_kernels(const ModelSetting& setting, const Layer& layer, PassKer
   append_passes(experts, kernels);
 }
 
-// Adds an MLP, or a router with its experts.
+// Adds the kernels of an MLP, or of a router with its experts.
 void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const Layer& layer,
                               PassKernels& kernels) {
   add_norm_kernels(setting, mlp_norm_part(kind), kernels);
@@ -338,11 +342,11 @@ void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const
   add_residual_kernels(setting, kernels);
 }
 
-// The host waits to read how many tokens its experts get, so that it launches nothing ahead. In
-// turn, the GPU waits until the tokens are sent, or until the experts' first product if they are
-// not sent (Megatron-Core's dropless dispatchers, cuda_sync_point in
-// megatron/core/transformer/moe/token_dispatcher.py). A CUDA graph of the whole iteration, with
-// buffers for any number of tokens, does not wait.
+// Adds the wait for the host. The host waits to read how many tokens its experts get, so that it
+// launches no kernels ahead. In turn, the GPU waits for the launches up to the one that sends the
+// tokens, or up to the experts' first product if tokens are not sent (Megatron-Core's dropless
+// dispatchers, cuda_sync_point in megatron/core/transformer/moe/token_dispatcher.py). A CUDA graph
+// of the whole iteration, with buffers for any number of tokens, has no such wait.
 void add_stall(const ModelSetting& setting, Kernels& forward) {
   if (setting.training.cuda_graphs == config::CudaGraphs::iteration) return;
   const auto copy = std::ranges::find(forward, copy_to_host, &Kernel::name);
@@ -371,7 +375,7 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
   if (setting.model.dropout > 0)
     add_memory(kernels.forward, Part::embedding, "dropout",
                5 * setting.sizes.spread_tokens * setting.model.hidden);
-  // Sums the rows of the gradient one by one.
+  // The gradient of the embedding is summed row by row into the main gradient.
   add_memory(kernels.weight_grad, Part::embedding, "sum",
              (2 + 2 * config::gradient_bytes(setting.training)) * elements);
   return kernels;
@@ -380,11 +384,11 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
 PassKernels mtp_kernels(const ModelSetting& setting) {
   PassKernels kernels = embedding_kernels(setting);
   for (int norm = 0; norm < 2; ++norm) add_norm_kernels(setting, Part::mtp_norm, kernels);
-  // Reads both tensors and writes them side by side.
+  // The concatenation reads both tensors and writes them side by side.
   add_memory(kernels.forward, Part::mtp_projection, "concat",
              2 * 4 * setting.sizes.spread_tokens * setting.model.hidden);
   append_passes(linear_kernels(setting, mtp_projection(setting.model, setting.sizes)), kernels);
-  // Each tp rank computes a part of the result.
+  // Each tp rank computes a part of the projection's result, so the parts are gathered.
   if (setting.sizes.tp > 1) add_collective(kernels.forward, Part::mtp_projection, "all-gather");
   append_passes(layer_kernels(setting, kind_of_mtp(setting.model)), kernels);
   return kernels;
@@ -404,7 +408,7 @@ PassKernels head_kernels(const ModelSetting& setting) {
   // exponential and sum (6), then gradient (8) and cast to 16 bits (2, as 4 of 6 are in cache). The
   // fused loss reads the logits twice and writes the gradient once.
   const double logits = sizes.tokens * static_cast<double>(vocabulary);
-  // All-reduces of each token's maximum logit, target logit and sum.
+  // Three all-reduces over tp: of each token's maximum logit, of its target logit and of its sum.
   if (sizes.tp > 1)
     for (int step = 0; step < 3; ++step) add_collective(kernels.forward, Part::loss, "all-reduce");
   add_memory(kernels.forward, Part::loss, "loss", (setting.training.fused_loss ? 4 : 24) * logits);

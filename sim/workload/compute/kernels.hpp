@@ -22,12 +22,12 @@ struct Kernel {
   };
 
   std::string_view name;  // name within its part, such as "product" or "cast"
-  // Equal launches one after the other, such as the blocks of ring attention.
+  // Number of equal launches one after the other, such as those for the blocks of ring attention.
   std::uint32_t times = 1;
   Part part = Part::head;
   Work work = Work::memory;
   config::DataType type = config::DataType::bf16;
-  // Shape of a product: (rows x inner) times (inner x columns), `count` times.
+  // Shape of a matrix product: (rows x inner) times (inner x columns), done `count` times.
   double rows = 0;
   double columns = 0;
   double inner = 0;
@@ -37,12 +37,13 @@ struct Kernel {
   double head = 128;      // attention: mean size of a head's keys and values
   bool backward = false;  // attention: backward pass
   double bytes = 0;       // read and written
-  // Launches after this kernel that the GPU waits for, because the host waits for the kernel.
+  // Number of launches after this kernel for which the GPU waits, because the host waits for the
+  // result of this kernel before it launches more.
   double stalls = 0;
 };
 
-// Quantity to which the work of a part is proportional: tokens of a microbatch, pairs of queries
-// and keys in its documents, or tokens of the busiest rank's experts.
+// Quantity to which the work of a part of the model is proportional: the tokens of a microbatch,
+// the pairs of queries and keys in its documents, or the tokens of the busiest rank's experts.
 enum class Scaling : std::uint8_t { tokens, pairs, experts };
 constexpr Scaling scaling_of(Part part) {
   if (part == Part::core_attention) return Scaling::pairs;
@@ -50,7 +51,7 @@ constexpr Scaling scaling_of(Part part) {
   return routed ? Scaling::experts : Scaling::tokens;
 }
 
-// Number of launches, with repetitions.
+// Returns the number of kernel launches; a repeated kernel counts once for each repetition.
 std::uint32_t launches(const std::vector<Kernel>& kernels);
 
 struct PassKernels {
@@ -59,26 +60,27 @@ struct PassKernels {
   std::vector<Kernel> weight_grad;
 };
 
-// Adds a kernel that moves `bytes` bytes, unless there are none.
+// Adds a kernel that only moves `bytes` bytes; adds none for 0 bytes.
 void add_memory(std::vector<Kernel>& kernels, Part part, std::string_view name, double bytes);
 
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind);
-// Kernels of a multi-token prediction module without its head, like Megatron-LM's
+// Returns the kernels of a multi-token prediction module without its head, like Megatron-LM's
 // MultiTokenPredictionLayer: embedding, two norms, projection and a layer.
 PassKernels mtp_kernels(const ModelSetting& setting);
 PassKernels embedding_kernels(const ModelSetting& setting);
 PassKernels head_kernels(const ModelSetting& setting);  // final norm, output matrix and loss
 
-// Kernels of one matrix: its product with the input, and the gradients of the input and of the
-// weights.
+// Returns the kernels of one weight matrix: its product with the input in the forward pass, and the
+// gradients of the input and of the weights in the backward pass.
 PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear);
-// Kernels between the two projections of a recurrence: those of mamba_ssm's chunk scan for Mamba-2
-// (github.com/state-spaces/mamba, ssd_combined.py), and those of flash-linear-attention's
-// chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention) for a gated delta net. Memory
-// traffic outweighs their products: states are written in 32 bits and read in 16, the scores of a
-// chunk take 32, everything else 16. Backward passes recompute states and scores.
+// Returns the kernels between the two projections of a recurrent layer: those of mamba_ssm's chunk
+// scan for Mamba-2 (github.com/state-spaces/mamba, ssd_combined.py), and those of
+// flash-linear-attention's chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention) for a
+// gated delta net. Memory traffic outweighs their products: states are written in 32 bits and read
+// in 16, the scores of a chunk take 32, everything else 16. Backward passes recompute states and
+// scores.
 PassKernels recurrence_kernels(const Layer& layer);
-// Kernels of softmax(Q K') V alone.
+// Returns the kernels of softmax(Q K') V alone, without the projections before and after.
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& attention);
 
 }  // namespace pipewright::workload

@@ -11,7 +11,8 @@ namespace {
 using config::Gpu;
 using Kernels = std::vector<Kernel>;
 
-// Seconds of share(kernel) of each kernel's work.
+// Returns the seconds of kernels of which only a share of the work is done; share(kernel) is that
+// share.
 template <class Share>
 double kernel_seconds(const Kernels& kernels, const Gpu& gpu, const Share& share) {
   double seconds = 0;
@@ -39,7 +40,8 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
                        .weight_grad = launches(kernels.weight_grad)}};
 }
 
-// Adds the recomputation of backward passes.
+// Returns the seconds of a layer's passes, including those of the forward kernels that backward
+// passes recompute.
 PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
                                const PassKernels& kernels, const Gpu& gpu) {
   PartSeconds seconds = part_seconds(setting, kernels, gpu);
@@ -97,13 +99,14 @@ PartSeconds head_seconds(const ModelSetting& setting, const Gpu& gpu) {
 }
 
 double optimizer_seconds(const config::Training& training, double parameters, const Gpu& gpu) {
-  // Scaled weights are cast once per iteration.
+  // Weights of a scaled type, such as FP8, are cast once per iteration, after the update.
   const config::DataType type = training.precision;
   const double cast = config::is_scaled(type) ? 2 + 2 * config::element_bytes(type) : 0;
   using MainParams = config::Optimizer::MainParams;
   const bool joined =
       !training.bytes.optimizer && training.optimizer.main_params == MainParams::remainders;
-  // Upper halves of the main parameters are read from the weights.
+  // The optimizer stores only the lower halves of the main parameters and reads the upper halves
+  // from the bf16 weights.
   const double upper_half = joined ? 2 : 0;
   return memory_seconds(
       gpu, parameters * (config::gradient_bytes(training) + 2 * config::optimizer_bytes(training) +

@@ -4,7 +4,7 @@
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// Seconds of one GPU and its host, per kind of pass.
+// Computes the seconds that one GPU and its host take for each kind of pass.
 namespace pipewright::workload {
 
 struct PassSeconds {
@@ -28,8 +28,8 @@ struct PassSeconds {
   }
 };
 
-// Seconds of a part's kernels and launches. The host launches ahead of the GPU, so that a pass
-// takes the longer of the sum of its kernels and the sum of its launches.
+// Seconds of a part's kernels on the GPU and of their launches on the host. The host launches ahead
+// of the GPU, so a pass takes the longer of the sum of its kernels and the sum of its launches.
 struct PartSeconds {
   PassSeconds kernels;
   PassSeconds launches;
@@ -46,26 +46,27 @@ struct PartSeconds {
 
 PartSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu);
 PartSeconds mtp_seconds(const ModelSetting& setting, const config::Gpu& gpu);
-// Kernel seconds of the parts for which includes(part) holds; the embedding and the head are not
-// among them.
+// Returns the seconds of those kernels of a layer whose part satisfies includes(part). Embedding
+// and head are not in a layer.
 PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
                           bool (*includes)(Part part));
 PassSeconds mtp_seconds(const ModelSetting& setting, const config::Gpu& gpu,
                         bool (*includes)(Part part));
-// Seconds of the kernels of softmax(Q K') V alone, beside which ring attention hides its exchange.
+// Returns the seconds of the kernels of softmax(Q K') V alone. Ring attention exchanges keys and
+// values during this time.
 PassSeconds attention_seconds(const ModelSetting& setting, const Attention& attention,
                               const config::Gpu& gpu);
-// Seconds of a matrix's product with the input, and of the gradients of the input and of the
-// weights.
+// Returns the seconds of a weight matrix's products: with the input in the forward pass, and for
+// the gradients of the input and of the weights.
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear,
                             const config::Gpu& gpu);
 
 PartSeconds embedding_seconds(const ModelSetting& setting, const config::Gpu& gpu);
-// Seconds of the final norm, the output matrix and the loss.
+// Returns the seconds of the final norm, the output matrix and the loss.
 PartSeconds head_seconds(const ModelSetting& setting, const config::Gpu& gpu);
 
-// Seconds of an optimizer step for `parameters` parameters: it reads gradients, reads and writes
-// optimizer state, and writes weights.
+// Returns the seconds of an optimizer step for `parameters` parameters, which reads gradients,
+// reads and writes optimizer state, and writes weights.
 double optimizer_seconds(const config::Training& training, double parameters,
                          const config::Gpu& gpu);
 

@@ -4,14 +4,14 @@
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/shape/partition.hpp"
 
-// Parts of a layer's forward pass that backward passes recompute.
+// Determines which parts of a layer's forward pass backward passes recompute.
 namespace pipewright::workload {
 
-// Share of the given work in a part of a recomputed layer that is recomputed: 0 or 1, or half of
-// the products if every second result is kept (torchtitan's `op`, which keeps attention too).
+// Returns which share of this work in a part of a recomputed layer is recomputed: 0 or 1, or half
+// of the products if every second result is kept (torchtitan's `op`, which keeps attention too).
 double share_recomputed(const config::Recompute& recompute, Part part, Kernel::Work work);
 
-// Returns whether a layer is recomputed in a stage that has the layers `stage`.
+// Returns whether a layer is recomputed if it is in a stage with the layers `stage`.
 bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
 
 // Number of times that a recomputed layer saves, sets or restores random number states; we assume
@@ -21,8 +21,8 @@ bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::ui
 // states.
 double random_states(const ModelSetting& setting, LayerKind kind);
 
-// FLOP per microbatch that backward passes recompute in the forward kernels of the whole model,
-// which is cut into `stages`.
+// Returns the FLOP per microbatch of the forward kernels that backward passes recompute, in the
+// whole model, which is split into `stages`.
 double recomputed_flops(const ModelSetting& setting, const std::vector<StageParts>& stages);
 
 }  // namespace pipewright::workload

@@ -9,7 +9,8 @@ namespace {
 
 using Kernels = std::vector<Kernel>;
 
-// List of a recurrence's kernels, which are added by the bytes that they move per token.
+// Collects the kernels of a recurrent layer. A kernel is added with the bytes that it moves per
+// token.
 class KernelList {
  public:
   explicit KernelList(const Recurrence& recurrence) : recurrence_(&recurrence) {}
@@ -23,7 +24,7 @@ class KernelList {
   void add(std::string_view name, double bytes_per_token) {
     add(Part::recurrence, name, bytes_per_token);
   }
-  // Counts the products along the sequence as FLOP of the last kernel.
+  // Returns the kernels and assigns the FLOP of all products along the sequence to the last one.
   Kernels with_flops(double flops) && {
     kernels_.back().flops = flops;
     return std::move(kernels_);
@@ -34,11 +35,11 @@ class KernelList {
   Kernels kernels_;
 };
 
-// Reads and writes x, B and C.
+// Adds the convolution, which reads and writes x, B and C.
 void add_convolution(const Recurrence& r, KernelList& list) {
   list.add(Part::convolution, "convolution", 4 * r.channels);
 }
-// The gates of the norm come from the input projection.
+// Adds the gated norm, whose gates are part of the input projection's result.
 void add_gated_norm(const Recurrence& r, bool backward, KernelList& list) {
   list.add(Part::recurrence_norm, "gated norm", (backward ? 10 : 6) * r.values);
 }
@@ -57,7 +58,7 @@ PassKernels mamba_kernels(const Recurrence& r) {
   add_convolution(r, forward);
   add_mamba_states(r, forward);
   add_gated_norm(r, false, forward);
-  // Reads x and gates; writes the result before and after gating.
+  // The chunk scan reads x and the gates, and writes the result before and after gating.
   forward.add("chunk scan", 8 * r.values + 2 * r.keys + 4 * r.scores + 2 * r.states);
 
   KernelList backward(r);

@@ -90,8 +90,8 @@ void add_pass_times(const char* pass, const std::vector<Kernel>& kernels,
   times.passes.push_back(std::move(sum));
 }
 
-// Kernels of a forward pass that recomputation repeats before I. Where half of the products are
-// recomputed, every second one is listed.
+// Returns those kernels of a forward pass that recomputation repeats before I. Where half of the
+// products are recomputed, it is every second one.
 std::vector<Kernel> recomputed_kernels(const std::vector<Kernel>& forward,
                                        const ModelSetting& setting) {
   std::vector<Kernel> kernels;

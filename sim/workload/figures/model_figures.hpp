@@ -8,7 +8,7 @@
 #include "sim/config/model.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// Figures of a model by part, pass and kernel, as rows of tables.
+// Sizes and times of a model by part, pass and kernel, as the rows of tables.
 namespace pipewright::workload {
 
 struct ModelSize {
@@ -19,14 +19,15 @@ struct ModelSize {
   double flops_per_token = 0;  // forward and backward, causal attention counted once
   double full_attention_flops_per_token = 0;
 };
-// Size of a model, with sequences of `sequence` tokens or of the model's own length.
+// Returns the size of a model, with sequences of `sequence` tokens, or of the model's own length in
+// the second function.
 ModelSize model_size(const config::Model& model, std::uint32_t sequence);
 inline ModelSize model_size(const config::Model& model) {
   return model_size(model, model.sequence);
 }
 
-// A kind of part on one GPU: parameters of each, bytes of their state before ZeRO shards it, and
-// activations of a microbatch.
+// Memory of one kind of part on one GPU: the parameters of each such part, the bytes of their state
+// before ZeRO shards it, and the activations of a microbatch.
 struct PartBytes {
   std::string part;
   std::uint32_t count = 1;
@@ -37,10 +38,11 @@ struct PartBytes {
   double activations = 0;
   double working = 0;  // additional bytes during its backward pass
 };
-// Rows of the embedding, of the layers by kind, of the head, and of the whole model on one GPU.
+// Returns a row for the embedding, for each kind of layer, for the head, and for the whole model on
+// one GPU.
 std::vector<PartBytes> part_bytes(const ModelSetting& setting);
 
-// A kernel, or a run of equal kernels, with the cost of each.
+// A kernel, or several equal ones in a row, with the cost of each.
 struct KernelRow {
   std::string pass;  // F, I or W
   std::string part;
@@ -54,7 +56,8 @@ struct KernelRow {
   std::string bound;
   std::vector<std::string> assumed;  // keys of the GPU's file that have no source
 };
-// A pass through a part. Its kernels run one after the other, each after the host has launched it.
+// A pass through a part of the model. Its kernels run one after the other, each after the host has
+// launched it.
 struct PassRow {
   std::string part;
   std::string pass;

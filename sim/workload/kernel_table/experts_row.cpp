@@ -30,8 +30,8 @@ MeasuredKernel experts_row(const ExpertsTiming& timing) {
   const double sorted = rows * timing.hidden;
   const double token_elements = timing.tokens * timing.hidden;
   const auto moving = [](double bytes) { return Kernel{.bytes = bytes}; };
-  // A scale of a whole tensor is applied to tokens before they are sorted, a scale per block
-  // afterwards.
+  // Tokens are cast before they are sorted if the whole tensor has one scale, and afterwards if
+  // each block has its own.
   const bool cast_first = timing.type == DataType::fp8;
   MeasuredKernel row;
   row.kind = MeasuredKind::experts;

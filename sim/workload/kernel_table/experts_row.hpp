@@ -4,10 +4,11 @@
 
 namespace pipewright::workload {
 
-// Measured forward pass through a layer's experts on one of `ep` GPUs, as inference benchmarks time
-// it (TensorRT-LLM in AIConfigurator's tables, collector/trtllm/collect_moe.py). Every GPU has all
-// tokens and processes those of its own experts, equally many each. The time includes sorting the
-// tokens, both grouped products, the activation, and the weighted sum of the results.
+// A measurement of the forward pass through a layer's experts on one of `ep` GPUs, as inference
+// benchmarks make it (TensorRT-LLM in AIConfigurator's tables, collector/trtllm/collect_moe.py).
+// Every GPU has all tokens and processes those of its own experts, equally many each. The time
+// includes sorting the tokens, both grouped products, the activation, and the weighted sum of the
+// results.
 struct ExpertsTiming {
   config::DataType type = config::DataType::bf16;
   double tokens = 0;

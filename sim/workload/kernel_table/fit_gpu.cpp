@@ -27,8 +27,8 @@ double quantile(std::vector<double> sorted, double share) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// Fits the attention rate of one direction. The direction with more rows also determines how
-// efficiency grows with length; the other uses that result.
+// Fits the attention rate of the forward or of the backward pass. The direction with more rows is
+// fitted first and also determines how efficiency grows with length (`fits_length`).
 void fit_attention(const Rows& rows, Gpu& gpu, bool backward, bool fits_length) {
   config::AttentionRates& rates = gpu.attention;
   double& rate = backward ? rates.backward : rates.forward;
@@ -85,8 +85,8 @@ RowGroups group_rows(std::span<const MeasuredKernel* const> rows) {
 
 bool is_cast(const MeasuredKernel* row) { return row->kind == MeasuredKind::cast; }
 
-// Returns whether the numbers of casts can be fitted: from casts within products, or from enough
-// casts alone.
+// Returns whether the time of casts can be fitted: from products that include a cast, or from
+// enough rows of casts alone.
 bool can_fit_casts(const Rows& rows, std::size_t min_rows) {
   const auto holds_cast = [](const MeasuredKernel* row) { return row->casts > 0; };
   const auto casts = static_cast<std::size_t>(std::ranges::count_if(rows, holds_cast));
@@ -94,13 +94,15 @@ bool can_fit_casts(const Rows& rows, std::size_t min_rows) {
          static_cast<std::size_t>(std::ranges::count_if(rows, is_cast)) < casts;
 }
 
-// Rows of a type's products and casts, without casts that are too few to fit.
+// Returns the rows of a type's products and casts, but leaves out the casts if there are too few to
+// fit their time.
 Rows fittable_products(Rows rows, std::size_t min_rows) {
   if (!can_fit_casts(rows, min_rows)) std::erase_if(rows, is_cast);
   return rows;
 }
 
-// Fits all groups that have enough rows. Memory comes first, because the other fits use its result.
+// Fits the numbers of a GPU file to the rows of each group with enough rows. Memory comes first,
+// because the other fits use its result.
 Gpu fit_groups(const RowGroups& groups, Gpu gpu, std::size_t min_rows) {
   if (groups.memory.size() >= min_rows) fit_memory(groups.memory, gpu);
   for (std::size_t type = 0; type < groups.products.size(); ++type) {
@@ -175,7 +177,7 @@ FittedKeys fitted_keys(const RowGroups& groups, const Gpu& gpu) {
   return keys;
 }
 
-// Casts of a type are fitted as terms of its products.
+// Returns whether the rows are casts whose time is fitted together with the products of their type.
 bool is_fitted_with_products(const Rows& rows, const RowGroups& groups) {
   const Rows& products = groups.products.at(static_cast<std::size_t>(rows.front()->kernel.type));
   return is_cast(rows.front()) && products.size() >= min_fit_rows &&

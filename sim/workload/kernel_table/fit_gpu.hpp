@@ -9,7 +9,8 @@
 
 namespace pipewright::workload {
 
-// Statistics of relative errors, predicted over measured time minus 1: 0.1 means 10 % too slow.
+// Statistics of relative errors of predicted times (predicted / measured - 1): 0.1 means that the
+// prediction is 10 % too long.
 struct KernelErrors {
   std::size_t rows = 0;
   double median = 0;  // of absolute values, like the next three
@@ -25,7 +26,8 @@ double error_of(const MeasuredKernel& row, const config::Gpu& gpu);
 struct FittedGroup {
   std::string name;     // as group_of() names it
   KernelErrors fitted;  // errors of the rows that were fitted
-  // Errors of each half of the rows with numbers that are fitted to the other half.
+  // Cross-validation: errors of each half of the rows with numbers that are fitted to the other
+  // half.
   KernelErrors left_out;
 };
 
@@ -37,9 +39,9 @@ struct GpuFit {
   std::vector<std::string> notes;  // reasons for keys that were not fitted
 };
 
-// Fits the numbers of a GPU file so that kernel_time() comes closest to the table. Numbers for
-// which the table has too few rows keep the value of `base`. Throws config::Error if `base` lacks
-// the peak of a data type.
+// Fits the numbers of a GPU file so that the times of kernel_time() come closest to those of the
+// table. Numbers for which the table has too few rows keep the value of `base`. Throws
+// config::Error if `base` lacks the peak of a data type.
 GpuFit fit_gpu(const KernelTable& table, const config::Gpu& base);
 
 }  // namespace pipewright::workload

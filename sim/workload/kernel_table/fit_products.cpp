@@ -13,16 +13,18 @@ using config::DataType;
 using config::Gpu;
 using config::Products;
 
-// Lower bound of a kernel's overhead in seconds. Tables with large products alone do not determine
-// it and would give 0.
+// Lower bound of a kernel's overhead in seconds. A table that only has large products does not
+// determine the overhead, and the fit would give 0.
 constexpr double min_overhead = 2e-6;
 
-// Products of a GPU for a data type, to be changed. Throws config::Error if the GPU lacks the type.
+// Returns a GPU's settings for products of a data type, so that they can be changed. Throws
+// config::Error if the GPU lacks the type.
 Products& products_in(Gpu& gpu, DataType type) {
   return const_cast<Products&>(products_of(gpu, type));
 }
 
-// Seconds of a kernel on a GPU that is ideal but for `products`.
+// Returns the seconds of a kernel if only the settings `products` limit it: with unlimited memory
+// bandwidth and at full clock.
 double seconds_with(const Kernel& kernel, const Gpu& gpu, const Products& products) {
   Gpu ideal = config::at_full_clock(gpu);
   ideal.memory_bandwidth = 1e300;
@@ -30,7 +32,7 @@ double seconds_with(const Kernel& kernel, const Gpu& gpu, const Products& produc
   return kernel_time(kernel, ideal).seconds;
 }
 
-// Compute time and waves of a product if nothing else takes time.
+// The two terms of a product's compute time, without memory time and overhead.
 struct ComputeTerms {
   double seconds = 0;  // at the peak rate
   double waves = 0;
@@ -64,8 +66,8 @@ FitRow terms_of_product(const MeasuredKernel& row, const Gpu& gpu, const Product
           .seconds = row.seconds - (fits_overhead ? 0 : kernels * products.overhead)};
 }
 
-// Terms of a grouped product. If it is bound by memory, it tells nothing about compute, but still
-// has its overhead.
+// Returns the terms of a grouped product for the fit. If it is bound by memory, only its overhead
+// is fitted, since its time does not depend on compute.
 FitRow terms_of_grouped(const MeasuredKernel& row, const Gpu& gpu, const Products& products) {
   FitRow terms{.terms = {0, 0, 0, row.casts / gpu.memory_bandwidth}, .seconds = row.seconds};
   const auto add = [&](const Kernel& kernel) {
@@ -91,8 +93,8 @@ FitRow terms_of_grouped(const MeasuredKernel& row, const Gpu& gpu, const Product
 
 }  // namespace
 
-// The overheads of a product and of its cast cannot be told apart if every product includes a cast.
-// In that case the product's overhead keeps its value.
+// Fits a data type's products and casts. If every product includes a cast, the overheads of the two
+// cannot be told apart, and the product's overhead keeps its value.
 void fit_products(const Rows& rows, Gpu& gpu, DataType type) {
   constexpr std::size_t min_rows = 3;
   Products& products = products_in(gpu, type);
@@ -114,7 +116,8 @@ void fit_products(const Rows& rows, Gpu& gpu, DataType type) {
   products.cast_overhead = x[4];
 }
 
-// Repeats the fit, because whether a product is bound by memory depends on the fitted numbers.
+// Fits a data type's grouped products. The fit is repeated, because the fitted numbers determine
+// which products are bound by memory.
 void fit_grouped(const Rows& rows, Gpu& gpu, DataType type) {
   constexpr int rounds = 8;
   Products& products = products_in(gpu, type);

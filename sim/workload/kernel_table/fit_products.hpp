@@ -8,8 +8,9 @@ namespace pipewright::workload {
 
 using Rows = std::vector<const MeasuredKernel*>;
 
-// Fit the numbers of a data type's products so that kernel_time() comes closest to the rows:
-// products and casts, or grouped products. The numbers of memory keep their values.
+// Fit the numbers of a data type's products so that the times of kernel_time() come closest to the
+// rows: fit_products() for single products and casts, fit_grouped() for grouped products. The
+// numbers for memory keep their values.
 void fit_products(const Rows& rows, config::Gpu& gpu, config::DataType type);
 void fit_grouped(const Rows& rows, config::Gpu& gpu, config::DataType type);
 

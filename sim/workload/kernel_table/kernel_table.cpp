@@ -42,14 +42,15 @@ std::vector<std::string> csv_cells(const std::string& line) {
   return cells;
 }
 
-// Line of the table whose cells are found by the names of their columns.
+// A line of the table, whose cells can be looked up by the names of their columns.
 class TableLine {
  public:
   TableLine(std::string location, const std::vector<std::string>& columns,
             const std::vector<std::string>& cells)
       : location_(std::move(location)) {
     if (cells.size() > columns.size())
-      fail(fmt::format("{} cells under {} columns", cells.size(), columns.size()));
+      fail(fmt::format("the line has {} cells, but the table has {} columns", cells.size(),
+                       columns.size()));
     for (std::size_t i = 0; i < cells.size(); ++i) cells_[columns[i]] = cells[i];
   }
 
@@ -62,7 +63,7 @@ class TableLine {
   }
   bool has(const std::string& column) const { return !text(column).empty(); }
 
-  // A number above 0.
+  // Returns the number in a column, which must be above 0.
   double number(const std::string& column) const {
     const std::string cell = text(column);
     if (cell.empty()) fail(fmt::format("{} is missing{}", column, has_kinds() ? "" : kind_hint));
@@ -106,7 +107,7 @@ class TableLine {
   std::map<std::string, std::string> cells_;
 };
 
-// Accepts the names of PyTorch and TensorRT-LLM too.
+// Reads a data type. Also accepts the names that PyTorch and TensorRT-LLM use.
 DataType read_dtype(const TableLine& line) {
   const std::string cell = line.text("dtype");
   if (cell == "bfloat16") return DataType::bf16;
@@ -170,7 +171,8 @@ MeasuredKernel read_attention(const TableLine& line) {
   row.kernel.backward = line.choice("pass", passes) == 1;
   row.kernel.keys = sequence;
   row.kernel.head = size;
-  // Two products forward; five backward, which recomputes the scores.
+  // The forward pass has two matrix products; the backward pass has five, since it recomputes the
+  // scores.
   row.kernel.flops = (row.kernel.backward ? 10 : 4) * line.number_or("batch", 1) * heads * size *
                      sequence * sequence * (causal ? 0.5 : 1);
   row.description =
@@ -219,7 +221,7 @@ void check_table_columns(const std::string& location, const std::vector<std::str
                       "kernel needs some",
                       location, name, fmt::join(columns, ", "), fmt::join(table_columns, ", ")));
   };
-  // Rejects a column whose name is close to that of an absent column.
+  // A column whose name is similar to that of a missing column is probably a typing error.
   for (const std::string& column : columns) {
     std::vector<std::string_view> absent;
     std::ranges::copy_if(table_columns, std::back_inserter(absent),
@@ -277,7 +279,8 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
     table.rows.push_back(read_row(line));
     table.rows.back().line = number;
   }
-  if (columns.empty()) throw Error(fmt::format("{}: no line of column names", table.file));
+  if (columns.empty())
+    throw Error(fmt::format("{}: the file has no line of column names", table.file));
   const bool has_systems = std::ranges::find(columns, "system") != columns.end();
   if (system && !has_systems)
     throw Error(

@@ -13,12 +13,13 @@
 // the columns, and examples/measure_gpu.py writes such tables.
 namespace pipewright::workload {
 
-// Returns whether a GPU file determines the time of the kernel. It does not determine all-reduces,
-// nor single launches: its key `launch` is the host's time per kernel of a layer.
+// Returns whether the numbers of a GPU file determine the time of the measured kernel. They
+// determine neither all-reduces nor single launches: the key `launch` is the host's time per kernel
+// of a layer.
 bool depends_on_gpu_file(const MeasuredKernel& row);
 
-// Name of the group of rows that are fitted and judged together, such as "product bf16", "attention
-// forward" or "memory".
+// Returns the name of the group of rows to which a row belongs, such as "product bf16", "attention
+// forward" or "memory". The rows of a group are fitted, and their errors reported, together.
 std::string group_of(const MeasuredKernel& row);
 
 struct KernelTable {
@@ -31,8 +32,8 @@ struct KernelTable {
 KernelTable read_kernel_table(const std::filesystem::path& file,
                               const std::optional<std::string>& system = {});
 
-// Seconds of a row that kernel_time() predicts at the clock of kernels that run alone. Throws
-// config::Error if the GPU lacks the data type.
+// Returns the seconds that kernel_time() predicts for a row, at the clock that a kernel gets if it
+// runs alone. Throws config::Error if the GPU lacks the data type.
 double predicted_seconds(const MeasuredKernel& row, const config::Gpu& gpu);
 
 }  // namespace pipewright::workload

@@ -6,8 +6,9 @@
 namespace pipewright::workload {
 namespace {
 
-// Weighted least squares of (fixed_i + sum_j x_j terms_ij) / seconds_i = 1 with x_j above its lower
-// bound, by projected Gauss-Seidel on the normal equations.
+// Solves a weighted least-squares problem: finds x, each x_j above its lower bound, so that
+// (fixed_i + sum_j x_j terms_ij) / seconds_i is as close as possible to 1 for all rows i. Uses
+// projected Gauss-Seidel on the normal equations.
 std::vector<double> solve_weighted(std::span<const FitRow> rows, std::span<const double> weights,
                                    std::span<const double> lower_bounds) {
   constexpr int sweeps = 2000;

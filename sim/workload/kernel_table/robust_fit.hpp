@@ -5,7 +5,8 @@
 
 namespace pipewright::workload {
 
-// Measured time as a sum: seconds = fixed + sum of coefficients * terms.
+// One measurement of a fit. Its time is modelled as a sum: seconds = fixed + sum of coefficients *
+// terms.
 struct FitRow {
   std::vector<double> terms;
   double seconds = 0;

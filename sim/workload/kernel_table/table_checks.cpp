@@ -11,8 +11,8 @@ namespace {
 using config::Gpu;
 using Work = Kernel::Work;
 
-// Seconds of a kernel at the peak rate of its data type or, if it only moves bytes, at the
-// bandwidth of a cache that may hold them.
+// Returns the seconds of a kernel at the peak rate of its data type. A kernel that only moves bytes
+// counts at the bandwidth of a cache, which may hold its data.
 double peak_seconds(const Kernel& kernel, const Gpu& gpu) {
   constexpr double cache_speedup = 4;  // over the memory bandwidth
   if (kernel.work == Work::memory) return kernel.bytes / (cache_speedup * gpu.memory_bandwidth);

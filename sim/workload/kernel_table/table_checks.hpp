@@ -4,9 +4,10 @@
 
 namespace pipewright::workload {
 
-// Throws config::Error, with the line of the table, if the GPU cannot have measured a row: it lacks
-// the data type, or the row is more than 1.5 times as fast as its peak or bandwidth allows, or a
-// thousand times slower. Also throws if no row is of a kind that a GPU file describes.
+// Throws config::Error, with the line of the table, if this GPU cannot have been the measured one:
+// it lacks the data type, or the time is shorter than its peak rate or bandwidth allows by more
+// than a factor of 1.5, or more than a thousand times longer. Also throws if no row is of a kind
+// that a GPU file describes.
 void check_table(const KernelTable& table, const config::Gpu& gpu);
 
 }  // namespace pipewright::workload

@@ -11,8 +11,8 @@
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/recompute.hpp"
 
-// Elements take 16 bits and masks 1 byte; the inputs of scaled products take the size of their
-// type.
+// Activations are stored in elements of 16 bits and masks of 1 byte, but the inputs of products
+// with a scaled type, such as FP8, in elements of that type.
 namespace pipewright::workload {
 namespace {
 
@@ -26,13 +26,15 @@ double mask_bytes(const ModelSetting& setting, double masks) {
   return setting.model.dropout > 0 ? hidden_bytes(setting, masks) : 0;
 }
 
-// Bytes of the scores after softmax and, with dropout, of its mask and of the scores after it.
+// Returns the bytes of the attention scores that are saved: those after softmax and, with dropout,
+// also its mask and the scores after it. Flash attention saves none.
 double score_bytes(const ModelSetting& setting, const Attention& attention) {
   if (setting.training.flash_attention) return 0;
   return attention.scores() * (setting.model.dropout > 0 ? 5 : 2);
 }
 
-// Bytes of the row sums in fp32 from which flash attention recomputes the scores.
+// Returns the bytes of the fp32 row sums that flash attention saves, to recompute the scores from
+// them.
 double row_sum_bytes(const ModelSetting& setting, const Attention& attention) {
   return setting.training.flash_attention ? 4 * attention.tokens() * attention.heads : 0;
 }
@@ -41,25 +43,27 @@ double attention_tensors(const Attention& a) {
   return 2 * (a.query_size() + a.key_size() + a.value_size());
 }
 
-// Bytes per element of the input that a product saves: a scaled type saves the copy that W reads.
+// Returns the bytes per element of the input that a product saves for its weight gradient. With a
+// scaled type, only the input cast to that type is saved.
 double input_element(const ModelSetting& setting) {
   return config::element_bytes(setting.training.precision);
 }
 
-// Both down-projections of latent attention save a copy of the norm's result if its type is scaled.
+// Returns the bytes of the norm's result that attention saves. The two down-projections of latent
+// attention save a copy each if the type is scaled.
 double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
   const bool has_two_copies =
       mixer == Mixer::latent && config::is_scaled(setting.training.precision);
   return hidden_bytes(setting, (has_two_copies ? 2 : 1) * input_element(setting));
 }
 
-// Bytes per score of a router: Transformer Engine's fused router saves the scores of top-k and
-// those of the balance loss in fp32, and a map in bytes (transformer_engine/pytorch/router.py).
+// Bytes per score that a router saves: Transformer Engine's fused router saves the scores of top-k
+// and those of the balance loss in fp32, and a map in bytes (transformer_engine/pytorch/router.py).
 constexpr double router_bytes = 4 + 4 + 1;
 
-// Bytes of the map of token copies to experts, two integers per expert and one more. Tokens are
-// permuted before they are sent, or else where they arrive (moe_permute_with_probs of
-// transformer_engine/pytorch/permutation.py: row_id_map).
+// Returns the bytes of the map that assigns copies of tokens to experts. It has two integers per
+// expert and one more for each token that is permuted: before tokens are sent, or else where they
+// arrive (moe_permute_with_probs of transformer_engine/pytorch/permutation.py: row_id_map).
 double row_map_bytes(const ModelSetting& setting, const Layer& layer) {
   using config::Dispatcher;
   const double experts = setting.model.experts->count;
@@ -119,8 +123,8 @@ void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, con
   };
   add_mlp(Part::mlp_in, Part::activation, layer.mlp);
   add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
-  // Shared experts that overlap with the dispatch gather their tokens themselves, and save all of
-  // them.
+  // Shared experts that overlap with the dispatch gather their input themselves, and save all
+  // gathered tokens.
   if (setting.training.experts.shared_overlap && setting.sizes.sequence_parallel &&
       layer.shared.outputs > 0)
     add(Part::shared_in, Work::memory, 2 * setting.sizes.tokens * setting.model.hidden);
@@ -132,17 +136,19 @@ void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, con
       (element * setting.model.expert_width() + 4) * layer.routing.received +
           row_map_bytes(setting, layer));
   add_mlp(Part::expert_in, Part::expert_activation, layer.experts);
-  // The input of latent_in is saved already, its output is sent on.
+  // The down-projection of latent experts saves nothing more: its input is saved already, and its
+  // output is sent on. The up-projection saves its input.
   for (const Linear& linear : layer.latent_linears)
     if (linear.part == Part::latent_out)
       add(Part::latent_out, Work::memory,
           element * linear.tokens * static_cast<double>(linear.inputs));
-  // A gated function is fused with the probabilities; otherwise the product saves its factor.
+  // The activation function also multiplies by the probabilities of the experts. Only a gated one
+  // is fused with this product; otherwise the product saves its other factor.
   if (layer.experts.gates == 0)
     add(Part::expert_activation, Work::memory, 2 * layer.experts.outputs);
 }
 
-// A norm saves its input, and dropout its mask.
+// Adds what the norm after attention or an MLP saves (its input), and its dropout (the mask).
 template <class Add>
 void add_result(const ModelSetting& setting, const Add& add) {
   if (setting.model.post_norms)
@@ -163,7 +169,8 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
   }
   if (feed_forward_of(kind) == FeedForward::none) return;
   if (has_mixer) add(Part::residual, Work::memory, hidden_bytes(setting, 2));
-  // Routers and shared experts save the norm's result in 16 bits.
+  // The result of the norm before an MLP is saved in the type of the product that reads it. Routers
+  // and shared experts read 16 bits.
   add(mlp_norm_part(kind), Work::memory,
       hidden_bytes(setting, layer.router.empty() ? input_element(setting) : 2));
   add_saved_feed_forward(setting, layer, add);
@@ -183,8 +190,9 @@ double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>&
   return bytes;
 }
 
-// Bytes of the largest set of gradients of experts that live at once: of the tokens as they are
-// sent and as they arrive, or of the activation function's input and output and of the tokens.
+// Returns the bytes of the largest set of gradients in routed experts that exist at the same time:
+// of the tokens as they are sent and as they arrive, or of the activation function's input and
+// output and of the tokens.
 double expert_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double token_bytes = 2 * setting.model.expert_width();
   const double arrived = token_bytes * layer.routing.received;
@@ -192,8 +200,9 @@ double expert_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
          std::max(token_bytes * layer.routing.sent, 2 * layer.experts.inputs_and_outputs());
 }
 
-// Bytes of the gradients that live at once in the larger part of a layer: of the scores in three
-// states or of Q, K, V and the result, or of the activation function's input and output.
+// Returns the most bytes of gradients that exist at the same time in a layer: in attention those of
+// the scores in three states and of Q, K, V and the result, in an MLP those of the activation
+// function's input and output.
 double live_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double scores = setting.training.flash_attention ? 0 : 6 * layer.attention.scores();
   const double attention =
@@ -205,7 +214,8 @@ double live_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
          hidden_bytes(setting, 4);
 }
 
-// Number of logits on one GPU. The vocabulary is padded so that tp divides it.
+// Returns the number of logits of a microbatch on one GPU. The vocabulary is padded so that tp
+// divides it.
 double logits_on_gpu(const ModelSetting& setting) {
   const auto vocabulary = setting.sizes.vocabulary / setting.sizes.tp;
   return setting.sizes.tokens * static_cast<double>(vocabulary);
@@ -237,7 +247,7 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::
   const ModelSetting without_recompute{setting.model, no_recompute, setting.sizes};
   if (!recomputes) return layer_bytes(without_recompute, kind);
   ActivationBytes bytes = layer_bytes(setting, kind);
-  // A group of layers that is recomputed together saves only the input of its first layer.
+  // Layers that are recomputed as a group save only the input of the first one.
   if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= hidden_bytes(setting, 2);
   bytes.working += (recompute.uniform - 1) * layer_bytes(without_recompute, kind).held;
   return bytes;
@@ -279,8 +289,8 @@ std::string idle_recompute_note(const ModelSetting& setting) {
 
 ActivationBytes mtp_bytes(const ModelSetting& setting) {
   ActivationBytes bytes = layer_bytes(setting, kind_of_mtp(setting.model));
-  // The norms save their inputs, and the projection saves both results side by side. If the whole
-  // layer is recomputed, so is its input.
+  // The module's two norms save their inputs, and the projection saves both results side by side.
+  // If the whole layer is recomputed, its input is not saved either.
   const double share =
       share_recomputed(setting.training.recompute, Part::mtp_projection, Kernel::Work::product);
   const double freed = share * hidden_bytes(setting, 2 * input_element(setting)) +
@@ -297,8 +307,8 @@ ActivationBytes embedding_bytes(const ModelSetting& setting) {
 }
 
 ActivationBytes head_bytes(const ModelSetting& setting) {
-  // The loss turns bf16 logits into their gradient in place; the gradient of fp32 logits is stored
-  // separately.
+  // The fused loss overwrites the bf16 logits with their gradient; without it, logits are fp32 and
+  // their gradient is stored separately.
   return {.held = hidden_bytes(setting, 4),
           .for_w = hidden_bytes(setting, 2),
           .working = setting.training.fused_loss ? 0 : logits_grad_bytes(setting)};
@@ -312,7 +322,8 @@ double logits_grad_bytes(const ModelSetting& setting) { return 2 * logits_on_gpu
 
 namespace {
 
-// Attention of a layer that has attention; an attention without heads if the model has none.
+// Returns the attention of the model's first kind of layer that has one; an empty one without heads
+// if no layer has attention.
 Attention model_attention(const ModelSetting& setting) {
   for (const LayerKind kind : kinds_of(setting.model)) {
     const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);

@@ -5,10 +5,10 @@
 #include "sim/workload/compute/pass_seconds.hpp"
 #include "sim/workload/shape/partition.hpp"
 
-// Activation memory of one microbatch on one GPU, in bytes. For GPT-like layers these are the
-// formulas of Korthikanti et al. (arXiv 2205.05198, table 2) and, for the memory between I and W,
-// of Qi et al. (arXiv 2401.10241, table 1). They are extended to grouped heads, gated MLPs and
-// experts.
+// Computes the activation memory of one microbatch on one GPU, in bytes. For GPT-like layers these
+// are the formulas of Korthikanti et al. (arXiv 2205.05198, table 2) and, for the memory between I
+// and W, of Qi et al. (arXiv 2401.10241, table 1). They are extended to grouped heads, gated MLPs
+// and experts.
 namespace pipewright::workload {
 
 struct ActivationBytes {  // from the start of F
@@ -19,28 +19,33 @@ struct ActivationBytes {  // from the start of F
   bool operator==(const ActivationBytes&) const = default;
 };
 
-// Activations of a layer that training.recompute recomputes, if it applies to such layers.
+// Returns the activations of a layer of this kind. If training.recompute applies to such layers,
+// the layer is recomputed.
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind);
-// Activations of one layer of a stage, which may be recomputed or not, alone or in a group.
+// Returns the activations of layer number `layer` in a stage. Whether it is recomputed, alone or in
+// a group of layers, depends on its position in the stage.
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::uint32_t layer);
-// Returns whether the recomputation frees no memory, as with attention that stores no scores.
+// Returns whether the configured recomputation frees no memory, as when it recomputes attention
+// that stores no scores anyway.
 bool frees_nothing(const ModelSetting& setting);
-// Explains why the recomputation frees no memory and names modules that would; empty if it frees
-// memory.
+// Returns a note that the configured recomputation frees no memory, with the modules whose
+// recomputation would; empty if it does free memory.
 std::string idle_recompute_note(const ModelSetting& setting);
-// Activations of a multi-token prediction module without its run of the head.
+// Returns the activations of a multi-token prediction module, without those of the head, which runs
+// once more for the module.
 ActivationBytes mtp_bytes(const ModelSetting& setting);
 ActivationBytes embedding_bytes(const ModelSetting& setting);  // mask of its dropout
 ActivationBytes head_bytes(const ModelSetting& setting);       // final norm, without the logits
 double logits_bytes(const ModelSetting& setting);
 double logits_grad_bytes(const ModelSetting& setting);  // needed by W
 
-// Buffer of the attention scores, which Megatron-LM keeps for the whole run.
+// Returns the bytes of the buffer for attention scores, which Megatron-LM keeps for the whole run.
 double score_buffer_bytes(const ModelSetting& setting);
 
-// Buffers of keys and values from other ranks of cp. Ring attention has two blocks, and two blocks
-// of their gradients in the backward pass. A gather has all keys and values and their gradients. An
-// exchange of heads has the exchanged tensors.
+// Returns the bytes of the buffers for keys and values from other context-parallel ranks. Ring
+// attention has two blocks, and two blocks of their gradients in the backward pass. If keys are
+// gathered, there are all keys and values and their gradients. If heads are exchanged, there are
+// the exchanged tensors.
 double context_buffer_bytes(const ModelSetting& setting);
 
 }  // namespace pipewright::workload

@@ -18,8 +18,8 @@ bool needs_allowance(const config::Training& training) {
 void add_allowance(const config::Training& training, const schedules::Schedule& schedule,
                    StageCosts& costs) {
   if (!needs_allowance(training)) return;
-  // Microbatches in flight on a whole device, and the bytes that one microbatch holds there at
-  // most.
+  // Largest number of microbatches in flight on each device (`peaks`), and the bytes of activations
+  // that one microbatch holds there at most (`held`).
   const std::vector<double> peaks = schedules::peak_in_flight(schedule);
   std::vector<double> held(schedule.devices);
   std::vector<double> launches(schedule.devices);

@@ -6,14 +6,15 @@
 
 namespace pipewright::workload {
 
-// Returns whether a device needs more memory the more microbatches a schedule has in flight.
+// Returns whether the training reserves memory that grows with a schedule's microbatches in flight,
+// for fragmentation or CUDA graphs.
 bool needs_allowance(const config::Training& training);
 
-// Adds the part of each device's allowance that depends on the schedule: training.fragmentation, a
-// share of the activations, and the memory of CUDA graphs. With `layer` there is one graph per pass
-// of a layer and microbatch in flight, with `iteration` one graph of everything. Each kernel in a
-// graph takes 20 KB of device memory: it took 64 KB until CUDA 12.4 (PyTorch's notes on CUDA graph
-// trees), and about 0.3 of that since (vllm-project/vllm#5517, 3.8 GiB against 1.14).
+// Adds to each device's allowance the memory that depends on the schedule: training.fragmentation,
+// a share of the activations, and the memory of CUDA graphs. With `layer` there is one graph per
+// pass of a layer and microbatch in flight, with `iteration` one graph of everything. Each kernel
+// in a graph takes 20 KB of device memory: it took 64 KB until CUDA 12.4 (PyTorch's notes on CUDA
+// graph trees), and about 0.3 of that since (vllm-project/vllm#5517, 3.8 GiB against 1.14).
 void add_allowance(const config::Training& training, const schedules::Schedule& schedule,
                    StageCosts& costs);
 

@@ -10,7 +10,8 @@ namespace {
 
 using schedules::PassKind;
 
-// Calls of one pass, where equal calls are merged. overlappable_compute is per call.
+// List of the collective calls of one pass. Equal calls are merged into one with a count. The
+// argument `overlappable_compute` is the time of compute beside which a single call can run.
 class CallList {
  public:
   void add(Group group, const Operation& collective, double bytes, std::uint32_t times = 1,
@@ -53,7 +54,8 @@ struct PassCalls {
   void add_to_forward(const ModelSetting& setting, Part part, Group group, Collective collective,
                       double bytes, std::uint32_t times = 1, double overlappable_compute = 0) {
     forward.add(group, collective, bytes, times, overlappable_compute);
-    // torchtitan's `op` keeps the results of collectives.
+    // A recomputed part repeats its collectives, except with torchtitan's `op`, which keeps their
+    // results.
     if (share_recomputed(setting.training.recompute, part, Kernel::Work::product) == 1)
       recomputed.add(group, collective, bytes, times, overlappable_compute);
   }
@@ -72,9 +74,9 @@ double tensor_bytes(double tokens, std::uint64_t width) {
   return 2 * tokens * static_cast<double>(width);
 }
 
-// Seconds of a matrix's products beside which its collectives run. Transformer Engine exchanges
-// parts of a tensor while products of other parts run; Megatron-LM runs a whole collective beside
-// the product for the other gradient.
+// Returns the seconds of a weight matrix's products beside which its tensor-parallel collectives
+// can run. Transformer Engine exchanges parts of a tensor while products of other parts run;
+// Megatron-LM runs a whole collective beside the product for the other gradient.
 PassSeconds overlapped_seconds(const Linear& linear, const ModelSetting& setting,
                                const config::Gpu& gpu, const config::Communication& communication) {
   const PassSeconds product = product_seconds(setting, linear, gpu);
@@ -100,7 +102,8 @@ PassSeconds overlapped_seconds(const Linear& linear, const ModelSetting& setting
   return seconds;
 }
 
-// Adds the tensor-parallel calls of matrices that every token goes through.
+// Adds the tensor-parallel calls of weight matrices that every token is multiplied by, unlike those
+// of routed experts.
 void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& linears,
                       const config::Gpu& gpu, const config::Communication& communication,
                       PassCalls& calls) {
@@ -132,8 +135,8 @@ void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& li
   }
 }
 
-// Call that sends tokens to the ranks of their experts with `element` bytes per element, or back in
-// 16 bits.
+// Returns the call that sends tokens to the ranks of their experts with `element` bytes per
+// element, or back with 2 bytes (`combines`).
 Call routing_call(const ModelSetting& setting, const Layer& layer, double element, bool combines) {
   using config::Dispatcher;
   const Sizes& sizes = setting.sizes;
@@ -158,9 +161,10 @@ Call routing_call(const ModelSetting& setting, const Layer& layer, double elemen
   return call(Collective::all_to_all, element * layer.routing.sent * hidden * sizes.imbalance);
 }
 
-// Seconds of shared experts beside which tokens are sent. With moe_shared_expert_overlap, tokens go
-// to their experts beside the first half of the shared experts and return beside the second half;
-// gradients go the other way round (Megatron-LM, shared_experts.py).
+// Returns the seconds of shared experts that run while tokens are sent. With
+// moe_shared_expert_overlap, tokens go to their experts beside the first half of the shared experts
+// and return beside the second half; gradients go the other way round (Megatron-LM,
+// shared_experts.py).
 PassSeconds shared_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
                            bool combines) {
   if (!setting.training.experts.shared_overlap) return {};
@@ -188,7 +192,7 @@ void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKin
   };
   for (CallList* const pass : {&calls.forward, &calls.input_grad, &calls.backward,
                                recomputes ? &calls.recomputed : &discarded}) {
-    // Gradients take the reverse paths of their tensors, in 16 bits.
+    // Gradients go back the way that their tensors came, in 16 bits.
     const bool forward = pass == &calls.forward || pass == &calls.recomputed;
     if (sizes.ep > 1)
       for (const bool combines : {false, true}) {
@@ -203,8 +207,8 @@ void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKin
   }
 }
 
-// Keys and values go around the ring in the forward pass, and again with their gradients in the
-// backward pass.
+// Adds the calls of ring attention: keys and values go around the ring once in the forward pass,
+// and in the backward pass once more together with their gradients.
 void add_ring_calls(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
                     Group group, double bytes, PassCalls& calls) {
   const PassSeconds seconds = attention_seconds(setting, attention, gpu);
@@ -213,8 +217,9 @@ void add_ring_calls(const ModelSetting& setting, const Attention& attention, con
   calls.add_to_input_grad(group, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
 }
 
-// Exchanges Q, K and V for a part of the heads, then the result for all heads; the backward pass
-// exchanges their gradients.
+// Adds the exchanges of heads: before attention, Q, K and V go to ranks that have the whole
+// sequence for a part of the heads; afterwards the result goes back. The backward pass exchanges
+// gradients.
 void add_head_exchange(const ModelSetting& setting, const Attention& attention, Group group,
                        PassCalls& calls) {
   const double result_bytes = 2 * attention.result_size();
@@ -236,7 +241,7 @@ void add_context_calls(const ModelSetting& setting, const Attention& attention,
     case ContextComm::p2p:
       add_ring_calls(setting, attention, gpu, Group::cp, cp * keys, calls);
       break;
-    // Gathered again in the backward pass, where gradients are summed.
+    // Keys and values are gathered once more in the backward pass, which also sums their gradients.
     case ContextComm::all_gather:
       calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::all_gather,
                            cp * keys);
@@ -255,8 +260,9 @@ void add_context_calls(const ModelSetting& setting, const Attention& attention,
   }
 }
 
-// A state passes along the whole sequence, so the ranks of cp exchange their tokens for a part of
-// the heads, and back (Megatron-LM's MambaContextParallel).
+// Adds the calls of a recurrent layer with context parallelism. Its state passes along the whole
+// sequence, so the ranks of cp exchange parts of the sequence for parts of the heads, and back
+// (Megatron-LM's MambaContextParallel).
 void add_recurrence_calls(const ModelSetting& setting, const Recurrence& recurrence,
                           PassCalls& calls) {
   if (setting.sizes.cp == 1) return;
@@ -284,7 +290,8 @@ double hidden_state_bytes(const ModelSetting& setting) {
   return tensor_bytes(setting.sizes.tokens, setting.model.hidden);
 }
 
-// Each rank looks up its part of the vocabulary.
+// Adds the calls of the embedding: each tp rank looks up the tokens in its part of the vocabulary,
+// and the results are summed.
 void add_embedding_calls(const ModelSetting& setting, PassCalls& calls) {
   const double bytes = hidden_state_bytes(setting);
   if (setting.sizes.sequence_parallel) {
@@ -295,7 +302,8 @@ void add_embedding_calls(const ModelSetting& setting, PassCalls& calls) {
   }
 }
 
-// The loss needs each token's maximum logit, target logit and sum, in fp32.
+// Adds the calls of the head. The loss all-reduces each token's maximum logit, target logit and
+// sum, in fp32.
 void add_head_calls(const ModelSetting& setting, PassCalls& calls) {
   const double bytes = hidden_state_bytes(setting);
   calls.forward.add(Group::tp, Collective::all_reduce, 4 * setting.sizes.tokens, 3);
@@ -308,8 +316,9 @@ void add_head_calls(const ModelSetting& setting, PassCalls& calls) {
   }
 }
 
-// The result of the projection is gathered. With sequence parallelism each rank continues with its
-// part of it, whose gradients are gathered in turn.
+// Returns the calls of a multi-token prediction module. Each tp rank computes a part of the
+// projection, so the result is gathered. With sequence parallelism each rank continues with the
+// tokens of its own part, and the gradients of these parts are gathered in turn.
 PassCalls mtp_calls(const ModelSetting& setting, const config::Gpu& gpu,
                     const config::Communication& communication) {
   PassCalls calls = layer_calls(setting, kind_of_mtp(setting.model), gpu, communication);
@@ -324,11 +333,11 @@ PassCalls mtp_calls(const ModelSetting& setting, const config::Gpu& gpu,
   return calls;
 }
 
-// Calls of a vocabulary that is split over the pipeline (arXiv 2411.05288, algorithms 1 and 2), as
-// in the authors' program. Hidden states are broadcast to all devices in fp32; maximum logit,
-// target logit and sum of each token are reduced together; the parts of the gradient are summed.
-// The embeddings are summed likewise, and their gradient is broadcast. The calls run beside the
-// layers' passes of other microbatches. other microbatches.
+// Adds the calls of a vocabulary that is split over the pipeline's devices (arXiv 2411.05288,
+// algorithms 1 and 2), as in the authors' program. Hidden states are broadcast to all devices in
+// fp32; maximum logit, target logit and sum of each token are reduced together; the parts of the
+// gradient are summed. The embeddings are summed likewise, and their gradient is broadcast. The
+// calls run beside the layers' passes of other microbatches.
 void add_vocabulary_calls(const ModelSetting& setting, double forward, double backward,
                           PassCalls& calls) {
   const double tokens = setting.sizes.spread_tokens;

@@ -12,8 +12,8 @@ namespace {
 using config::PartTimes;
 using schedules::PassKind;
 
-// Kind of the pass whose collectives are added to a pass of `kind`, because the measured times do
-// not include them; none if the whole pass was measured.
+// Returns the kind of pass whose collectives must be added to the measured time of a pass of
+// `kind`, which does not include them; nothing if the whole pass was measured.
 std::optional<PassKind> calls_left(const PartTimes& times, PassKind kind) {
   const bool forward = !times.forward.empty();
   const bool input = !times.backward.empty() || !times.input_grad.empty();
@@ -36,14 +36,14 @@ std::optional<PassKind> calls_left(const PartTimes& times, PassKind kind) {
   return unless_measured(input);
 }
 
-// Part of a stage that was measured together.
+// Part of a stage, such as a run of equal layers, with the times that were measured for it.
 struct MeasuredPart {
   StageParts parts;
   PartTimes times;
 };
 
-// Splits a stage into runs of layers of the same kind, the parts at its ends, and its boundary
-// tensors.
+// Splits a stage into runs of layers of the same kind, its embedding, head and multi-token
+// prediction modules, and its boundary tensors, each with its measured times.
 std::vector<MeasuredPart> measured_parts(const ModelSetting& setting, const StageParts& stage,
                                          const config::LayerTimes& times) {
   std::vector<MeasuredPart> parts;
@@ -123,7 +123,7 @@ PartSeconds with_measured_times(const PartSeconds& model, const PartTimes& times
 StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& stage,
                               const config::Gpu& gpu, const config::Communication& communication,
                               const config::LayerTimes& times) {
-  // The recomputation was measured with F.
+  // A measured time of F is also used for the recomputation of F, and includes its collectives.
   config::Training no_recompute = setting.training;
   no_recompute.recompute = {};
   const ModelSetting without_recompute{setting.model, no_recompute, setting.sizes};

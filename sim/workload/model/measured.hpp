@@ -6,23 +6,25 @@
 #include "sim/workload/shape/partition.hpp"
 #include "sim/workload/traffic.hpp"
 
-// Times of a model's parts that were measured. They replace the modelled times, and include the
-// collectives within their passes.
+// Replaces the modelled times of a model's parts by measured ones, which include the collectives
+// within the passes.
 namespace pipewright::workload {
 
-// Measured times of a layer of this kind: its own or, where there are none, those of all layers.
+// Returns the measured times of layers of this kind or, if this kind was not measured, those that
+// hold for all layers.
 config::PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind);
 
-// Replaces the modelled seconds of a part by measured ones; `layer` selects the time if there is
-// one per layer. A measured whole backward pass is divided into I and W in the modelled ratio.
-// Recomputation scales with F, unless it was measured with the backward pass.
+// Replaces the modelled seconds of a part by measured ones; if there is one per layer, `layer`
+// selects it. A measured whole backward pass is divided into I and W in the modelled ratio. The
+// seconds of recomputation are scaled like those of F, unless they were measured as part of the
+// backward pass.
 PassSeconds with_measured_times(const PassSeconds& model, const config::PartTimes& times,
                                 std::uint32_t layer = 0);
-// Measured times also include the host's launches.
+// Also sets the launches of a measured pass to 0, since the measured time includes them.
 PartSeconds with_measured_times(const PartSeconds& model, const config::PartTimes& times,
                                 std::uint32_t layer = 0);
 
-// Calls of a stage outside of the passes that were measured.
+// Returns the collective calls of a stage that the measured times do not include.
 StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& stage,
                               const config::Gpu& gpu, const config::Communication& communication,
                               const config::LayerTimes& times);

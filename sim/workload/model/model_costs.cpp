@@ -30,10 +30,10 @@ std::uint64_t round_bytes(double bytes) {
   return static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes)));
 }
 
-// Sets the parts of stages that depend on where their neighbours are: whether boundary tensors go
-// to another device, and whether a device lacks the embedding that its head is tied to or that
-// multi-token prediction needs (the device may have a copy for the head already). If two routes run
-// in opposite directions, the devices at both ends have both.
+// Sets the properties of stages that depend on where their neighbours are: whether boundary tensors
+// go to another device, and whether a device needs a copy of the embedding, for a head that is tied
+// to it or for multi-token prediction (the device may have one for the head already). If two routes
+// run in opposite directions, the devices at both ends have both embedding and head.
 void set_neighbours(const config::Model& model, const Routes& routes,
                     std::vector<StageParts>& stages) {
   const std::uint32_t last = routes.stages() - 1;
@@ -58,8 +58,8 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& routes,
                                             const std::vector<StageSums>& seconds) {
-  // Each stage has a part of a split vocabulary's embedding and head, and is tied to no other
-  // stage.
+  // Each stage has a part of the embedding and of the head if the vocabulary is split over the
+  // pipeline, and then no stage needs another one's embedding.
   const auto take_vocabulary = [&](StageParts& parts) {
     if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;
   };
@@ -88,15 +88,16 @@ std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& r
   return stages;
 }
 
-// Pass times of all stages.
+// Pass times of all stages: of the kernels alone, in total, and of the host's launches alone.
 struct StagePassTimes {
   schedules::PassTimes kernels;   // kernels of the GPU
   schedules::PassTimes total;     // with the time that a GPU waits for its host
   schedules::PassTimes launches;  // launches of the host alone
 };
 
-// Pass times of all stages. A stage on several devices takes the time of the slowest. A slice of a
-// microbatch has a part of its work, but as many launches.
+// Computes the pass times of all stages. A stage with copies on several devices takes the time of
+// the slowest. A slice of a microbatch has a fraction of its work, but equally many kernel
+// launches.
 StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& settings,
                                 const Routes& routes, std::uint32_t slices,
                                 const std::vector<StageParts>& stages,
@@ -130,7 +131,8 @@ StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& setti
   return times;
 }
 
-// Sets the pass times, and by how much they exceed the kernels because of the host.
+// Sets the pass times, and by how much a pass takes longer than its kernels because the GPU waits
+// for its host.
 void set_times(const StagePassTimes& times, StageCosts& costs) {
   costs.times = times.total;
   if (times.total.of_stage == times.kernels.of_stage) return;
@@ -140,10 +142,10 @@ void set_times(const StagePassTimes& times, StageCosts& costs) {
                                        times.kernels.of_stage[kind][stage]);
 }
 
-// Factors by which passes slow down on GPUs with processors_left(gpu) processors, while kernels of
-// collectives occupy the others. Waves have fewer tiles, but no tile is slower, and kernels that
-// only move bytes keep their time. The factors follow from the modelled kernels, even if times were
-// measured.
+// Returns the factors by which passes take longer if only processors_left(gpu) processors of a GPU
+// are left for them, since kernels of collectives occupy the others. Fewer tiles are computed at a
+// time, but none is slower, and kernels that only move bytes keep their time. The factors follow
+// from the modelled kernels, even if times were measured.
 StageCosts::ByKindAndStage kernel_slowdown(
     const ModelJob& job, const DeviceSettings& settings, const Routes& routes, std::uint32_t slices,
     const std::vector<StageParts>& stages, const StagePassTimes& times,
@@ -167,8 +169,8 @@ StageCosts::ByKindAndStage kernel_slowdown(
   return slowdown;
 }
 
-// Sets the slowdown by NCCL's kernels and by those that send tokens, which take processors from the
-// kernels of passes.
+// Sets the factors by which passes slow down while NCCL's kernels, or kernels that send tokens to
+// experts, run beside them and take processors from them.
 void set_overlaps(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
                   std::uint32_t slices, const std::vector<StageParts>& stages,
                   const StagePassTimes& times, StageCosts& costs) {
@@ -187,7 +189,8 @@ void set_overlaps(const ModelJob& job, const DeviceSettings& settings, const Rou
       });
 }
 
-// Activations of a stage, with room for experts that get many tokens.
+// Returns the activation memory of a stage. Routed experts are assumed to get the number of tokens
+// that memory must suffice for, which is above the mean if the routing is random.
 Activations activations_of(const ModelSetting& mean_setting, const StageParts& stage,
                            std::uint32_t slices) {
   ModelSetting setting = mean_setting;
@@ -204,8 +207,8 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   const bool cut = setting.sizes.cuts_vocabulary;
   if (stage.embedding && !(cut && stage.receives)) add(embedding_bytes(setting));
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
-  // The parts of a split head store a microbatch's logits between passes: see
-  // add_vocabulary_buffers().
+  // The head is left out if the vocabulary is split over the devices: add_vocabulary_buffers()
+  // counts its logits, which are then stored between passes.
   const std::uint32_t heads = stage.head && !cut ? 1 + setting.model.mtp_layers : 0;
   for (std::uint32_t run = 0; run < heads; ++run) add(head_bytes(setting));
   if (!setting.training.deallocate_outputs && (stage.sends || !stage.head))
@@ -231,13 +234,15 @@ void divide_calls(StageTraffic& traffic, std::uint32_t slices) {
     }
 }
 
-// Bytes of the gradients of as many layers as have gathered weights.
+// Returns the bytes of the whole gradients of those layers whose gathered weights take `gathered`
+// bytes.
 std::uint64_t unsharded_layers(std::uint64_t gathered, const ModelJob& job) {
   return round_bytes(static_cast<double>(gathered) / config::gathered_bytes(job.training) *
                      job.communication.gradient_bytes);
 }
 
-// Sets the static memory of each device that the parameters need, and the times of the optimizer.
+// Sets each device's memory for weights, gradients, optimizer state and buffers, and the time of
+// its optimizer step.
 void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
                std::uint32_t slices, const std::vector<Parameters>& parameters, StageCosts& costs) {
   const auto devices = static_cast<std::uint32_t>(job.gpus.size());
@@ -268,7 +273,8 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
   }
 }
 
-// A device runs one pass at a time, so that it needs the buffers of one stage.
+// Adds the buffers for offloaded activations. A device runs one pass at a time, so the largest
+// buffers of any of its stages are enough.
 void add_offload_buffers(const DeviceSettings& settings, const Routes& routes, std::uint32_t slices,
                          const std::vector<StageParts>& stages, StageCosts& costs) {
   std::vector<std::uint64_t> buffers(costs.state.size());
@@ -281,8 +287,9 @@ void add_offload_buffers(const DeviceSettings& settings, const Routes& routes, s
     costs.state[device].buffers += buffers[device];
 }
 
-// A device stores its part of a microbatch's logits and of their gradient, and the hidden states
-// that it received in fp32, as in the authors' program.
+// Adds the buffers of a vocabulary that is split over the devices: a device stores its part of a
+// microbatch's logits and of their gradient, and the hidden states that it received in fp32, as in
+// the authors' program.
 void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
   if (!setting.sizes.cuts_vocabulary) return;
   const double hidden = 4 * setting.sizes.spread_tokens * setting.model.hidden;
@@ -290,7 +297,7 @@ void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
     state.buffers += round_bytes(logits_bytes(setting) + logits_grad_bytes(setting) + hidden);
 }
 
-// Counts the kernels of F, I and W of each stage's layers.
+// Counts the kernels that F, I and W launch for each stage's layers.
 void set_launches(const DeviceSettings& settings, const Routes& routes,
                   const std::vector<StageParts>& stages, StageCosts& costs) {
   const auto count_launches = [](const PassKernels& kernels) -> std::uint64_t {
@@ -315,8 +322,8 @@ void set_launches(const DeviceSettings& settings, const Routes& routes,
   }
 }
 
-// Documents of a microbatch that are trained on: number and length of equal documents with the same
-// tokens and squares.
+// Returns number and length of the documents of a mean microbatch, without padding. If documents
+// differ, it is those of equally long documents with the same sums of tokens and squares.
 std::pair<double, double> trained_documents(const ModelSetting& setting) {
   if (!setting.training.lengths) return {setting.sizes.samples, setting.sizes.sequence};
   const TokenCounts mean =
@@ -324,7 +331,7 @@ std::pair<double, double> trained_documents(const ModelSetting& setting) {
   return {mean.tokens / mean.document(), mean.document()};
 }
 
-// Sets the FLOP of a microbatch in the whole model, and of F in each stage.
+// Sets the FLOP of a microbatch in the whole model, and of its forward pass in each stage.
 void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stages,
                StageCosts& costs) {
   const config::Model& model = setting.model;

@@ -16,7 +16,7 @@
 #include "sim/workload/shape/partition.hpp"
 #include "sim/workload/stage_costs.hpp"
 
-// Costs of a schedule's passes, from a model's shape, a layout and GPUs.
+// Computes the costs of a schedule's passes from a model's shape, a layout and GPUs.
 namespace pipewright::workload {
 
 struct ModelJob {
@@ -29,17 +29,17 @@ struct ModelJob {
   std::optional<config::LayerTimes> measured = {};
 };
 
-// Costs for any placement of stages on the devices, with all members of StageCosts that a model
-// determines. Throws config::Error if the layout or the partition does not fit the model.
+// Returns the costs for any placement of stages on the devices: all members of StageCosts that
+// follow from a model. Throws config::Error if the layout or the partition does not fit the model.
 StageCosts model_costs(const ModelJob& job, const schedules::Routes& routes,
                        std::uint32_t slices = 1);
 
-// Processors that collectives leave to compute beside them. `communication.sms` must be less than
-// the GPU has.
+// Returns the number of a GPU's processors (SMs) that are left for compute while the kernels of
+// collectives occupy the others. `communication.sms` must be less than the GPU has.
 std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
                                             const config::Communication& communication);
 
-// Parts of the model in each virtual stage.
+// Returns which parts of the model each virtual stage holds.
 std::vector<StageParts> model_partition(const ModelJob& job, const schedules::Routes& routes);
 
 }  // namespace pipewright::workload

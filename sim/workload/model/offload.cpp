@@ -9,7 +9,7 @@ namespace pipewright::workload {
 Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   if (!setting.training.offload) return {};
   const config::Offload& offload = *setting.training.offload;
-  // The first layers wait the longest for their backward pass.
+  // The first layers of a stage are offloaded, as they wait the longest for their backward pass.
   const std::uint32_t layers =
       std::min(offload.layers.value_or(stage.layers.count), stage.layers.count);
   Offloaded offloaded_bytes;
@@ -21,7 +21,8 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   };
   for (std::uint32_t index = 0; index < layers; ++index)
     add(layer_bytes(setting, stage.layers, stage.layers.first + index));
-  // A number of layers counts the model's own layers only.
+  // A configured number of layers does not include multi-token prediction modules; without one,
+  // they are offloaded, too.
   if (!offload.layers)
     for (std::uint32_t module = 0; module < stage.mtp; ++module)
       add(layer_bytes(setting, kind_of_mtp(setting.model)));

@@ -5,8 +5,9 @@
 #include "sim/workload/shape/shape.hpp"
 
 // Offloading of some layers' activations to host memory while a microbatch waits for its backward
-// pass (cpu_offloading of Transformer Engine and Megatron-LM). Activations leave beside the forward
-// pass and return beside the backward pass, one layer ahead, over copy engines, which occupy no SM.
+// pass (cpu_offloading of Transformer Engine and Megatron-LM). Activations are copied to the host
+// during the forward pass and back during the backward pass, one layer ahead, by copy engines,
+// which occupy no SM.
 namespace pipewright::workload {
 
 struct Offloaded {
@@ -15,8 +16,8 @@ struct Offloaded {
 };
 Offloaded offloaded(const ModelSetting& setting, const StageParts& stage);
 
-// Seconds to copy `bytes` between a GPU and its host in one direction. Throws config::Error if the
-// bandwidth is unknown.
+// Returns the seconds to copy `bytes` between a GPU and its host in one direction. Throws
+// config::Error if the bandwidth is unknown.
 double copy_seconds(const config::Training& training, const config::Gpu& gpu, double bytes);
 
 }  // namespace pipewright::workload

@@ -9,12 +9,13 @@ using schedules::PassKind;
 
 bool scales_with_pairs(Part part) { return scaling_of(part) == Scaling::pairs; }
 bool scales_with_experts(Part part) { return scaling_of(part) == Scaling::experts; }
-// Shared experts run with the routed experts, as in Megatron-LM.
+// Returns whether a part runs between dispatch and combination of tokens. Shared experts count like
+// the routed ones, as in Megatron-LM.
 bool is_second_half(Part part) {
   return is_expert_part(part) || (Part::shared_in <= part && part <= Part::shared_out);
 }
 
-// Adds the share of each stage's kernel time that belongs to parts for which includes(part) holds.
+// Appends for each stage the share of its kernel time in parts for which includes(part) holds.
 void add_share(bool (*includes)(Part part), const DeviceSettings& settings,
                const std::vector<config::Gpu>& gpus, const schedules::Routes& routes,
                const std::vector<StageParts>& stages, StageCosts::ByKindAndStage& shares) {

@@ -39,7 +39,8 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
       [](const PartSeconds& seconds, LayerKind, std::uint32_t) { return seconds; });
 }
 
-// A layer adds the seconds of its kind, without recomputation if it is not recomputed.
+// Adds up the seconds of all layers. A layer takes those of its kind, without recomputation if it
+// is not recomputed in its stage.
 template <class KindSeconds, class Adjust>
 void StageSums::add_layers(const ModelSetting& setting, const KindSeconds& kind_seconds,
                            const Adjust& adjust) {

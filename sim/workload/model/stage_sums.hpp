@@ -10,17 +10,20 @@
 
 namespace pipewright::workload {
 
-// Seconds of any stage on one type of GPU, from sums over the model's layers.
+// Computes the seconds of any stage on one type of GPU quickly, from running sums over the model's
+// layers.
 class StageSums {
  public:
   StageSums(const ModelSetting& setting, const config::Gpu& gpu,
             const std::optional<config::LayerTimes>& times);
 
-  // Counts only the modelled kernels of parts for which includes(part) holds.
+  // Counts only the kernels of parts for which includes(part) holds, as modelled even if times were
+  // measured.
   StageSums(const ModelSetting& setting, const config::Gpu& gpu, bool (*includes)(Part part));
 
   PartSeconds seconds_of(const StageParts& stage) const;
-  // Seconds of F and of the backward pass of a stage, each limited by its kernels or by its host.
+  // Returns the seconds of F and the backward pass of a stage together. Each of the two is limited
+  // by its kernels or by its host's launches.
   double total_seconds(const StageParts& stage) const;
 
  private:
@@ -35,7 +38,8 @@ class StageSums {
   PartSeconds head_;  // all runs of the head
 };
 
-// Settings of one GPU per device. Most devices share one.
+// The model setting of one GPU of each device. Most devices have the same setting, which is stored
+// once.
 class DeviceSettings {
  public:
   DeviceSettings(const config::Model& model, const config::Training& training,
@@ -44,7 +48,7 @@ class DeviceSettings {
   const ModelSetting& operator[](std::size_t device) const {
     return settings_[index_of_device_.empty() ? 0 : index_of_device_[device]];
   }
-  // Setting of an arbitrary device, for members that all devices share.
+  // Returns the setting of an arbitrary device, for members that are the same on all devices.
   const ModelSetting& any() const { return settings_.front(); }
   // Returns whether a device has the same setting as the device before it.
   bool repeats(std::size_t device) const {
@@ -57,7 +61,7 @@ class DeviceSettings {
   std::vector<std::size_t> index_of_device_;  // empty: one setting for all
 };
 
-// Sums per device. Devices with the same GPU share them.
+// Returns the running sums for each device. Devices with the same GPU share them.
 std::vector<StageSums> stage_sums(const DeviceSettings& settings,
                                   const std::vector<config::Gpu>& gpus,
                                   const std::optional<config::LayerTimes>& times);

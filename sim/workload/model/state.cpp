@@ -8,8 +8,8 @@
 namespace pipewright::workload {
 namespace {
 
-// Parameters of the parts of a stage that run one after the other: embedding, layers, head. A tied
-// head counts the matrix that it is tied to, wherever that is stored.
+// Returns the parameters of each part of a stage that runs at a time: embedding, each layer, head.
+// A head that is tied to the embedding counts the embedding's matrix, wherever that is stored.
 std::vector<Parameters> part_parameters(const ModelSetting& setting, const StageParts& stage) {
   const config::Model& model = setting.model;
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
@@ -121,7 +121,8 @@ std::uint64_t unsharded_gradient_bytes(const Parameters& stage,
                                        const config::Communication& communication,
                                        const ZeroGroups& zero) {
   if (zero.level < 2 || zero.keeps_weights) return 0;
-  // Gradients that no other rank shares are summed where they are.
+  // Only gradients that are reduced over several ranks need memory before that; others are summed
+  // in place.
   const std::uint64_t reduced =
       (zero.dense > 1 ? stage.dense : 0) + (zero.experts > 1 ? stage.experts : 0);
   const std::uint64_t whole = reduced * communication.gradient_bytes;

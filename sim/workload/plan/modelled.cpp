@@ -13,14 +13,15 @@ namespace {
 using schedules::PassKind;
 using schedules::Schedule;
 
-// Removes the collectives within passes of these kinds, whose measured times include them.
+// Removes the collectives within passes of these kinds, because the measured times of the passes
+// include them.
 void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
   for (StageTraffic& stage : costs.traffic)
     for (const PassKind kind : kinds) stage[kind].clear();
 }
 
-// Scales the recomputed part of F in backward passes like F itself, and removes its collectives,
-// which are in the measured time of F.
+// Scales the time of recomputing F in backward passes by the ratio of the measured to the modelled
+// time of F. Removes the collectives of the recomputation, which the measured time includes.
 void scale_recomputation(const ModelJob& job, const Schedule& schedule,
                          const std::vector<double>& measured_seconds, StageCosts& costs) {
   if (job.training.recompute == config::Recompute{}) return;
@@ -62,7 +63,8 @@ void apply_forward_times(const config::Scenario& scenario, const ModelJob& job,
   drop_calls(costs, {PassKind::forward, PassKind::recompute});
 }
 
-// Divides a measured whole backward pass into I and W in the modelled ratio.
+// Replaces the modelled times of backward passes by those that the scenario gives. If only the time
+// of whole passes is given, it is divided into I and W in the modelled ratio.
 void apply_backward_times(const config::Scenario& scenario, const Schedule& schedule,
                           StageCosts& costs) {
   auto& input = costs.times[PassKind::input_grad];
@@ -87,8 +89,8 @@ void apply_backward_times(const config::Scenario& scenario, const Schedule& sche
   drop_calls(costs, {PassKind::input_grad, PassKind::weight_grad, PassKind::backward});
 }
 
-// Replaces the modelled memory by what the scenario gives. The given size of activations includes
-// the logits.
+// Replaces the modelled memory by the sizes that the scenario gives. The given size of activations
+// includes the logits.
 void apply_memory(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
   const config::State& state = scenario.state;
   const auto given_states = device_states(state, schedule.routes, schedule.devices);
@@ -107,8 +109,8 @@ void apply_memory(const config::Scenario& scenario, const Schedule& schedule, St
                                 .working = costs.activations[stage].working};
 }
 
-// Replaces the size of boundary tensors. A stage that recomputes keeps its whole input, of which
-// one GPU may receive only a part.
+// Replaces the modelled size of boundary tensors by a given one, and scales the stage inputs that
+// recomputation keeps. These are whole tensors, of which one GPU may receive only a part.
 void apply_boundary_tensor(std::uint64_t bytes, StageCosts& costs) {
   if (costs.boundary_bytes > 0)
     for (std::uint64_t& input : costs.input_bytes) input = input / costs.boundary_bytes * bytes;

@@ -11,15 +11,15 @@ namespace pipewright::workload {
 
 using Gpus = std::vector<config::Gpu>;  // one per device if the scenario has a model
 
-// Describes the training of the scenario's model on these GPUs. The result refers to both
-// arguments.
+// Combines the parts of a scenario that determine the costs of its model on these GPUs. The result
+// refers to both arguments, which must outlive it.
 ModelJob model_job(const config::Scenario& scenario, const Gpus& gpus);
 
-// Returns whether the recomputation of the scenario frees no memory and only costs time.
+// Returns whether the recomputation that the scenario sets frees no memory and only costs time.
 bool recomputes_for_nothing(const config::Scenario& scenario);
 
-// Costs of a schedule's passes by the scenario's model. Times, boundary tensors, activations and
-// state that the scenario gives replace the modelled ones.
+// Returns the costs of a schedule's passes as the scenario's model predicts them. Times, boundary
+// tensors, activations and state that the scenario gives replace the modelled ones.
 StageCosts modelled_costs(const config::Scenario& scenario, const schedules::Schedule& schedule,
                           const Gpus& gpus);
 

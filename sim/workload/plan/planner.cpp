@@ -22,7 +22,8 @@ using schedules::Schedule;
 
 namespace {
 
-// Returns whether the schedule can run forward and backward passes in fused pairs.
+// Returns whether a schedule of the catalog has an option to run forward and backward passes in
+// fused pairs.
 bool supports_fused_pairs(const std::string& name) {
   const auto entry = std::ranges::find(schedules::catalog(), name, &schedules::Entry::name);
   return entry != schedules::catalog().end() && entry->takes(&schedules::Parameters::fused);
@@ -85,7 +86,8 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
                                    .microbatches = scenario_.microbatches.value,
                                    .iterations = scenario_.iterations.value,
                                    .ahead = scenario_.parallel.barriers()};
-  // Other schedules may have more stages per device than the times of the scenario allow.
+  // A schedule whose order is planned with times needs those of its placement. For other schedules
+  // they are not computed, as the scenario's list of times may not fit their number of stages.
   if (const auto routes = planned_placement(spec.name, parameters.devices)) {
     auto entry = planning_costs_.find(routes->stages());
     if (entry == planning_costs_.end())
@@ -103,8 +105,9 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
   return parameters;
 }
 
-// Checks that dispatch can overlap, by the rules of Megatron-LM: it overlaps dispatch in no other
-// schedule, nor if a backward pass begins with a recomputed forward pass. DualPipe is not part of
+// Throws config::Error if the schedule or the recomputation rules out that dispatch overlaps, by
+// the rules of Megatron-LM: it needs a schedule with pairs of passes, and a backward pass must not
+// begin with a recomputed forward pass. The latter does not apply to DualPipe, which is not part of
 // Megatron-LM.
 void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* schedule) const {
   const config::ExpertTraining& experts = scenario_.training.experts;
@@ -121,7 +124,8 @@ void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* sche
                     schedule->name)));
   }
   const auto& fused_choice = spec[&schedules::Parameters::fused];
-  // The schedule could pair passes but has too few microbatches.
+  // The schedule supports pairs of passes but has none, because there are too few microbatches;
+  // this is no error.
   if (supports_fused_pairs(spec.name) && (!fused_choice || fused_choice->value != 0)) return;
   std::vector<std::string_view> names;
   for (const schedules::Entry& entry : schedules::catalog())
@@ -137,10 +141,10 @@ void check_vocabulary(const config::Scenario& scenario, const config::ScheduleSp
   if (!scenario.parallel.cuts_vocabulary() || spec.name == "1f1b") return;
   throw config::Error(config::locate(
       spec.origin,
-      fmt::format(
-          "parallel.vocab_parallel is {}, but {} has no place for its passes; allowed: 1f1b, "
-          "or vocab_parallel none",
-          base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary), spec.name)));
+      fmt::format("parallel.vocab_parallel is {}, but {} cannot run the passes of a split "
+                  "vocabulary; allowed: 1f1b, or vocab_parallel none",
+                  base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary),
+                  spec.name)));
 }
 
 std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {
@@ -176,7 +180,8 @@ const StageCosts& Planner::costs_on_placement(const Schedule& schedule) {
 }
 
 const StageCosts& Planner::costs(const Schedule& schedule) {
-  // Times that the scenario gives may not suit all schedules on a placement.
+  // Times that the scenario gives may fit some schedules on a placement and not others, so these
+  // costs are computed for each schedule.
   if (!scenario_.model) {
     schedule_costs_ = shared_costs(scenario_, schedule, gpus_);
     if (settle_) settle_(schedule, schedule_costs_);
@@ -187,7 +192,8 @@ const StageCosts& Planner::costs(const Schedule& schedule) {
     add_allowance(scenario_.training, schedule, schedule_costs_);
     costs = &schedule_costs_;
   }
-  // A schedule that runs W separately in any pass can separate it in fused pairs too.
+  // A schedule that runs W as a pass of its own anywhere can also run W separately within fused
+  // pairs.
   if (has_fused_pairs(schedule) &&
       (scenario_.training.experts.delay_wgrad || splits_backward(schedule))) {
     if (costs != &schedule_costs_) schedule_costs_ = *costs;

@@ -25,7 +25,8 @@ using schedules::Schedule;
 constexpr double max_pass_seconds = 1e9;
 constexpr double max_buckets = 1e5;  // per stage
 
-// Location of a key or, if it is not given, of the model or of the whole scenario.
+// Returns where a key is written in the scenario's file; if it is not given, where the model is or
+// where the scenario begins.
 config::Origin key_origin(const config::Scenario& scenario, std::string_view map,
                           std::string_view key) {
   const config::Value* const outer = config::find(scenario.tree, map);
@@ -126,13 +127,15 @@ StageCosts scenario_stage_costs(const config::Scenario& scenario, const Schedule
       stage_activations(scenario.activation, schedule.routes, schedule.devices, schedule.slices);
   costs.state = device_states(scenario.state, schedule.routes, schedule.devices);
   if (scenario.parallel.dp.value * scenario.parallel.cp.value == 1) return costs;
-  // The gradients that devices hold are reduced between replicas.
+  // The scenario gives the bytes of gradients on a device; the parameters that are reduced between
+  // replicas follow from them.
   costs.traffic.resize(schedule.stages());
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
     costs.traffic[stage].parameters =
         scenario.state.gradients.at(schedule.routes.device(stage, 0)) /
         scenario.communication.gradient_bytes / schedule.chunks;
-  // The kernels of a pass are unknown; assume the slowdown of kernels with many tiles.
+  // The kernels of a pass are unknown, so passes slow down in proportion to the processors that
+  // collectives take, as kernels with many tiles do.
   if (scenario.gpu)
     for (std::vector<double>& factors : costs.overlap_slowdown)
       factors.assign(schedule.stages(),
@@ -164,7 +167,7 @@ void check_memory_can_be_counted(const Schedule& schedule, const StageCosts& cos
     const double state_bytes = static_cast<double>(state.weights) * schedule.weight_versions +
                                static_cast<double>(state.gradients) +
                                static_cast<double>(state.optimizer);
-    // Microbatches on both routes, if there are two.
+    // Upper bound of the microbatches in flight: all of them, on both routes if there are two.
     const double microbatches = 2.0 * schedule.total_microbatches();
     if (microbatches * microbatch + state_bytes <= max_bytes) continue;
     if (peaks.empty()) peaks = schedules::peak_in_flight(schedule);
@@ -208,7 +211,8 @@ StageCosts placement_costs(const config::Scenario& scenario, const schedules::Ro
 
 namespace {
 
-// Throws the error of the last placement if the scenario fits no placement of the search.
+// Checks that the scenario fits one of the placements that the search tries. Throws the error of
+// the last one if it fits none.
 void check_any_placement(const config::Scenario& scenario, const Gpus& gpus,
                          const std::string& name) {
   std::optional<config::Error> last_error;

@@ -19,15 +19,16 @@ using Bytes = std::int64_t;
 
 Bytes to_bytes(double count) { return static_cast<Bytes>(std::min(count, 4e18)); }
 
-// Memory that a device uses before, during and between all passes.
+// Returns the bytes that a device has in use all the time, whichever passes run.
 double static_bytes(const DeviceState& state) {
   return static_cast<double>(state.weights) + static_cast<double>(state.gradients) +
          static_cast<double>(state.optimizer) + static_cast<double>(state.buffers) +
          static_cast<double>(state.allowance);
 }
 
-// The search has one number for the memory from F to I and another for that from I to W. They are
-// the largest that a stage holds in these times, including what its allocator wastes.
+// Adds the activation memory of a stage. The search has one number for the memory from F to I and
+// another for that from I to W: the largest that the stage holds in these times, including what
+// fragmentation wastes.
 void add_stage(const Activations& stage, double fragmentation, ActivationMemory& memory) {
   const double factor = 1 + fragmentation;
   const double after = static_cast<double>(stage.held) -
@@ -58,7 +59,8 @@ ActivationMemory memory_in_bytes(const config::Scenario& scenario, const StageCo
   return memory;
 }
 
-// Counts memory in chunks, with as many microbatches as 1F1B has in flight.
+// Returns a memory limit that is counted in chunks instead of bytes: as many microbatches per
+// device as 1F1B has in flight.
 ActivationMemory memory_in_microbatches(std::uint32_t devices, std::uint32_t microbatches,
                                         const Routes& routes) {
   ActivationMemory memory;
@@ -127,7 +129,8 @@ std::optional<LeastMemory> least_memory(const schedules::SearchRequest& request,
   for (const Routes& routes : schedules::searched_placements(request.devices)) {
     const std::optional<Pipeline> pipeline = request.pipeline(routes);
     if (!pipeline) continue;
-    // The memory that is always in use is the difference between the capacity and the limit.
+    // The difference between a device's capacity and the pipeline's limit is in use all the time,
+    // so it counts as needed.
     const std::vector<Bytes> single_microbatch = schedules::least_memory(*pipeline);
     LeastMemory tightest;
     double smallest_spare = std::numeric_limits<double>::infinity();

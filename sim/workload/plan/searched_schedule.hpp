@@ -14,24 +14,25 @@ namespace pipewright::workload {
 using CostsOfPlacement = std::function<StageCosts(const schedules::Routes&)>;
 using HopOnPlacement = std::function<double(const schedules::Routes&, std::uint64_t bytes)>;
 
-// Search request for a scenario. The memory limit is that of the spec or else `capacity`, in bytes
-// per device. If a capacity is 0 or activations take no memory, the limit is the number of
-// microbatches in flight of 1F1B. `hop` gives the seconds of a boundary tensor; if it is empty,
-// those of the ideal network hold. `costs_of` may throw config::Error for a placement that the
-// scenario does not allow.
+// Returns the search request for a scenario. The memory limit is that of the spec or else
+// `capacity`, in bytes per device. If a capacity is 0 or activations take no memory, each device
+// may have as many microbatches in flight as with 1F1B. `hop` gives the seconds of a boundary
+// tensor; if it is empty, those of the ideal network are used. `costs_of` may throw config::Error
+// for a placement that the scenario does not allow.
 schedules::SearchRequest search_request(const config::Scenario& scenario,
                                         const config::ScheduleSpec& spec,
                                         const CostsOfPlacement& costs_of,
                                         const std::vector<std::uint64_t>& capacity,
                                         const HopOnPlacement& hop);
 
-// Throws config::Error if no order fits.
+// Runs the search and returns the schedule with the best order. Throws config::Error if no order
+// fits into the memory.
 schedules::Schedule searched_schedule(const config::ScheduleSpec& spec,
                                       const schedules::SearchRequest& request);
 
-// Smallest memory that any order needs on the device with the least to spare, on the placement
-// where that device has the most to spare, and the capacity of that device. Empty if memory does
-// not limit the search.
+// Each placement has a tightest device, whose capacity exceeds its least need by the smallest
+// share. For the placement whose tightest device has the most to spare: what this device needs to
+// run any order at all, and its capacity. Empty if memory does not limit the search.
 struct LeastMemory {
   std::uint64_t bytes = 0;
   std::uint64_t capacity = 0;

@@ -11,7 +11,7 @@
 namespace pipewright::workload {
 namespace {
 
-// Attention of each kind of layer that has it, with the number of such layers.
+// Returns the attention of each kind of layer that has attention, with the number of such layers.
 std::vector<std::pair<double, Attention>> attention_layers(const config::Model& model) {
   std::vector<std::pair<double, Attention>> layers;
   for (const LayerKind kind : kinds_of(model)) {
@@ -21,7 +21,8 @@ std::vector<std::pair<double, Attention>> attention_layers(const config::Model& 
   return layers;
 }
 
-// Work of each microbatch relative to the mean microbatch; empty if all are equal.
+// Returns the ratio of each microbatch's work to that of the mean microbatch; empty if all are
+// equal.
 std::vector<Uneven::Work> microbatch_work(const config::Model& model,
                                           const config::Training& training) {
   const auto batch = batch_of(training, sequence_of(model, training));
@@ -48,8 +49,8 @@ std::vector<Uneven::Work> microbatch_work(const config::Model& model,
   return differ ? work_ratios : std::vector<Uneven::Work>{};
 }
 
-// Load of the busiest experts in the layers of each stage and for each microbatch, relative to the
-// mean of many draws.
+// Returns the load of the busiest experts, by stage and microbatch, averaged over the layers of the
+// stage and relative to the mean of many draws.
 std::vector<double> expert_load_ratios(const config::Scenario& scenario, const StageCosts& costs,
                                        std::uint32_t microbatches) {
   const config::Model& model = scenario.model->value;

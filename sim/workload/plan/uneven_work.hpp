@@ -9,8 +9,8 @@
 
 namespace pipewright::workload {
 
-// Differences in the work of microbatches that follow from the scenario's documents and from the
-// routing of its experts, for passes with these costs. Null if all microbatches are equal.
+// Returns how the work of microbatches differs, because of the scenario's documents and the routing
+// of its experts, for passes with these costs. Null if all microbatches are equal.
 std::shared_ptr<const Uneven> uneven_work(const config::Scenario& scenario,
                                           const schedules::Schedule& schedule,
                                           const StageCosts& costs);

@@ -1,13 +1,13 @@
 #include "sim/workload/shape/recurrence.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// Matrices and parameters of a layer on one GPU.
+// Computes the weight matrices and the number of parameters of a layer on one GPU.
 namespace pipewright::workload {
 namespace {
 
 using config::Model;
 
-// Share of a transformer's layers whose attention uses a sliding window.
+// Returns the share of a transformer's layers whose attention uses a sliding window.
 double windowed_share(const Model& model) {
   if (model.sliding_window == 0) return 0;
   const double full =
@@ -37,13 +37,15 @@ Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
   return attention;
 }
 
-// Heads in the output of the QKV product: queries, keys, values and, with an output gate, gates.
+// Returns the number of heads in the output of the QKV product: those of queries, keys and values
+// and, with an output gate, as many gates as queries.
 std::uint32_t attention_heads(const Model& model, const Attention& a) {
   return (model.output_gate ? 2 : 1) * a.heads + 2 * a.kv_heads;
 }
 
-// Adds the products of latent attention (MLA). Each tp rank computes the up-projections of its own
-// heads and the whole down-projections, on the tokens that it holds anyway.
+// Adds the products of latent attention (MLA). The up-projections are split over the tp ranks by
+// heads. The down-projections are not split: each rank computes them for the tokens that it holds
+// anyway.
 void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
   const Model::Latent& latent = *model.latent;
   const Attention& a = layer.attention;
@@ -121,8 +123,8 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
   layer.routing = {.sent = sizes.spread_tokens * visits,
                    .received = sizes.spread_tokens * sizes.etp * visits * sizes.imbalance};
   const std::uint32_t local_experts = experts.count / sizes.ep;
-  // Latent experts work on a smaller vector: tokens are projected down before they are dispatched
-  // and up again when they return. Like the router, these matrices are whole on every tp rank.
+  // Latent experts work on smaller vectors: tokens are projected down before they are dispatched
+  // and up again when they return. Like the router, both matrices are not split over tp.
   if (experts.latent > 0) {
     auto& linears = layer.latent_linears;
     linears.push_back({Part::latent_in, sizes.spread_tokens, model.hidden, experts.latent});
@@ -148,7 +150,7 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
 
 using Biases = Model::Biases;
 
-// Parameters of a matrix and, if it has one, of its bias.
+// Returns the number of parameters of a matrix and, if it has one, of its bias.
 std::uint64_t matrix_parameters(bool biased, std::uint64_t inputs, std::uint64_t outputs) {
   return inputs * outputs + (biased ? outputs : 0);
 }

@@ -16,7 +16,7 @@ struct KindRow {
   Mixer mixer;
   FeedForward feed_forward;
 };
-// Rows in the order of LayerKind.
+// Names and properties of the kinds of layers, in the order of LayerKind.
 constexpr std::array<KindRow, layer_kinds> layer_kind_rows{{
     {"*-", "dense layer", Mixer::attention, FeedForward::dense},
     {"*E", "layer of experts", Mixer::attention, FeedForward::experts},
@@ -50,7 +50,8 @@ LayerKind kind_of_symbols(std::string_view layer) {
 
 std::string_view name_of(LayerKind kind) { return layer_kind_row(kind).name; }
 
-// A model without a pattern has the same kind of attention in every layer.
+// Returns the token mixer of a kind of layer. A model without a pattern of layers has the same kind
+// of attention in every layer, which may be latent attention.
 Mixer mixer_of(const Model& model, LayerKind kind) {
   const Mixer mixer = layer_kind_row(kind).mixer;
   const bool is_latent = model.latent && model.pattern.empty();

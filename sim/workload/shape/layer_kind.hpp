@@ -8,7 +8,7 @@
 
 #include "sim/config/model.hpp"
 
-// Kinds of layers: how they mix tokens, and their feed-forward part.
+// Kinds of layers, which differ in how they mix tokens and in their feed-forward part.
 namespace pipewright::workload {
 
 // Kind of a layer, by its token mixer and its feed-forward part. A transformer layer has attention
@@ -41,14 +41,15 @@ Mixer mixer_of(const config::Model& model, LayerKind kind);
 FeedForward feed_forward_of(LayerKind kind);
 inline bool has_experts(LayerKind kind) { return feed_forward_of(kind) == FeedForward::experts; }
 LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);
-// Kind of the layer in a multi-token prediction module: the kind of the model's last layer, or
-// attention with experts (or an MLP) in a hybrid model.
+// Returns the kind of the layer in a multi-token prediction module: the kind of the model's last
+// layer or, in a hybrid model, attention (latent if the model has such layers) with experts (or an
+// MLP if it has none).
 LayerKind kind_of_mtp(const config::Model& model);
-// Kinds of layers that the model has, each kind once.
+// Returns the kinds of layers that the model has, each kind once.
 std::vector<LayerKind> kinds_of(const config::Model& model);
 
-// Returns of_kind(kind) for each kind of layer that the model has, indexed by kind. Kinds that the
-// model does not have get a default value.
+// Returns an array, indexed by kind, with of_kind(kind) for each kind of layer that the model has
+// and a default value for all others.
 template <class OfKind>
 auto by_kind(const config::Model& model, const OfKind& of_kind) {
   std::array<decltype(of_kind(LayerKind::dense)), layer_kinds> kinds{};

@@ -19,11 +19,12 @@ using config::Axis;
 using config::Parallel;
 using Located = config::Located<std::uint32_t>;
 
-// Sizes of a layout in the order of config::Axis.
+// Parallel sizes of a layout, in the order of config::Axis.
 constexpr std::array<Located Parallel::*, config::axes> axis_sizes{
     &Parallel::tp, &Parallel::cp, &Parallel::ep, &Parallel::dp, &Parallel::pp};
 
-// Number of a layout that a divisor rule restricts, with its key.
+// A parallel size of a layout, such as tp, that a rule restricts to divisors of some number, with
+// its key in the scenario.
 struct LayoutSize {
   std::string_view key;
   const Located& (*get)(const Parallel&);
@@ -40,7 +41,7 @@ constexpr LayoutSize layout_size(std::string_view key) {
 constexpr LayoutSize tp_size = layout_size<&Parallel::tp>("parallel.tp");
 constexpr LayoutSize cp_size = layout_size<&Parallel::cp>("parallel.cp");
 constexpr LayoutSize ep_size = layout_size<&Parallel::ep>("parallel.ep");
-// parallel.etp defaults to parallel.tp.
+// The size parallel.etp, which equals parallel.tp unless it is set.
 constexpr LayoutSize etp_size{
     "parallel.etp",
     [](const Parallel& parallel) -> const Located& {
@@ -48,8 +49,8 @@ constexpr LayoutSize etp_size{
     },
     [](Parallel& parallel, std::uint32_t size) { parallel.etp->value = size; }};
 
-// Ranks of cp that exchange heads by all-to-all with cp_comm a2a+p2p; the other factor of cp is the
-// ring.
+// Number of cp ranks that exchange heads by all-to-all with cp_comm a2a+p2p; cp divided by it is
+// the size of the rings.
 constexpr LayoutSize cp_a2a_size{"the first of parallel.hierarchical_context_parallel_sizes",
                                  [](const Parallel& parallel) -> const Located& {
                                    return parallel.cp_sizes.empty() ? parallel.cp
@@ -61,8 +62,8 @@ constexpr LayoutSize cp_a2a_size{"the first of parallel.hierarchical_context_par
                                    parallel.cp_sizes.back().value = parallel.cp.value / size;
                                  }};
 
-// Rule that a number of the layout divides `whole`, a number of the model or of the layout. Layouts
-// of a model that differ only in sizes have the same rules in the same order.
+// A rule that a parallel size divides the number `whole`, such as the model's heads. Layouts of one
+// model that differ only in parallel sizes have the same rules in the same order.
 struct DivisorRule {
   LayoutSize size;
   std::uint64_t whole;
@@ -102,7 +103,8 @@ void add_tp_rules(const config::Model& model, std::vector<DivisorRule>& rules) {
         "the ffn of the model's shared experts");
 }
 
-// Rules for the experts, which lay out the ranks of a stage independently of tp and cp.
+// Adds the rules for the parallel sizes of the experts, which divide up the ranks of a stage
+// independently of tp and cp.
 void add_expert_rules(const config::Model& model, const Parallel& parallel,
                       std::vector<DivisorRule>& rules) {
   const std::uint64_t ranks = parallel.ranks_of_stage();
@@ -122,7 +124,7 @@ std::vector<DivisorRule> rules_of(const config::Model& model, const config::Trai
   add_tp_rules(model, rules);
   const std::uint32_t sequence = training.sequence.value_or(model.sequence);
   rules.push_back({cp_size, sequence, "the sequence"});
-  // Megatron-LM has the same rule.
+  // Megatron-LM also requires that cp divides half of the sequence in this case.
   if (parallel.cp_balance == config::ContextBalance::head_tail)
     rules.push_back({cp_size, sequence / 2,
                      "half of the sequence, since cp_load_balance head_tail gives each rank a "
@@ -146,8 +148,8 @@ bool duplicates_tokens(const config::Model& model, const Parallel& parallel) {
   return model.experts && parallel.tp.value > 1 && !parallel.sequence;
 }
 
-// Returns whether `changed`, a layout with another value of `size`, breaks no rule on `size` and no
-// rule that the current layout obeys.
+// Returns whether a layout with another value of the parallel size `size` solves the problem: it
+// breaks no rule on this size and no other rule that the current layout obeys.
 bool fixes_layout(const config::Model& model, const config::Training& training,
                   const Parallel& current, const std::vector<DivisorRule>& rules,
                   const LayoutSize& size, const Parallel& changed) {
@@ -220,8 +222,8 @@ void check_layout(const config::Model& model, const config::Training& training,
         return rule.whole % candidate == 0 && fits(rule.with(parallel, candidate));
       });
     };
-    // If no number satisfies every rule, offer one that satisfies the rules on this size; the other
-    // rules are reported once it is corrected.
+    // Offer values that satisfy all rules or, if there are none, those that satisfy the rules on
+    // this size; a violation of other rules is reported once this size is corrected.
     const auto satisfies_own_rules = [&](const Parallel& candidate) {
       return std::ranges::all_of(
           rules_of(model, training, candidate), [&](const DivisorRule& candidate_rule) {

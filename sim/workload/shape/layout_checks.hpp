@@ -10,8 +10,9 @@
 
 namespace pipewright::workload {
 
-// Alternatives to `value` for an error message: the nearest number below it and the nearest above
-// it, between 1 and `limit`, for which is_legal(number) holds. Returns at most two numbers.
+// Returns numbers that an error message suggests instead of `value`: the nearest smaller one and
+// the nearest larger one, between 1 and `limit`, for which is_legal(number) holds. There are at
+// most two.
 template <class IsLegal>
 std::vector<std::uint32_t> nearest(std::uint32_t value, std::uint64_t limit,
                                    const IsLegal& is_legal) {
@@ -34,19 +35,22 @@ std::vector<std::uint32_t> nearest(std::uint32_t value, std::uint64_t limit,
 // model's other keys imply.
 void check_parameters(const config::Model& model);
 
-// Returns whether every size of the layout divides the part of the model that it splits.
+// Returns whether every parallel size of the layout divides that dimension of the model which it
+// splits, such as tp the heads.
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const config::Parallel& parallel);
 
-// Further condition on layouts that an error message offers, such as fitting a cluster or a batch.
+// Additional condition on the layouts that an error message suggests, such as fitting a cluster or
+// a batch.
 using LayoutFits = std::function<bool(const config::Parallel&)>;
 
-// Throws config::Error for the first size of the layout that breaks a rule. The message has both
-// numbers and the nearest sizes that satisfy all rules and, if possible, `accepts`.
+// Throws config::Error for the first parallel size of the layout that does not divide what it
+// splits. The message has both numbers and the nearest sizes that satisfy all rules and, if
+// possible, `accepts`.
 void check_layout(const config::Model& model, const config::Training& training,
                   const config::Parallel& parallel, const LayoutFits& accepts = {});
 
-// Returns the layout with another size of one axis.
+// Returns a copy of the layout in which one axis has another size.
 config::Parallel with_size(config::Parallel parallel, config::Axis axis, std::uint32_t size);
 
 }  // namespace pipewright::workload

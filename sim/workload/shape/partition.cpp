@@ -22,7 +22,7 @@ using Rule = config::Partition::Rule;
 constexpr std::array<std::pair<Rule, std::string_view>, 3> partition_rules{
     {{Rule::even, "even"}, {Rule::ends_less, "ends_less"}, {Rule::by_cost, "by_cost"}}};
 
-// Describes a number of stages, such as "12 stages (4 devices with 3 chunks each)".
+// Describes a number of stages for an error message: "12 stages (4 devices with 3 chunks each)".
 std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
   std::string count = stages == 1 ? "1 stage" : fmt::format("{} stages", stages);
   if (devices == 0 || stages == devices || stages % devices != 0) return count;
@@ -36,8 +36,8 @@ config::Error partition_error(const config::Model& model, const config::Partitio
   return config::Error(config::locate(placed ? partition.origin : model.origin, text));
 }
 
-// Last part of an error, such as "; allowed: a list of 4 that adds up to 24 layers, or partition
-// even".
+// Returns the end of an error message that suggests valid partitions: "; allowed: a list of 4 that
+// adds up to 24 layers, or partition even".
 std::string list_suggestion(const config::Partition& partition, const config::Model& model,
                             std::uint32_t stages) {
   const std::vector<std::string_view> alternatives =
@@ -47,7 +47,8 @@ std::string list_suggestion(const config::Partition& partition, const config::Mo
                      fmt::join(alternatives, " or "));
 }
 
-// Checks that a pipeline layout has the stages of the schedule and names every layer of the model.
+// Throws config::Error unless a pipeline layout has as many stages as the schedule and contains
+// every layer of the model.
 void check_pipeline_layout(const config::Model& model, const config::Partition& partition,
                            std::uint32_t devices, std::uint32_t stages) {
   const auto require = [&](std::uint64_t count, const std::string& layers, std::uint64_t required,
@@ -71,8 +72,8 @@ void check_pipeline_layout(const config::Model& model, const config::Partition& 
           "model.mtp_layers is");
 }
 
-// Checks that a list has one entry per stage, adds up to the model's layers and leaves no stage but
-// the first and the last empty.
+// Throws config::Error unless a list of layers per stage has one entry per stage, adds up to the
+// model's layers, and gives layers to every stage except possibly the first and the last.
 void check_listed_counts(const config::Model& model, const config::Partition& partition,
                          std::uint32_t devices, std::uint32_t stages) {
   const LayerCounts& counts = partition.layers;
@@ -96,7 +97,8 @@ void check_listed_counts(const config::Model& model, const config::Partition& pa
                       stage));
 }
 
-// Nearest numbers of stages that the partition allows, such as "2 or 13 stages".
+// Describes the nearest numbers of stages among which the partition can divide the layers: "2 or 13
+// stages".
 std::string stages_allowed(const config::Partition& partition, std::uint32_t layers,
                            std::uint32_t stages) {
   const std::vector<std::uint32_t> counts = nearest(stages, layers + 2, [&](std::uint32_t count) {
@@ -129,7 +131,8 @@ LayerCounts deal_evenly(std::uint32_t layers, std::uint32_t stages) {
   return counts;
 }
 
-// Number of ends, embedding and loss, that count as a layer.
+// Returns how many of the pipeline's two ends, the embedding and the loss, count as a layer when
+// layers are divided up.
 std::uint32_t counted_ends(const config::Partition& partition) {
   return (partition.embedding_counts ? 1 : 0) + (partition.loss_counts ? 1 : 0);
 }
@@ -142,7 +145,8 @@ LayerCounts deal_ends_less(const config::Partition& partition, std::uint32_t lay
   return counts;
 }
 
-// Layers that are dealt out evenly between the ends, and the number of devices that share them.
+// Layers that are left for the other devices if the first or the last device gets a given number of
+// layers, and the number of devices that share them evenly.
 struct Middle {
   std::int64_t layers;
   std::uint32_t devices;
@@ -153,7 +157,8 @@ Middle middle_of(const config::Partition& partition, std::uint32_t layers, std::
           devices < fixed_ends ? 0 : devices - fixed_ends};
 }
 
-// Like Megatron-LM, gives each chunk of a device the same number of layers.
+// Divides layers among stages if the two ends of the pipeline differ from the rest. Like
+// Megatron-LM, gives each chunk of a device the same number of layers.
 LayerCounts deal_with_ends(const config::Partition& partition, std::uint32_t layers,
                            const std::vector<std::uint32_t>& device_of) {
   const std::uint32_t devices = std::ranges::max(device_of) + 1;
@@ -182,8 +187,8 @@ bool can_have_ends(const config::Partition& partition, std::uint32_t layers, std
   return middle.layers > 0 && middle.layers % (std::int64_t{middle.devices} * chunks) == 0;
 }
 
-// Partition with the shortest longest stage time and, among those, the smallest sum of squared
-// stage times.
+// Finds the partition whose longest stage time is the shortest and, of several such partitions, the
+// one with the smallest sum of squared stage times.
 class ByCost {
  public:
   ByCost(std::uint32_t layers, std::uint32_t stages, const StageSeconds& seconds)
@@ -208,8 +213,9 @@ class ByCost {
     return std::size_t{stage} * (layers_ + 1) + end;
   }
 
-  // Minimizes the joined stage times by dynamic programming over the stages and the number of
-  // layers that they have taken so far. No stage may take longer than `limit`.
+  // Finds the partition with the least join of its stage times (their maximum, or the sum of their
+  // squares) by dynamic programming over the stages and the number of layers that they have taken
+  // so far. No stage may take longer than `limit`.
   template <class Join>
   double minimize(const Join& join, double limit) {
     constexpr double infeasible = std::numeric_limits<double>::infinity();

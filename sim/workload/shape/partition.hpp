@@ -11,7 +11,7 @@
 
 namespace pipewright::workload {
 
-// Layers [first, first + count) of the model.
+// Range of consecutive layers of the model: [first, first + count).
 struct LayerRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -25,35 +25,35 @@ struct StageParts {
   std::uint32_t mtp = 0;  // multi-token prediction modules
   bool embedding = false;
   bool head = false;  // final norm, output matrix and loss
-  // Copy of an embedding that lives on another device, for a head that is tied to it or for
-  // multi-token prediction.
+  // True if the stage has a copy of an embedding that lives on another device, for a head that is
+  // tied to it or for multi-token prediction.
   bool embedding_copy = false;
   bool receives = false;  // the forward input comes from another device
   bool sends = false;     // the forward output goes to another device
 };
 
-// Seconds of a stage with the given layers, including the embedding and the loss if the stage has
-// them.
+// Function that returns the seconds of a stage with the given layers, including the embedding and
+// the loss if the stage has them.
 using StageSeconds = std::function<double(std::uint32_t stage, LayerRange layers)>;
 
-// Returns whether a partition rule (or list) can deal `layers` layers out to `stages` stages. Only
+// Returns whether a partition rule (or list) can divide `layers` layers among `stages` stages. Only
 // the first stage, which has the embedding, and the last, which has the head, may be left without
-// layers; a pipeline layout may leave any stage empty.
+// layers; in a pipeline layout any stage may be empty.
 bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
                   std::uint32_t stages);
-// Names of the other rules that can deal out the layers.
+// Returns the names of the other partition rules that can divide the layers among these stages.
 std::vector<std::string_view> other_partitions(const config::Partition& partition,
                                                std::uint32_t layers, std::uint32_t stages);
-// Requirement of a partition rule, as a clause of an error message.
+// Returns what a partition rule requires, as a clause of an error message.
 std::string partition_requirement(const config::Partition& partition);
 
-// Contents of virtual stage `stage`, regardless of where its neighbours are. The first stage has
-// the embedding; the last has the head and the multi-token prediction modules, unless a pipeline
-// layout places those.
+// Returns the parts of the model in virtual stage `stage`, regardless of where its neighbours are.
+// The first stage has the embedding; the last has the head and the multi-token prediction modules,
+// unless a pipeline layout places those.
 StageParts stage_with(const config::Model& model, const config::Partition& partition,
                       std::uint32_t stages, std::uint32_t stage, LayerRange layers);
 
-// Deals the model's layers out to the stages, in order; device_of[stage] is the device of a stage.
+// Divides the model's layers among the stages, in order; device_of[stage] is the device of a stage.
 // Only Rule::by_cost calls `seconds`. Throws config::Error at the location of the partition, with
 // both numbers and the nearest that would work.
 std::vector<StageParts> partition_stages(const config::Model& model,

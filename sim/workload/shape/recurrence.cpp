@@ -5,7 +5,7 @@ namespace {
 
 using config::Model;
 
-// Widths of a Mamba-2 layer on one GPU, in elements per token.
+// Widths of the tensors in a Mamba-2 layer on one GPU, in elements per token.
 struct MambaWidths {
   std::uint64_t heads, values, grouped, channels, projected;
 };
@@ -22,7 +22,7 @@ MambaWidths widths_of(const Model::Mamba& mamba, std::uint32_t tp) {
           .projected = values + channels + heads};  // gate, x, B and C, and a step per head
 }
 
-// Widths of a gated delta net on one GPU, in elements per token.
+// Widths of the tensors in a gated delta net on one GPU, in elements per token.
 struct DeltaWidths {
   std::uint64_t heads, keys, values, channels, projected;
 };
@@ -67,7 +67,7 @@ void add_mamba(const Model::Mamba& mamba, std::uint32_t hidden, const Sizes& siz
       .keys = grouped,
       .scores = grouped / mamba.state * mamba_chunk,
       .states = values * mamba.state / mamba_chunk,
-      // Counted like mamba_layer_flops in Megatron-LM's megatron/training/training.py.
+      // FLOP as in mamba_layer_flops of Megatron-LM's megatron/training/training.py.
       .flops = 7 * values * mamba.state};
 }
 
@@ -85,19 +85,20 @@ void add_linear_attention(const Model::LinearAttention& linear, std::uint32_t hi
       .keys = heads * linear.key_head_dim,  // keys are repeated for each head of values
       .scores = heads * delta_chunk,
       .states = values * linear.key_head_dim / delta_chunk,
-      // Counted like gdn_layer_flops in the same file: four products with a head's state.
+      // FLOP as in gdn_layer_flops of the same file: four products with a head's state.
       .flops = 2 * 4 * values * linear.key_head_dim};
 }
 
-// Counts the projections, the convolution with its bias, the decay, skip and step of each head, and
-// the norm.
+// Counts the parameters of the projections, of the convolution with its bias, of the decay, skip
+// and step of each head, and of the norm.
 std::uint64_t mamba_parameters(const Model::Mamba& mamba, std::uint32_t hidden, std::uint32_t tp) {
   const MambaWidths widths = widths_of(mamba, tp);
   return hidden * widths.projected + widths.values * hidden + widths.channels * (mamba.conv + 1) +
          3 * widths.heads + widths.values;
 }
 
-// The convolution of a gated delta net has no bias, and all heads share one norm.
+// Counts the parameters of a gated delta net. Its convolution has no bias, and all heads share one
+// norm.
 std::uint64_t linear_attention_parameters(const Model::LinearAttention& linear,
                                           std::uint32_t hidden, std::uint32_t tp) {
   const DeltaWidths widths = widths_of(linear, tp);

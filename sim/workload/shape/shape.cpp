@@ -11,7 +11,7 @@ namespace {
 
 using config::Model;
 
-// Names in the order of Part.
+// Names of a model's parts, in the order of the enum Part.
 constexpr std::array<std::string_view, part_count> part_names{"embedding",
                                                               "attention norm",
                                                               "qkv",

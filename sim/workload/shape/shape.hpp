@@ -14,18 +14,20 @@
 #include "sim/workload/batch/expert_loads.hpp"
 #include "sim/workload/shape/layer_kind.hpp"
 
-// Layers of a model on one GPU: matrices, attention, parameters.
+// Describes the layers of a model on one GPU: weight matrices, attention, parameters.
 namespace pipewright::workload {
 
-// Sizes of a microbatch and of each layer on one GPU, after a layout has split them.
+// Sizes of a microbatch and of a layer on one GPU, after a parallel layout has split them.
 struct Sizes {
   double samples = 1;
   double sequence = 0;  // tokens per sample
   double document = 0;  // tokens per document; attention stays within a document
   double queries = 0;   // tokens of a sample on this GPU: sequence / cp
-  // Tokens of a microbatch in tensor-parallel products, where all tp ranks work on the same tokens.
+  // Tokens of a microbatch that go through tensor-parallel products, where all tp ranks work on the
+  // same tokens.
   double tokens = 0;
-  // Tokens in norms, dropouts and residuals, which sequence parallelism splits over tp.
+  // Tokens of a microbatch that go through norms, dropouts and residuals, which sequence
+  // parallelism splits over tp.
   double spread_tokens = 0;
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
@@ -38,12 +40,13 @@ struct Sizes {
   double imbalance = 1;       // tokens of the busiest ep rank over the mean, which determines time
   double peak_imbalance = 1;  // the same ratio for memory
   bool sequence_parallel = false;
-  // Bytes that a GPU copies in addition, per element that sequence parallelism gathers or reduces:
-  // of a gathered input, a reduced result, and the reduced gradient of a gathered input.
+  // Additional bytes that a GPU copies per element that sequence parallelism gathers or reduces:
+  // for a gathered input, a reduced result, and the reduced gradient of a gathered input.
   double gathered_copy = 0;
   double summed_copy = 0;
   double summed_gradient_copy = 0;
-  // Padded, over all tp ranks; the part of one device if cuts_vocabulary.
+  // Number of vocabulary entries, with padding: those of all tp ranks together, but only the part
+  // of one pipeline device if cuts_vocabulary.
   std::uint64_t vocabulary = 0;
   bool cuts_vocabulary = false;  // the vocabulary is split over the pipeline's devices
 };
@@ -54,23 +57,23 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
 // Tokens per sample.
 std::uint32_t sequence_of(const config::Model& model, const config::Training& training);
 
-// Distribution of the load of the experts. Empty if the experts of all ranks get equally many
-// tokens or if capacity_factor fills all of their buffers.
+// Returns the distribution of tokens over experts. Empty if the experts of all ranks get equally
+// many tokens or if capacity_factor fills all of their buffers.
 std::optional<PowerLaw> power_law(const config::Model& model, const config::Training& training,
                                   const Sizes& sizes);
 
-// Sizes of a model that is not split.
+// Returns the sizes of a model that is not split over GPUs.
 Sizes uncut_sizes(const config::Model& model, double samples, double sequence);
 
-// A model, its training, and the sizes of its parts on one GPU.
+// A model, its training, and its sizes on one GPU.
 struct ModelSetting {
   const config::Model& model;
   const config::Training& training;
   Sizes sizes;
 };
 
-// Vocabulary padded so that every tp rank gets the same number of entries, a multiple of
-// `multiple`.
+// Returns the size of the vocabulary after padding: every tp rank gets the same number of entries,
+// a multiple of `multiple`.
 std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple, std::uint32_t tp);
 
 // Part of the model that a kernel belongs to, in the order of a forward pass. Recomputation selects
@@ -115,27 +118,27 @@ enum class Part : std::uint8_t {
 };
 inline constexpr std::size_t part_count = 36;
 std::string_view name_of(Part part);
-// Part that the norm before the mixer, or before the MLP, belongs to. If only one product consumes
-// the result, norm and product are one module (Transformer Engine's LayerNormLinear), and the norm
-// belongs to the part of the product. Latent attention consumes it in two down-projections, and a
-// mixture of experts in its router, experts and shared experts, so those norms are parts of their
-// own.
+// Returns the part that the norm before the mixer, or before the MLP, belongs to. If only one
+// product consumes the result, norm and product are one module (Transformer Engine's
+// LayerNormLinear), and the norm belongs to the part of the product. Latent attention consumes it
+// in two down-projections, and a mixture of experts in its router, experts and shared experts, so
+// those norms are parts of their own.
 Part attention_norm_part(Mixer mixer);
 Part mlp_norm_part(LayerKind kind);
 constexpr bool is_expert_part(Part part) {
   return Part::expert_in <= part && part <= Part::expert_out;
 }
 
-// Matrix product that all of the tokens go through: (tokens x inputs) times (inputs x outputs).
+// Product of all tokens with a weight matrix: (tokens x inputs) times (inputs x outputs).
 struct Linear {
   Part part = Part::head;
   double tokens = 0;
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
-  // Products of this shape that run side by side, each with `tokens` tokens: experts.
+  // Number of equal products that run side by side, one for each expert, each with `tokens` tokens.
   std::uint32_t count = 1;
-  // Sequence parallelism keeps the input (or output) split over tp, so it is gathered before (or
-  // reduced and scattered after) the product.
+  // Sequence parallelism splits the input (or output) over tp outside of the product, so it is
+  // gathered before (or reduced and scattered after) the product.
   bool gathers_input = false;
   bool scatters_output = false;
 
@@ -144,7 +147,7 @@ struct Linear {
   }
 };
 
-// Attention of `heads` heads on one GPU: softmax(Q K') V.
+// Sizes of attention with `heads` heads on one GPU, which computes softmax(Q K') V.
 struct Attention {
   double samples = 0;
   double queries = 0;
@@ -158,26 +161,26 @@ struct Attention {
   bool chunked = false;       // windows follow each other in chunks instead of sliding
 
   double scores() const { return samples * heads * queries * keys; }
-  // FLOP of the full score matrix, without a causal mask.
+  // Returns the FLOP with all scores, without a causal mask.
   double flops() const { return 2 * scores() * (key_dim + value_dim); }
   double tokens() const { return samples * queries; }
-  // Elements of Q, K, V and the result.
+  // Numbers of elements of Q, K, V and the result.
   double query_size() const { return tokens() * heads * key_dim; }
   double key_size() const { return tokens() * kv_heads * key_dim; }
   double value_size() const { return tokens() * kv_heads * value_dim; }
   double result_size() const { return tokens() * heads * value_dim; }
 };
 
-// Tokens that pass through experts. Each tp rank sends a part of its tokens; the ranks that share
-// an expert gather all tokens that they received.
+// Numbers of tokens that are routed to experts. Each tp rank sends a part of its tokens; the ranks
+// that share an expert gather all tokens that they received.
 struct Routing {
   double sent = 0;  // tokens that one GPU sends, counted once per chosen expert
-  // Tokens that the experts of the busiest GPU process, counted in the same way.
+  // Tokens that the experts of the busiest GPU process, counted once per chosen expert, too.
   double received = 0;
 };
 
-// Elements that the activation function of an MLP writes (`outputs`), and the extra inputs that it
-// reads if it is gated (`gates`).
+// Elements that the activation function of an MLP writes (`outputs`), and how many more than that
+// it reads if it is gated (`gates`).
 struct Activation {
   double outputs = 0;
   double gates = 0;
@@ -185,8 +188,8 @@ struct Activation {
   double inputs_and_outputs() const { return 2 * outputs + gates; }
 };
 
-// Layer that carries states along the sequence in chunks of tokens, on one GPU. All members but
-// `tokens` are per token.
+// Sizes on one GPU of a layer that carries states along the sequence in chunks of tokens. All
+// members but `tokens` are per token.
 struct Recurrence {
   double tokens = 0;
   double projected = 0;  // elements of the input projection's output
@@ -213,7 +216,7 @@ struct Layer {
   Activation mlp;  // activation of a dense MLP
   Activation shared;
   Activation experts;
-  // Elements of latent attention's compressed vectors, and of those among them that go through a
+  // Number of elements of latent attention's compressed vectors, and how many of these go through a
   // norm.
   double compressed = 0;
   double compressed_norms = 0;
@@ -224,15 +227,15 @@ struct Layer {
 
 Layer layer_on_gpu(const config::Model& model, LayerKind kind, const Sizes& sizes);
 
-// Projection that makes the input of a multi-token prediction module: the hidden state and the
-// embedding of the next token, side by side, become one hidden state (DeepSeek-V3, arXiv
+// Returns the projection that makes the input of a multi-token prediction module: the hidden state
+// and the embedding of the next token, side by side, become one hidden state (DeepSeek-V3, arXiv
 // 2412.19437, equation 21).
 Linear mtp_projection(const config::Model& model, const Sizes& sizes);
 
-// Matrix products of a layer.
+// Returns all products of a layer with weight matrices.
 std::vector<Linear> linears_of(const Layer& layer);
 
-// Parameters on one GPU.
+// Numbers of parameters on one GPU.
 struct Parameters {
   std::uint64_t dense = 0;
   std::uint64_t experts = 0;
@@ -248,18 +251,20 @@ struct Parameters {
   bool operator==(const Parameters&) const = default;
 };
 
-// Parameters of one layer. Only tp, ep, etp and the padded vocabulary of `sizes` matter.
+// Returns the number of parameters of one layer on one GPU. It depends only on tp, ep, etp and the
+// padded vocabulary of `sizes`.
 Parameters layer_parameters(const config::Model& model, LayerKind kind, const Sizes& sizes);
-// Parameters of a multi-token prediction module: its projection, its layer and three norms.
-// Embedding and output matrix are shared with the model.
+// Returns the number of parameters of a multi-token prediction module: its projection, its layer
+// and three norms. Embedding and output matrix are shared with the model.
 Parameters mtp_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t embedding_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t position_parameters(const config::Model& model, const Sizes& sizes);
-// Parameters of the final norm and, unless it is tied to the embedding, of the output matrix.
+// Returns the number of parameters of the final norm and, unless it is tied to the embedding, of
+// the output matrix.
 std::uint64_t head_parameters(const config::Model& model, const Sizes& sizes);
 
-// Parameters of a model as papers count them, without padding or copies: all of them, and those
-// that are active for one token (top_k of the experts).
+// Return the number of parameters of a model as papers count them, without padding or copies: of
+// all, and of those that are active for one token (top_k of the experts).
 std::uint64_t parameter_count(const config::Model& model);
 std::uint64_t active_parameter_count(const config::Model& model);
 

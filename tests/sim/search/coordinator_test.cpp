@@ -122,7 +122,8 @@ TEST_CASE("exactly the candidates that kill their workers fail", "[coordinator]"
                         (world.deadly[row.candidate] &&
                          world.simulated[row.candidate].outcome == Outcome::simulated);
       CHECK((row.outcome == Outcome::failed) == dies);
-      if (row.outcome == Outcome::failed) CHECK(row.note == "its worker was lost: it died");
+      if (row.outcome == Outcome::failed)
+        CHECK(row.note == "the worker that evaluated it was lost: it died");
     }
     for (const auto& [candidate, times] : played.given_to_simulate)
       CHECK(times == (world.deadly[candidate] ? 2 : 1));

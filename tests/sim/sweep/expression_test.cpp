@@ -99,9 +99,10 @@ TEST_CASE("faults of an expression are reported with their column", "[search][ex
   CHECK(fault_in("tp * * 2 == 1") ==
         "6: a value is missing before '*'; write a name such as tp, a number or a 'text'");
   CHECK(fault_in("(tp <= 8") ==
-        "9: the end follows where the parenthesis of column 1 should be closed");
-  CHECK(fault_in("tp 8") ==
-        "4: '8' follows what is whole already; an operator such as and, <= or * goes between");
+        "9: the end is not allowed here; close the parenthesis of column 1 first");
+  CHECK(
+      fault_in("tp 8") ==
+      "4: '8' follows a complete expression; write an operator such as and, <= or * between them");
   CHECK(fault_in("ceil(tp)") == "1: 'ceil' is not a function; allowed: min and max");
   CHECK(fault_in("tp <= 8GiB") ==
         "8: 'G' follows a number; numbers have no units here, memory_gib is in GiB");

@@ -139,12 +139,13 @@ TEST_CASE("an error in a table names its line and what is allowed", "[model]") {
   CHECK_THAT(fault_of(products + "prodct,bf16,1,2,3,4\n"),
              Catch::Contains("did you mean 'product'?"));
   CHECK_THAT(fault_of(products + "cast,bf16,1,,3,4\n"), Catch::Contains("a cast cannot be to 16"));
-  CHECK_THAT(fault_of(products + "product,bf16,1,2,3,4,5\n"), Catch::Contains("7 cells under 6"));
+  CHECK_THAT(fault_of(products + "product,bf16,1,2,3,4,5\n"),
+             Catch::Contains("the line has 7 cells, but the table has 6 columns"));
   CHECK(fault_of("kernel,dtype,tokens,hidden,inter,topk,experts,moe_ep,time_us\n"
                  "experts,bf16,64,8,8,2,8,16,5\n") ==
         "t.csv:2: moe_ep is 16; allowed: at most the 8 experts");
   CHECK(fault_of(products) == "t.csv: no rows");
-  CHECK(fault_of("# nothing\n") == "t.csv: no line of column names");
+  CHECK(fault_of("# nothing\n") == "t.csv: the file has no line of column names");
   const std::string two_systems = "system,dtype,m,n,k,time_us\na,bf16,1,2,3,4\nb,bf16,1,2,3,4\n";
   CHECK(fault_of(two_systems) ==
         "t.csv: the rows are of several systems, a, b; select one with --system");

@@ -103,10 +103,9 @@ TEST_CASE("devices exchange hidden states, sums and gradients", "[vocabulary]") 
 }
 
 TEST_CASE("a split vocabulary is rejected where it is not supported", "[vocabulary]") {
-  CHECK(
-      error_of([] { plan("vocab-2", ", schedule: zb-h1"); }) ==
-      "mine.yaml:1:242: parallel.vocab_parallel is vocab-2, but zb-h1 has no place for its passes; "
-      "allowed: 1f1b, or vocab_parallel none");
+  CHECK(error_of([] { plan("vocab-2", ", schedule: zb-h1"); }) ==
+        "mine.yaml:1:242: parallel.vocab_parallel is vocab-2, but zb-h1 cannot run the passes of a "
+        "split vocabulary; allowed: 1f1b, or vocab_parallel none");
   CHECK_THAT(error_of([] { scenario("vocab-2", ", communication: {detail: full}"); }),
              Catch::Contains("parallel.vocab_parallel is vocab-2") &&
                  Catch::Contains("communication.detail: full"));
