@@ -1,5 +1,5 @@
-// The simulated engine, without and with a trace, against a bare SimGrid program that does the same
-// sleeps and messages: 1F1B of 32 devices x 512 microbatches on four DGX A100.
+// Compares the SimGrid engine, with and without a trace, with a bare SimGrid program that has the
+// same sleeps and messages: 1F1B of 32 devices and 512 microbatches on four DGX A100.
 
 #include <filesystem>
 #include <string>

@@ -64,8 +64,8 @@ TEST_CASE("communication kernels are not part of a pass", "[import]") {
 }
 
 TEST_CASE("kernels belong to the iteration in which the CPU launched them", "[import]") {
-  // The GPU lags behind: it runs the backward pass of the first iteration while the CPU is in the
-  // second.
+  // The GPU runs behind the CPU: it runs the backward pass of the first iteration while the CPU
+  // already launches the second iteration.
   ChromeText text;
   for (const int step : {0, 1}) {
     const int step_us = 1000 * step;

@@ -44,7 +44,8 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
   }
 }
 
-// A duration in whole milliseconds, so that events often coincide, or an arbitrary duration.
+// Draws the durations of passes: either whole milliseconds, so that events often coincide, or
+// arbitrary values.
 schedules::PassTimes random_times(const schedules::Schedule& schedule, Random& random) {
   const bool whole = random.flip();
   schedules::PassTimes times;
