@@ -57,8 +57,9 @@ TEST_CASE("interleaved pairs follow one another, and one more forward runs ahead
         for (const double pair : {3.0, 2.5}) {
           const auto schedule = fused("interleaved-1f1b", p, m, v);
           CAPTURE(p, v, m, pair);
-          // The last device runs the forwards ahead, its pairs and the remaining backwards. The
-          // paths of the first F to it and of the last B back are added.
+          // The last device runs `ahead` forward passes, then its fused pairs and the remaining
+          // backward passes. The first forward pass has to reach it, and the last backward pass to
+          // return.
           const std::uint32_t ahead = (v - 1) * p + 1;
           CHECK(timed(schedule, times_with(schedule, pair)).makespan ==
                 Approx((p - 1) * 3 + ahead * 3 + (m * v - ahead) * pair));

@@ -5,8 +5,8 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// Large libraries that the program loads. A start without any takes a few milliseconds, a start
-// with all of them ten times as long.
+// Checks which large libraries each command loads. Starting without them takes a few milliseconds,
+// starting with all of them ten times as long.
 
 using namespace pipewright;
 

@@ -78,7 +78,7 @@ TEST_CASE("GPUs of a node communicate over NVLink, GPUs of different nodes over 
 TEST_CASE("flows share the links of their routes", "[cluster]") {
   const Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 32);
-  // Two flows into one NIC, and one without contention.
+  // Two flows enter the same NIC and share it; the third is alone on its NICs.
   const std::vector<double> ends =
       finish(cluster, {cluster.route(hosts[0], hosts[8]), cluster.route(hosts[16], hosts[8]),
                        cluster.route(hosts[1], hosts[9])});
@@ -96,11 +96,12 @@ TEST_CASE("an added route loads a link as often as it is listed", "[cluster]") {
   const cluster::Route triple = cluster.add_route(links);
   CHECK(triple.latency == Approx(single.latency));
   CHECK(triple.bandwidth == single.bandwidth);
-  // 3 x + y = 24 GB/s, and x = y.
+  // A route that crosses the NIC three times gets x and the single route y, with 3 x + y = 24 GB/s
+  // and x = y.
   std::vector<double> ends = finish(cluster, {triple, single});
   CHECK(ends[0] == Approx(4 / 24.0).epsilon(1e-9));
   CHECK(ends[1] == Approx(4 / 24.0).epsilon(1e-9));
-  // Routes can also be added between runs.
+  // Routes can also be added after a simulation has run.
   ends = finish(cluster, {cluster.add_route({single.links[0], single.links[0]})});
   CHECK(ends[0] == Approx(2 / 24.0).epsilon(1e-9));
 }
@@ -190,7 +191,7 @@ TEST_CASE("latencies between coordinates of zones belong to routes, and are paid
   REQUIRE(gpus.size() == 3);
   CHECK(cluster.route(gpus[0], gpus[1]).latency == Approx(5e-3));  // coordinates are in ms
   CHECK(cluster.route(gpus[0], gpus[2]).latency == Approx(500e-3));
-  // The nearer host gets no larger share of the common link.
+  // The host with less latency gets no larger share of the common link.
   const auto ends =
       finish(cluster, {cluster.route(gpus[0], gpus[1]), cluster.route(gpus[0], gpus[2])});
   CHECK(ends[0] == Approx(2).epsilon(1e-9));
@@ -240,7 +241,7 @@ TEST_CASE("several clusters in a process are independent", "[cluster]") {
   h100.scale_bandwidth("nic", 0.5);
   CHECK(rate(h100) == Approx(23.5e9));
   CHECK(rate(second_a100) == Approx(24e9));
-  // Hosts and links have the same names, in SimGrid as well.
+  // Hosts and links of the clusters have the same names, which must not mix them up in SimGrid.
   for (const Cluster* cluster : {&a100, static_cast<const Cluster*>(&h100), &second_a100}) {
     const auto& gpus = cluster->gpus();
     const std::vector<double> ends =

@@ -132,6 +132,7 @@ TEST_CASE("run and search use the same memory and name the GPU that is too small
   CHECK_FALSE(fullest.fits());
   CHECK(fullest.peak.bytes == sink.summary().devices[1].peak_memory_bytes);
   CHECK_THAT(evaluation::describe(fullest), Contains("of 2.0 GiB of gpu-3:"));
-  // A memory limit of a search has no host.
+  // A memory limit that a search sets instead of the GPUs' capacity is described without a host
+  // name.
   CHECK_THAT(evaluation::describe(evaluation::fullest(job, {gib, gib})), !Contains("gpu-3"));
 }

@@ -7,8 +7,8 @@
 #include "support/random.hpp"
 #include "tests/sim/config/support.hpp"
 
-// The host launches what the GPU runs: a slower host is never a gain, and launches that CUDA graphs
-// save are never a loss.
+// Tests the time in which the host launches kernels: a slower host never makes a run faster, and
+// CUDA graphs, which save launches, never make it slower.
 
 using namespace pipewright;
 

@@ -102,8 +102,8 @@ TEST_CASE("an assumed bandwidth is compared with measurements and predictions", 
   place.write("some.log", log_of(16, 1));
   const tests::Ran ran = place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
   CHECK(ran.status == 0);
-  // An algorithm bandwidth of 100 GB/s and a bus bandwidth of 187.5 GB/s are reached, except for
-  // 100 us.
+  // The measured curve approaches an algorithm bandwidth of 100 GB/s and a bus bandwidth of 187.5
+  // GB/s, but all times include a constant of 100 us.
   CHECK_THAT(ran.out, Catch::Contains("an assumed bus bandwidth of 187 GB/s is off") &&
                           Catch::Contains("measured   1 KiB to 64 MiB"));
   for (const char* wrong : {"187", "fast/s", "'0 GB/s'", "'187 Gb/s'"}) {
@@ -180,7 +180,8 @@ TEST_CASE("comm compare --record writes the cluster file with the errors as its 
   CHECK(ran.out.ends_with("wrote   b.xml\n"));
   const std::string record = "value=\"all-reduce; 16 ranks; 2 nodes; 8 B to ";
   CHECK(place.read("b.xml").find(record) != std::string::npos);
-  // The same logs replace the record; another source adds one.
+  // Recording the same logs again replaces their record in the platform file; logs from another
+  // source add a record.
   REQUIRE(place.run("comm compare a.log --cluster b.xml --record c.xml").status == 0);
   CHECK(place.read("c.xml") == place.read("b.xml"));
   REQUIRE(place

@@ -60,7 +60,8 @@ TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cl
   CHECK(fitted.find("; held out; a.log\"/>") != std::string::npos);
   CHECK(fitted.find("; fitted; a.log\"/>") != std::string::npos);
 
-  // The fitted file predicts the same times as the fit, and a second fit changes nothing.
+  // With the fitted file, the errors are those that the fit reported, and another fit to the same
+  // log changes nothing.
   const Ran refit =
       place.run("comm fit a.log --cluster fitted.xml --hold-out odd -o twice.xml --json");
   INFO(refit.err);

@@ -18,8 +18,8 @@ TEST_CASE("comm interference accepts a layout and traffic as options", "[cli][co
   const auto json = nlohmann::json::parse(place.read("found.json"));
   const auto& encounters = json["encounters"];
   REQUIRE(encounters.size() == 3);
-  // Rings of two replicas and tensors between two stages share NICs equally, so that everything but
-  // latency takes twice as long; groups of tp stay on NVLink.
+  // Gradient rings of two replicas and tensors between two stages share NICs equally, so both take
+  // twice as long, apart from latency. Groups of tp use NVLink only.
   for (const char* key : {"one_slow_down", "other_slow_down"}) {
     CHECK(encounters[0][key] > 1.7);
     CHECK(encounters[0][key] < 2 + 1e-6);

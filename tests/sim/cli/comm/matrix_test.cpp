@@ -18,7 +18,7 @@ TEST_CASE("comm matrix reports pairs, the bisection and the worst permutation", 
                           Catch::Contains("wrote   pairs.json\n"));
   CHECK(place.files() == "pairs.csv pairs.json pairs.pdf pairs.png pairs.svg");
   const auto json = nlohmann::json::parse(place.read("pairs.json"));
-  // Two GPUs share each NIC of 24 GB/s; `platform show` has the same bisection.
+  // Each NIC of 24 GB/s serves two GPUs. `platform show` prints the same bisection bandwidth.
   CHECK(json["bisection_bytes_per_s"] == Approx(192e9));
   CHECK_THAT(place.run("platform show a100-4nic").out, Catch::Contains("bisection 192 GB/s"));
   CHECK(json["worst_found"]["slowest_bytes_per_s"] == Approx(12e9));

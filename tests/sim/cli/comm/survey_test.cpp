@@ -32,7 +32,8 @@ TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][
   CHECK_THAT(ran.out, Catch::StartsWith("f.xml: all-to-all of 256.0 MiB over 64 ranks, ") &&
                           Catch::Contains("first failure that cuts ranks off: link "));
   const auto json = nlohmann::json::parse(place.read("s.json"));
-  // Three of four spines remain for half of the traffic, which limits the operation.
+  // Half of the traffic crosses spines and limits the operation. After the failure three of four
+  // spines carry it.
   const double whole = json["whole_s"];
   bool has_spine = false;
   for (const auto& failure : json["failures"])

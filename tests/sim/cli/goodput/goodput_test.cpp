@@ -175,7 +175,8 @@ TEST_CASE("goodput rejects options that contradict each other") {
 TEST_CASE("a job that never trains its tokens ends with an error", "[goodput]") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  // The failure rate would keep 96 nodes in repair, but there are eight.
+  // Failures are so frequent that 96 nodes would be in repair on average, but the job has only
+  // eight.
   const Ran ran = place.run(
       "goodput job.yaml --seeds 1 --only --tokens 1T --spares 0 --set goodput.failures.rate=12000 "
       "goodput.failures.shape=1 goodput.repair='24 h'");

@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Products that reach 0.75 of an H100's 989.5 TFLOP/s in full waves of 132 tiles and take 5 us.
+// Returns a table of products in full waves of 132 tiles. They reach 0.75 of an H100's 989.5
+// TFLOP/s, after an overhead of 5 us.
 std::string table() {
   std::string text = "kernel,dtype,m,n,k,time_us\n";
   for (int waves = 1; waves <= 8; waves *= 2)
@@ -51,8 +52,8 @@ TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") 
 TEST_CASE("gpu fit determines the rates of grouped products, which are no longer assumed",
           "[cli]") {
   const Workplace folder;
-  // 4 x 33 tiles of 128 columns are one for each of 132 SMs, so 128 rows a wave: half of 989.5
-  // TFLOP/s, 2 us for a wave, 10 us for the kernel.
+  // 4 products x 33 tiles of 128 columns occupy all 132 SMs, so a wave covers 128 rows. Times
+  // assume half of 989.5 TFLOP/s, 2 us per wave and 10 us per kernel.
   std::string table = "kernel,dtype,m,n,k,count,time_us\n";
   for (const int waves : {8, 16, 32})
     for (const int inner : {1024, 4096, 8192})

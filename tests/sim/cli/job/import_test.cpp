@@ -72,7 +72,7 @@ TEST_CASE("files of a job are recognised without reading the job", "[cli][jobs]"
   const std::string script = (place.folder() / "train.sh").string();
   const std::string variables = (place.folder() / "variables.sh").string();
   place.write("variables.sh", "export NODES=4\n");
-  // Reading it is refused, as the script does not set LAYERS.
+  // Importing the job fails, because no script sets the variable LAYERS.
   place.write("train.sh",
               "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 512 "
               "--num-attention-heads 8 --micro-batch-size 1\n");

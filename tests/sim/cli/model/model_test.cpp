@@ -149,7 +149,8 @@ TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
   CHECK(full[1]["seconds"] == full[0]["seconds"]);
   // The MLP recomputes its norm, two products and the activation function.
   CHECK(passes("'{modules: [mlp]}'")[1]["kernels"] == 4);
-  // Two of four products, and one other kernel, are not recomputed.
+  // All kernels of the forward pass are recomputed except two of the four products and one other
+  // kernel.
   CHECK(passes("'{granularity: op}'")[1]["kernels"].get<int>() ==
         full[0]["kernels"].get<int>() - 2 - 1);
 }
@@ -157,7 +158,8 @@ TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
 TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
   const tests::Workplace place;
   place.write("guess.yaml", plain_gpu + "launch: 1 us\nassumed: [attention.forward, launch]\n");
-  // Without a launch time it is unknown whether the host bounds the pass.
+  // If the launch time is only assumed, it is not known whether launches limit the pass, so the
+  // result depends on it.
   place.write("no-host.yaml", plain_gpu + "assumed: [launch]\n");
   CHECK(model_json(place, "llama-3-8b --gpu no-host.yaml")["assumed"] == json{"launch"});
   const json run = model_json(place, "llama-3-8b --gpu guess.yaml");

@@ -40,7 +40,7 @@ TEST_CASE("an imported fabric can be checked, shown and used", "[cli][platform][
   const tests::Ran bench = place.run("comm bench --cluster c.xml --ranks 64 --sizes 1G");
   CHECK(bench.status == 0);
   CHECK_THAT(place.read("c.xml"), Catch::Contains("value=\"pipewright platform import "));
-  // A source for a node and a source for a fabric make one cluster.
+  // Importing two sources, one for the nodes and one for the fabric, gives one cluster file.
   const tests::Ran combined = place.run("platform import " + data + "ibnetdiscover.txt " + data +
                                         "a100-mesh.xml -o both.xml");
   CAPTURE(combined.err);

@@ -71,7 +71,8 @@ TEST_CASE("library files are equal to the output of their commands", "[cli][plat
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
     CAPTURE(entry.path());
-    // Accuracy records are added later.
+    // Accuracy records are left out of the comparison, as they are added after the file was
+    // generated.
     const std::string text =
         place.shell("grep -v '<prop id=\"record' '" + entry.path().string() + "'").out;
     const std::string mark = "<prop id=\"made-by\" value=\"pipewright ";
@@ -93,7 +94,7 @@ TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]"
   REQUIRE(place.run("platform make --node box.yaml --nodes 2 -o box.xml").status == 0);
   CHECK(place.run("platform check box.xml").status == 0);
   const tests::Ran shown = place.run("platform show box.xml");
-  // A node has 28 pairs; memory and speed are those of the GPU file.
+  // The eight GPUs of a node form 28 pairs; memory and peak rate come from the GPU file.
   for (const char* part : {"2 nodes, 16 GPUs", "16 x mi300x, 1307 TFLOP/s, 192.0 GiB",
                            "\nxgmi           56         48"})
     CHECK_THAT(shown.out, Catch::Contains(part));

@@ -10,7 +10,7 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// Errors of `run` for sizes that contradict each other, and descriptions of the job.
+// Tests the errors of `run` if sizes contradict each other, and how it describes the job.
 
 using namespace pipewright;
 using nlohmann::json;
@@ -60,10 +60,10 @@ TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[r
   CHECK(ran.err ==
         "pipewright: --dp: tp 8 x cp 1 x pp 4 x dp 3 = 96 GPUs, but small.xml has 64; allowed: dp "
         "1 or 2\n");
-  // A single replica is too large as well.
+  // Even one replica needs too many GPUs, so another pp is offered instead of another dp.
   CHECK_THAT(place.run(std::string("run --model llama-3-70b -s 16 --tp 8 -b 8") + on_64).err,
              Catch::EndsWith("allowed: pp 7 or 8\n"));
-  // Size 2 is not offered, since there are too few GPUs.
+  // Size 2 is not offered, because the job would need more GPUs than the cluster has.
   CHECK_THAT(
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 2 --cp 3 -b 8") + on_64).err,
       Catch::EndsWith("allowed: a divisor, such as 1\n"));

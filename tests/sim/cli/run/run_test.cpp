@@ -300,7 +300,8 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted run
   for (const auto& entry : std::filesystem::directory_iterator(place.folder()))
     std::filesystem::remove(entry);
 
-  // A shell without job control makes background processes ignore SIGINT; env undoes that.
+  // A background process of a shell without job control ignores SIGINT; `env` restores its default
+  // action.
   for (const std::string signal : {"TERM", "INT"}) {
     const tests::Ran interrupted = place.shell("env --default-signal=INT " + long_run + "kill -" +
                                                signal + " $pid; wait $pid");
@@ -359,7 +360,8 @@ TEST_CASE("HFU counts recomputation by the schedule's own passes", "[run]") {
       "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 --engine timing "
       "--schedule grouped-interleaved --chunks 2 --recompute 1";
   const json run = summary(place, words);
-  // One chunk of two runs its forward twice: half of the forward, which is a third of all FLOPs.
+  // One of the two chunks runs its forward pass twice. This adds half of all forward FLOPs, which
+  // are a third of the total.
   CHECK(run["hfu"].get<double>() / run["mfu"].get<double>() == Approx(1 + 1.0 / 6).epsilon(0.02));
   const json plain = summary(place,
                              "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 "
@@ -372,8 +374,8 @@ TEST_CASE("MFU counts causal attention, and a second figure counts full attentio
   const std::string words =
       "--model llama-3-8b --gpu h100-sxm -s 4 -b 8 --engine timing --schedule 1f1b";
   const json run = summary(place, words);
-  // A token's forward has 2 FLOP for each of 7.505e9 parameters in matrices, 15.01e9, and for its
-  // scores 32 layers x 4 x 4,096 x 8,192 of the square, 4.29e9, or half of that.
+  // The forward pass of a token has 2 FLOP for each of 7.505e9 matrix parameters, 15.01e9, and 32
+  // layers x 4 x 4,096 x 8,192 = 4.29e9 for full attention scores, or half of that for causal ones.
   const double ratio = run["mfu_full_attention"].get<double>() / run["mfu"].get<double>();
   CHECK(ratio == Approx(19.30 / 17.16).epsilon(0.001));
   CHECK(run["full_attention_flops_per_gpu"].get<double>() ==
@@ -414,7 +416,7 @@ TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "
       "~ depends on values of guess that are assumed, not sourced: products.bf16.efficiency\n";
   CHECK_THAT(place.run("run --details " + words).out,
              Catch::Contains("  ~") && Catch::Contains(line));
-  // A trace stores the assumed keys.
+  // A trace also stores which values of the GPU file are assumed.
   place.run("run " + words + " --trace guess.h5");
   CHECK_THAT(place.run("show guess.h5").out, Catch::Contains("  ~") && Catch::Contains(line));
   CHECK(json::parse(place.run("show guess.h5 --json").out)["assumed"] ==
@@ -451,7 +453,7 @@ TEST_CASE("assumed host bandwidth and free memory are noted where they matter", 
 
 TEST_CASE("waiting for the other end of a pipeline is not communication", "[run]") {
   const tests::Workplace place;
-  // The tied embedding is reduced in no time without a network.
+  // Without a network, reducing the gradients of the tied embedding takes no time.
   for (const std::string engine : {"simgrid", "timing"}) {
     const json run =
         summary(place, "--model gpt3-175b --gpu h100-sxm -s 8 -b 16 --engine " + engine);

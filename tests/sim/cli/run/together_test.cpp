@@ -25,8 +25,8 @@ const char* const trunk = R"(<?xml version='1.0'?>
 </zone></platform>
 )";
 
-// A stage on either side: F of 1 s, 1 GB over the trunk, F, B of 2 s, 1 GB back, B. An iteration
-// alone takes 8 s, in which the trunk is busy for 1 s in either direction.
+// A pipeline with one stage on either side of the trunk: F of 1 s, 1 GB over the trunk, F, B of 2
+// s, 1 GB back, and B. An iteration alone takes 8 s and uses the trunk for 1 s in either direction.
 std::string pipeline(const std::string& side) {
   return "cluster: trunk.xml\nplacement: [a-" + side + ", b-" + side +
          "]\ndevices: 2\nmicrobatches: 1\nschedule: 1f1b\nforward_times: 1 s\n"
@@ -55,7 +55,8 @@ struct Two : tests::Workplace {
 
 }  // namespace
 
-// d apart, up to 1 s, each message takes 2 s - d, once in either direction.
+// If the jobs start d apart, at most 1 s, each message takes 2 s - d instead of 1 s. An iteration
+// has one message in each direction.
 TEST_CASE("two pipelines over one trunk slow down according to their phase", "[together]") {
   const Two place;
   const json sharing = place.together("one.yaml other.yaml --phase 0 0.0625 0.125 0.5 0.9375");

@@ -8,8 +8,9 @@ using namespace pipewright;
 
 namespace {
 
-// Rank 1 posts the receive of the first gradient before that of the second activations, which
-// arrive earlier: F1 waits 3 cells, and the makespan is 13 instead of 12.
+// A valid but slow order: rank 1 posts the receive of the first gradient before that of the second
+// activations, which arrive earlier. F1 therefore waits for 3 cells, and the makespan is 13 instead
+// of 12.
 const std::string behind =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\r\n"
     "1RECV_F0,1F0,1SEND_F0,1RECV_B0,1RECV_F1,1F1,1SEND_F1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\r\n"
@@ -20,14 +21,14 @@ const std::string swapped =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
     "1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F0,1F0,1B0,1SEND_B0\n";
 
-// Rank 1 receives a gradient before it has sent the activations that the gradient needs, in one
-// queue.
+// A deadlock: rank 1 receives a gradient before it receives, computes and sends the activations on
+// which the gradient depends, and receives complete in order.
 const std::string blocked =
     "0F0,0SEND_F0,0RECV_B0,0B0\n"
     "1RECV_B0,1RECV_F0,1F0,1SEND_F0,1B0,1SEND_B0\n"
     "2RECV_F0,2F0,2B0,2SEND_B0\n";
 
-// Rank 0 receives a gradient before it has sent the activations that the gradient needs.
+// A deadlock: rank 0 waits for a gradient while rank 1 waits for rank 0's second activations.
 const std::string stuck = "0F0,0B0,0F1,0B1\r\n1F0,1F1,1B0,1B1\r\n";
 
 }  // namespace

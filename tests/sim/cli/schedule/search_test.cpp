@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Uneven stages and a latency, for which no schedule of the catalog is made.
+// Stages with different times, and a latency. The schedules of the catalog assume equal stages.
 const std::string uneven =
     "-s 4 -b 12 -f 10 11 12 14 --input-grad-times 11 11 12 15 --weight-grad-times 7 8 8 10 "
     "--p2p-time 0.5";
@@ -61,7 +61,7 @@ TEST_CASE("schedule search is never worse than a schedule of the catalog that fi
         place.run(fmt::format("schedule search {} --memory-limit {} --json", uneven, limit)));
     CHECK(max_in_flight(result) <= limit);
     for (const auto& entry : schedules::catalog()) {
-      // The search has no two copies of the weights, fused pairs or slices.
+      // The search does not cover schedules with two copies of the weights, fused pairs or slices.
       if (entry.name.starts_with("dualpipe") || entry.takes(&schedules::Parameters::slices))
         continue;
       const tests::Ran ran =
@@ -168,7 +168,7 @@ TEST_CASE("schedule search is deterministic, and prints a table of the schedules
 
 TEST_CASE("Ctrl-C ends a search with the best schedule so far", "[cli][search]") {
   const tests::Workplace place;
-  // Without the interrupt, the search ends after about twenty seconds with status 0.
+  // Uninterrupted, this search takes about twenty seconds and ends with status 0.
   const tests::Ran ran = place.shell(
       "'" PIPEWRIGHT_PROGRAM
       "' schedule search -s 7 -b 40 -f 10 12 11 9 13 10 12 "

@@ -12,7 +12,8 @@ using nlohmann::json;
 
 namespace {
 
-// A sweep on four nodes, or on three with a spare one, with an objective over a goodput run.
+// Returns a sweep over jobs on four nodes, or on three with a spare node, that maximizes the tokens
+// per day of a goodput run.
 std::string sweep(const std::string& goodput) {
   return "cluster: dgx-h100\n"
          "model: llama-3-8b\n"
@@ -25,7 +26,7 @@ std::string sweep(const std::string& goodput) {
          "search: {gpus: [24, 32], objective: {tokens_a_day: 6}}\n";
 }
 
-// Every node fails twice a week and is away for a day.
+// Each node fails twice a week on average, and its repair takes a day.
 const char* const failing_nodes =
     "{duration: 8 d, failures: {kind: node, rate: 280}, spares: rest, checkpoint: {mode: "
     "[sync, async], storage: 2 GB/s, network: 1 TB/s}}";
@@ -77,7 +78,7 @@ TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
   CHECK(row_of(bounded, best)["tokens_per_day"] == row_of(all, best)["tokens_per_day"]);
   CHECK(bounded["outcomes"]["simulated"] < all["outcomes"]["simulated"]);
 
-  // Shards and questions about results agree, too.
+  // A search in two shards and the answer to --why-not give the same results.
   for (const char* shard : {"1", "2"})
     searched(place, fmt::format("sweep.yaml --no-front --shard {0}/2 --results p{0}.h5", shard));
   const json whole = searched(place, "merge p1.h5 p2.h5");

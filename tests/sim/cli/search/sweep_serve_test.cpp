@@ -1,4 +1,5 @@
-// Workers of a search, as their coordinator sees them.
+// Tests the worker processes of a search through the messages that the coordinator exchanges with
+// them.
 
 #include <csignal>
 #include <fstream>
@@ -113,7 +114,7 @@ TEST_CASE("a worker returns the facts of the clusters of a sweep", "[serve]") {
   CHECK(facts.gpus % 8 == 0);
   CHECK(facts.gpu == "h100-sxm");
   CHECK(facts.memory == std::uint64_t{80} << 30U);
-  // Several clusters come in the order of the sweep.
+  // The reply lists several clusters in the order of the sweep.
   const search::HandshakeReply two_clusters =
       worker.shake_hands({"{cluster: [dgx-a100, dgx-h100], model: llama-3-8b, microbatches: 8, "
                           "devices: 8}",
@@ -132,7 +133,7 @@ TEST_CASE("a worker reports errors of a sweep or a cluster", "[serve]") {
              Contains("objektive"));
   CHECK_THAT(worker.shake_hands({"cluster: /nowhere/x.xml", std::nullopt}).error,
              Contains("/nowhere/x.xml"));
-  // The worker continues after an error.
+  // The worker still accepts a sweep after one that it could not read.
   CHECK(worker.shake_hands({sweep, std::nullopt}).error.empty());
 }
 

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-// A sweep that is small enough to simulate all of it: some 100 candidates on 16 GPUs.
+// A sweep with some 100 candidates on 16 GPUs, so that tests can simulate all of them.
 const char* const sweep =
     "cluster: dgx-h100\n"
     "model: llama-3-8b\n"
@@ -109,7 +109,7 @@ TEST_CASE("a search whose page cannot be written prints its report and writes th
           "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
-  // The limit on the size of a file is too small for a page and large enough for a scenario.
+  // The shell limits file sizes, so that the page cannot be written but the scenario can.
   const tests::Ran ran = place.shell("ulimit -f 16; '" PIPEWRIGHT_PROGRAM
                                      "' search sweep.yaml --quiet -o page.html best.yaml");
   CAPTURE(ran.out, ran.err);
@@ -159,7 +159,7 @@ TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
     CHECK(row["assumed"] == (is_fp8 ? json{"products.fp8.efficiency"} : json::array()));
     CHECK(row["assumed_gpu"] == (is_fp8 ? "guess" : ""));
   }
-  // The file of results stores the marks.
+  // Results loaded from the file still mark candidates with assumed values.
   const std::string text = place.run("search r.h5").out;
   CHECK_THAT(text, Catch::Contains("\n~ depends on values of guess that are assumed, not sourced: "
                                    "products.fp8.efficiency\n"));
@@ -186,7 +186,7 @@ TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
   const std::string large =
       error_of(place, "sweep.yaml --set global_batch=1..100000 training.microbatch_size=1..100000");
   CHECK_THAT(large, Catch::Contains("--yes") && Catch::Contains("--budget"));
-  // With a budget it is searched in part.
+  // With --budget the search starts and covers a part of the sweep.
   const tests::Ran ran = place.run(
       "search sweep.yaml --budget '15 s' --quiet --set global_batch=1..100000 "
       "training.microbatch_size=1..100000");
@@ -211,7 +211,8 @@ TEST_CASE("a search that is stopped at once accounts for all combinations", "[sw
 
 TEST_CASE("a combination that a rule excludes cannot be written as a scenario", "[sweep]") {
   const tests::Workplace place;
-  // The rule of the GPUs follows from search.gpus, or from all GPUs of a cluster.
+  // The rule for the number of GPUs comes from search.gpus, or without it from the size of the
+  // cluster.
   for (const char* const more : {"", " --set search={} cluster=dgx-h100-8 parallel.dp=auto"}) {
     CAPTURE(more);
     place.write("sweep.yaml", sweep);
@@ -266,7 +267,7 @@ TEST_CASE("shards that are searched separately have the same best and proof", "[
   const json all = merged("merge part-1.h5 part-2.h5 part-3.h5");
   CHECK(all["shard"].is_null());
   CHECK(all["not_looked_at"] == 0);
-  // A shard says nothing of the others.
+  // The results of one shard make no claim about candidates of other shards.
   const json part = merged("part-2.h5");
   CHECK(part["shard"] == json{{"number", 2}, {"count", 3}});
   CHECK_THAT(part["proof"], Catch::StartsWith("proven: nothing in shard 2/3 of the sweep"));

@@ -26,7 +26,7 @@ json searched(const tests::Workplace& place, const std::string& words) {
   return json::parse(ran.out);
 }
 
-// Least time of the simulated candidates with this tp.
+// Returns the shortest iteration time of the simulated candidates with this tp.
 double least_time(const json& run, const std::string& tp) {
   double least = 1e9;
   for (const json& row : run["candidates"])
@@ -141,7 +141,8 @@ TEST_CASE("a slow GPU makes the iteration of its pipeline longer", "[sweep][winn
               "schedule: [1f1b, gpipe]\n");
   const json run = searched(
       place, "sweep.yaml --under draws=3 jitter=0 network=0 slow=50% slow_chance=1 turns=false");
-  // On one device an iteration is the sum of its passes, 8 x 3 s, and up to 50 % longer.
+  // On one device an iteration takes 8 x 3 s, the sum of its passes, and up to 50 % more with a
+  // slow GPU.
   for (const json& seconds : run["robust"]["candidates"][0]["time_s"]) {
     CHECK(seconds.get<double>() > 24);
     CHECK(seconds.get<double>() <= 36);
@@ -196,13 +197,13 @@ TEST_CASE(
     CHECK(cost["tokens_per_unit"].get<double>() == Approx(300e9 / price));
     CHECK(cost["keeps_deadline"] == true);
   }
-  // Every GPU draws at most 0.4 or 0.7 kW.
+  // A GPU of the first candidate draws at most 0.4 kW, one of the second at most 0.7 kW.
   CHECK(all[0]["energy_mwh"].get<double>() <
         0.4e-3 * all[0]["gpus"].get<double>() * 24 * all[0]["train_time_days"].get<double>());
   CHECK(all[1]["energy_mwh"].get<double>() <
         0.7e-3 * all[1]["gpus"].get<double>() * 24 * all[1]["train_time_days"].get<double>());
-  // 16 GPUs are a little cheaper, as fewer replicas wait for their gradients. A shorter deadline
-  // needs 32.
+  // Without a tight deadline 16 GPUs are a little cheaper, because fewer replicas wait for gradients
+  // to be reduced. With 0.6 of their time as the deadline, 32 GPUs are needed.
   const double half = all[1]["train_time_days"].get<double>() * 0.6;
   const json hurried = costs("price=3 deadline=" + std::to_string(half) + "d");
   CHECK(all[1]["gpus"] == 16);

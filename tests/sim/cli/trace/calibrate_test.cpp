@@ -39,7 +39,7 @@ struct Printed {
   double kernels = 0, modelled_kernels = 0, ms = 0, modelled_ms = 0, factor = 0;
 };
 
-// A row of the table.
+// Parses the row with this name in the table that `profile --calibrate` prints.
 Printed row(const std::string& out, const std::string& name) {
   const std::size_t place = out.find("\n" + name + " ");
   REQUIRE(place != std::string::npos);
@@ -71,9 +71,9 @@ TEST_CASE("kernels of a profile are compared with the model by kind", "[cli]") {
     CHECK(printed.ms == ms);
     CHECK(printed.factor == Approx(printed.ms / printed.modelled_ms).epsilon(0.002));
   }
-  // Fused attention, forward and backward, of 4 layers and 8 microbatches.
+  // 4 layers and 8 microbatches each have one fused attention kernel forward and one backward.
   CHECK(row(ran.out, "attention").modelled_kernels == 4 * 8 * 2);
-  // Communication and the optimizer.
+  // Kernels of communication and of the optimizer are not modelled, so the row has no prediction.
   CHECK_THAT(ran.out, Catch::Matches("[^]*\nnot compared +2 +- +55 [^]*"));
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("on the calibrated GPU, the modelled kernels take the measured time", 
   CAPTURE(again.out, first);
   for (const char* const name : {"products", "attention", "memory-bound"})
     CHECK(row(again.out, name).factor == Approx(1).margin(0.002));
-  // A second calibration changes nothing.
+  // Calibrating the calibrated GPU again does not change its clock.
   const auto clock = [&](const std::string& text) { return text.substr(text.find("clock:"), 60); };
   CHECK(clock(place.read("my.yaml")) == clock(first));
 }
@@ -112,11 +112,12 @@ TEST_CASE("the launch time is scaled by the number of kernels per modelled kerne
   double modelled = 0;
   for (const char* const name : {"products", "attention", "memory-bound"})
     modelled += row(ran.out, name).modelled_kernels;
-  // 8 us between launches, and 4 kernels per iteration.
+  // The profile has 4 kernels per iteration, launched 8 us apart. The launch time spreads this over
+  // the modelled kernels.
   const std::string file = place.read("my.yaml");
   CAPTURE(file);
   CHECK_THAT(file, Catch::Contains(fmt::format("launch: {:.4g} us", 8 * 4 / modelled)));
-  // Measured keys are no longer assumed.
+  // The launch time was measured, so it is no longer listed as assumed.
   const std::size_t assumed = file.find("assumed:");
   if (assumed != std::string::npos) CHECK(file.substr(assumed).find("launch") == std::string::npos);
 }
@@ -141,7 +142,8 @@ TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
 
 TEST_CASE("an implausible clock is noted", "[cli]") {
   const tests::Workplace place;
-  // Compute alone takes time, so the time of products is inversely proportional to flops.
+  // The GPU has no overheads and very fast memory, so that the time of products is inversely
+  // proportional to its `flops`.
   const auto with_peak = [&](double teraflops) {
     return calibrated(place, fmt::format("{{flops: {:.6f} TFLOP/s, memory: 80 GiB, "
                                          "memory_bandwidth: 900 TB/s, processors: 1, products: "

@@ -98,7 +98,7 @@ TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", 
     CHECK(pass["error"].get<double>() == Approx(0).margin(1e-6));
   CHECK(place.run("compare p.h5 " + measured + " --fail-if 'bubble_ratio>10%'").status == 1);
 
-  // Conditions refer to the error in the table.
+  // --fail-if compares its limit with the signed error that the table shows.
   std::string shorter = predicted;
   const std::string hop = "--p2p-time '0.1 ms' ";
   shorter.erase(shorter.find(hop), hop.size());

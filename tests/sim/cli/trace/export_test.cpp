@@ -27,7 +27,7 @@ TEST_CASE("export writes valid Chrome traces of runs", "[cli]") {
   const tests::Ran ran = place.run("export t.h5 -o t.json");
   CHECK(ran.out == "wrote   t.json\n");
   CHECK(test::broken_rules(place.read("t.json")) == std::vector<std::string>{});
-  // Three boundaries and eight microbatches, forward and backward.
+  // Each arrow is a transfer: 8 microbatches cross 3 stage boundaries forward and backward.
   const auto file = nlohmann::json::parse(place.read("t.json"));
   int arrows = 0;
   for (const auto& event : file["traceEvents"]) arrows += event["ph"] == "s" ? 1 : 0;

@@ -20,7 +20,8 @@ double makespan(const tests::Workplace& place, const std::string& words) {
   return nlohmann::json::parse(ran.out)["makespan_s"].get<double>();
 }
 
-// Runs, exports the run as PyTorch's profiler would, and runs the scenario of its profile.
+// Runs a job, exports its trace in the format of PyTorch's profiler, derives a scenario from that
+// profile, and checks that running the scenario gives the same times.
 void check_round_trip(const std::string& words) {
   const tests::Workplace place;
   CAPTURE(words);
@@ -57,7 +58,7 @@ TEST_CASE("profiles with several stages per device or split backwards give the s
 }
 
 TEST_CASE("full backwards are timed apart from halves if a run has both", "[cli]") {
-  // The second microbatch has a full backward, which is faster than the halves of the first.
+  // Microbatch 1 has an undivided backward pass, which is shorter than I and W of microbatch 0.
   const tests::Workplace place;
   test::ChromeText text;
   text.add("PP:0F0", 0, 1000).add("PP:0F1", 1000, 1000);
@@ -89,7 +90,7 @@ TEST_CASE("the scenario of a profile has units and the spread of times", "[cli]"
                           Catch::Contains("forward_times:\n  - 1 ms  # stage 0: 4 passes") &&
                           Catch::Contains("backward_times:\n  - 2 ms") &&
                           Catch::Contains("# p2p_time: 0.1 ms"));
-  // A second profile has the same text.
+  // Running the command twice prints the same text.
   CHECK(place.run("profile " + samples + "kineto-rank{rank}.json'").out == ran.out);
 }
 

@@ -24,7 +24,7 @@ TEST_CASE("show prints the tables of run --details", "[cli]") {
   const tests::Ran shown = place.run("show t-1f1b.h5 t-gpipe.h5");
   CHECK(shown.status == 0);
   CHECK(shown.out == first_lines_until(ran.out, "trace   "));
-  // A trace has the scenario, but not the job that was derived from it.
+  // A trace stores the scenario, but not the job description that `run` derives from it.
   auto again = nlohmann::json::parse(place.run(quick + "--schedule 1f1b --json").out);
   again["job"] = nullptr;
   CHECK(nlohmann::json::parse(place.run("show t-1f1b.h5 --json").out) == again);

@@ -29,7 +29,8 @@ double makespan(const tests::Workplace& place, const std::string& words) {
   return json::parse(ran.out)["makespan_s"];
 }
 
-// Predicted times by change; not-a-number for changes that cannot run.
+// Returns the predicted time after each what-if change, by its description; NaN for changes that
+// cannot run.
 std::map<std::string, double> rows_of(const json& why) {
   std::map<std::string, double> rows;
   for (const json& row : why["what_if"]["rows"])
@@ -54,7 +55,8 @@ std::string cluster_with(double gigabytes_per_s, double milliseconds) {
 constexpr const char* first =
     "-s 4 -b 8 -f '1 s' --backward-times '2 s' --schedule 1f1b --trace a.h5";
 
-// Schedules of two microbatches on two devices.
+// Schedules of two microbatches on two devices that run both at the same time or one after the
+// other.
 constexpr const char* both_at_once = "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
 constexpr const char* one_by_one = "0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n";
 
@@ -157,7 +159,8 @@ TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
   const json why = why_json(place, "a.h5");
   int stages = 0;
   for (const auto& [change, time] : rows_of(why)) stages += change.starts_with("passes of stage");
-  // Only the slow stage gains; the other stages are on the path for the first microbatch alone.
+  // Only changes to the slow stage save time. The other stages are on the critical path for the
+  // first microbatch only.
   CHECK(stages >= 8);
   CHECK(stages < 16);
   CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
@@ -234,7 +237,8 @@ TEST_CASE("the number of parallel simulations does not change the report", "[cli
 
 TEST_CASE("a change that cannot run says so in its row", "[cli]") {
   const tests::Workplace place;
-  // Times by stage fit two chunks only.
+  // The schedule has four stages with their own times, which is valid for two chunks per device
+  // only.
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 1 1 1 --backward-times 2 2 2 2 --schedule "
                    "interleaved-1f1b --trace a.h5")

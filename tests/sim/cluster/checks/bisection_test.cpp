@@ -83,8 +83,8 @@ TEST_CASE("the bisection equals the result of counting every route", "[bisection
 }
 
 TEST_CASE("a dragonfly's bisection does not depend on how groups divide the nodes", "[bisection]") {
-  // Ten groups of 16 nodes, each with nine links for all of its bandwidth: 25 links connect the
-  // halves.
+  // Each of ten groups of 16 nodes divides its bandwidth among nine links, one to each other group.
+  // Five groups on either side have 25 links between them.
   const cluster::PlatformRequest request{.nodes = {{&cluster::find_node_kind("a100-4nic"), 160}},
                                          .fabric = "dragonfly"};
   CHECK(query(cluster::make_platform(request), [](const Cluster& cluster) {
@@ -93,7 +93,7 @@ TEST_CASE("a dragonfly's bisection does not depend on how groups divide the node
 }
 
 TEST_CASE("in one node, each GPU of a half sends to all GPUs of the other half", "[bisection]") {
-  // A ring of four GPUs with links of 1 GB/s: a and b send to c and d.
+  // GPUs a, b, c and d form a ring with links of 1 GB/s; a and b send to c and d.
   std::string text;
   for (const char* name : {"a", "b", "c", "d"})
     text += fmt::format("<host id='{}' speed='1Tf'/>", name);

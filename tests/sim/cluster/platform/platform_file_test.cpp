@@ -10,7 +10,7 @@ using namespace pipewright;
 
 namespace {
 
-// Error of reading a platform with this text, without the directory.
+// Returns the error message of reading a platform file with this text, without the directory.
 std::string complaint(const std::string& text) {
   const tests::Workplace place;
   place.write("p.xml", text);
