@@ -7,7 +7,7 @@
 
 namespace pipewright::tests {
 
-// Figures of a schedule by the timing engine.
+// Durations of a schedule according to the timing engine.
 struct Timed {
   double makespan = 0;
   double span = 0;         // Maximum over devices of (last end - first start).

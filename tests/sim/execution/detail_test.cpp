@@ -5,8 +5,8 @@
 
 #include "support/program.hpp"
 
-// Compares collectives inside passes that are timed once and added with the same collectives
-// simulated in full, where nothing else shares their links.
+// Tests that adding the precomputed times of collectives inside passes gives the same as simulating
+// them in full, if nothing else uses their links.
 
 using namespace pipewright;
 

@@ -65,7 +65,7 @@ TEST_CASE("the compute of a pair hides the dispatch of both passes, which a sing
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(0.125, 4));
   job.add_call(PassKind::backward, dispatch(0.25, 2));
-  // F, then twice F and B together, then B.
+  // The device runs F, then two fused pairs of F and B, then B.
   CHECK(job.seconds(cluster) == Approx(1.5 + 2 * 3 + 2.5));
   // Compute does 1 / 1.25 of its work during the one second of dispatch.
   job.communication().overlap_slowdown = 1.25;
@@ -78,7 +78,8 @@ TEST_CASE("a pair with more dispatch than compute waits for it and for the longe
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(2));
   job.add_call(PassKind::backward, dispatch(1.25, 2));
-  // The streams are busy for 3 and 4.5 seconds, and the chains take 3 and 4.5.
+  // A pair takes as long as its longest part: its compute takes 3 s and its dispatch 4.5 s, and the
+  // steps of F take 3 s and those of B 4.5 s.
   CHECK(job.seconds(cluster) == Approx(3 + 2 * 4.5 + 4.5));
   job.add_call(PassKind::backward, dispatch(0.5));
   CHECK(job.seconds(cluster) == Approx(3 + 2 * 5 + 5));
@@ -101,7 +102,8 @@ TEST_CASE("dispatch runs beside experts, and combine beside attention", "[fused-
     job.costs.second_half[static_cast<int>(kind)] = {0.1};
   }
   job.costs.second_half[static_cast<int>(PassKind::weight_grad)] = {0.1};
-  // Attention of 0.9 and 1.8 hides its tokens of 1; experts of 0.1 and 0.2 do not.
+  // Attention takes 0.9 and 1.8 s, which hides 1 s of dispatch. Experts take 0.1 and 0.2 s, which
+  // does not.
   CHECK(job.seconds(cluster) == Approx(2 + 2 * (2.7 + 1) + 3));
   // With compute at half speed, attention takes 0.5 longer, and experts do not wait for their
   // tokens.

@@ -41,8 +41,8 @@ TEST_CASE("compute slows down by the given factor while a reduction runs", "[hyb
     CAPTURE(slowdown);
     job.communication().overlap_slowdown = slowdown;
     const auto trace = job.run(cluster);
-    // Three buckets are complete before the end; beside each of them the pass does r / slowdown of
-    // its work.
+    // Three of the buckets are reduced before the pass ends. During a reduction of r seconds the
+    // pass does only r / slowdown seconds of its work.
     const double lost = 3 * reduction(3e9) * (1 - 1 / slowdown);
     for (const std::uint32_t device : {0U, 1U})
       CHECK(last_pass(trace, device) == Approx(2 + lost).epsilon(1e-9));
@@ -84,7 +84,7 @@ TEST_CASE("the costs give a slowdown per stage unless the scenario gives one for
 
 TEST_CASE("weights gathered beside the first passes slow these down", "[hybrid]") {
   const auto cluster = tests::mesh_cluster(2);
-  // One device and a copy: each of two buckets, of 2 bytes per weight, is gathered in 0.4 s.
+  // One device has two replicas. Its weights of 2 bytes are gathered in two buckets, each in 0.4 s.
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 2}),
                        {.dp = 2, .zero = 1});
   job.set_parameters(800'000'000);

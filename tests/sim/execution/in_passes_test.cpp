@@ -43,7 +43,7 @@ struct Job : tests::HybridJob {
   }
 };
 
-// Seconds in a ring of two GPUs of a node.
+// Returns the seconds of an all-reduce in a ring of two GPUs of a node.
 double all_reduce(double bytes) { return 2 * tests::inside + bytes / tests::nvlink; }
 
 void check_agree(Job& job, cluster::Cluster& cluster, double within) {
@@ -63,7 +63,7 @@ TEST_CASE("both passes of a fused pair run their collectives in full detail", "[
     job.add_calls({.group = workload::Group::tp, .bytes = 10'000'000'000, .times = 4});
     check_agree(job, cluster, 1e-6);
     CHECK(job.seconds(cluster, Detail::full) > bare + microbatches * 4 * all_reduce(10e9));
-    // The time that a pair saves applies to both.
+    // The factor `overlap` shortens fused pairs in fast and in full detail.
     job.costs.times.overlap = 0.8;
     check_agree(job, cluster, 1e-6);
   }
@@ -139,7 +139,8 @@ TEST_CASE("passes that dispatch to other replicas run at the pace of the slowest
   const double even = job.seconds(cluster, Detail::fast);
   job.conditions.variation = {.jitter = 0.1};
   check_agree(job, cluster, 0.02);
-  // The largest of four normal numbers is 1.03 deviations above their mean.
+  // The largest of four normally distributed values is on average 1.03 standard deviations above
+  // their mean.
   CHECK(job.seconds(cluster, Detail::fast) > 1.07 * even);
 }
 

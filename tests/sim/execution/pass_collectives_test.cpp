@@ -78,7 +78,8 @@ TEST_CASE("collectives inside passes are listed by group and operation", "[pass-
     CHECK(rows.at("tp all-to-all").seconds == Approx(6 * 0.25));
     CHECK(rows.at("tp all-to-all").exposed == Approx(6 * (0.25 - 0.1)));
   }
-  // While a pass waits 0.31 s for its host, a fifth of its exposed collectives is hidden.
+  // A forward pass waits 0.31 s for its host. In that time a fifth of its collectives runs, which
+  // is therefore not exposed.
   job.costs.host_waits[static_cast<int>(PassKind::forward)] = {0.31};
   const auto rows = rows_of_device_0(job.run(cluster, EngineKind::timing));
   CHECK(rows.at("ep dispatch").exposed == Approx(3 * 0.75 * 0.8));

@@ -73,8 +73,8 @@ TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
 }
 
 TEST_CASE("collectives slow a symmetric run nearly as much as the full one", "[symmetric]") {
-  // Gathers of the replicas of the full run end at slightly different times, so that replicas are
-  // slow at different times.
+  // In the full run, replicas gather weights at slightly different times and are slowed down at
+  // different times. The symmetric run has only one replica.
   const tests::Workplace place;
   make(place, "32 --fabric fat-tree --leaf-nodes 4 --pod-leaves 2");
   write(place, "devices: 4\nparallel: {tp: 4, dp: 16, zero: 3}\n");
@@ -93,7 +93,7 @@ TEST_CASE("asymmetric runs are refused with the reason", "[symmetric]") {
           "pipewright: --set symmetric: symmetric lets one replica stand for all, but variation "
           "makes replicas differ; leave out one of them\n");
   }
-  // Two devices of the first replica share a node, but those of the second replica do not.
+  // Both devices of the first replica are on node 0, but those of the second are on nodes 1 and 2.
   std::string hosts;
   const auto add = [&](int node, int first) {
     for (int gpu = first; gpu < first + 4; ++gpu)

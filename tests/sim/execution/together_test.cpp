@@ -82,7 +82,7 @@ Outcome run(const std::vector<tests::HybridJob*>& jobs, const cluster::Cluster& 
   return outcome;
 }
 
-// Mean duration of an iteration in the common window.
+// Returns the mean duration of a job's iterations in the window in which all jobs run.
 double iteration(const JointResult::Times& job) {
   const std::size_t last = job.ends.size() - 1;
   return (job.ends[last] - job.ends[job.first]) / static_cast<double>(last - job.first);
@@ -148,7 +148,8 @@ TEST_CASE("shared links report the traffic of each job in the window", "[togethe
     CHECK(link.name.starts_with("trunk-"));
     for (const double bytes : link.bytes)
       CHECK(bytes / (link.bandwidth * joint.window) == Approx(2.0 / 7).epsilon(bin_tolerance));
-    // In every iteration, both ends of the path are fully used for 4 s, and flows wait for 2 s.
+    // Per iteration, the links at both ends of the trunk are fully used for 4 s, during which flows
+    // lose 2 s by sharing.
     for (const double waited : link.waited) CHECK(waited == Approx(4 * 2).epsilon(bin_tolerance));
   }
 }
@@ -159,7 +160,8 @@ TEST_CASE("the window of jobs with different iterations covers the time in which
   const auto quick = reducing_job({"gpu-0", "gpu-1"}, 1);  // within one leaf
   auto slow = reducing_job({"gpu-2", "gpu-3"}, 30);
   const JointResult joint = run({quick.get(), slow.get()}, cluster, {0, 0}, 2).joint;
-  // The slow job ends iterations at 33, 66 and 99 s, the quick job every 4 s.
+  // The slow job ends an iteration at 33, 66 and 99 s, the quick job every 4 s. The window lies in
+  // the time of both.
   CHECK(joint.jobs[1].ends.size() == 3);
   CHECK(joint.jobs[0].ends[joint.jobs[0].first] == Approx(36));
   CHECK(joint.jobs[0].ends.back() == Approx(96));
@@ -226,7 +228,7 @@ TEST_CASE("random jobs that run at once are no faster than alone and send the sa
     const auto first = random_job_on(every_other(0, 16), random);
     const auto second = random_job_on(every_other(1, 16), random);
     CAPTURE(round, first->schedule.name, second->schedule.name);
-    // A number that no job reaches, so that all iterations run.
+    // More iterations than the jobs have, so that they are not stopped early.
     constexpr std::uint32_t all_iterations = 100;
     const Outcome both =
         run({first.get(), second.get()}, cluster, {0, random.real(0, 0.02)}, all_iterations);
@@ -239,7 +241,8 @@ TEST_CASE("random jobs that run at once are no faster than alone and send the sa
       const auto bytes_alone = bytes_of(alone.traces[0]);
       const double expected_bytes = sum_of_bytes(alone.traces[0]);
       CHECK(sum_of_bytes(both.traces[i]) == Approx(expected_bytes).epsilon(1e-6).margin(64));
-      // Without folding, every link carries the same bytes.
+      // Jobs with one rank per stage have no equivalent flows, so that the bytes of every single
+      // link can be compared.
       if (first->ranks.ranks_per_stage() == 1 && second->ranks.ranks_per_stage() == 1)
         for (const auto& [link, count] : bytes_alone)
           CHECK(bytes.at(link) == Approx(count).epsilon(1e-6).margin(8));
@@ -269,7 +272,7 @@ TEST_CASE("the end of the window does not change earlier iterations", "[together
   }
 }
 
-// A pass computes for 1 s and waits for its own all-reduce of 1 GB in a ring of two.
+// Both jobs run passes of 1 s, each of which ends with an all-reduce of 1 GB in a ring of two.
 TEST_CASE("in full detail collectives inside passes share links with another job", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
   const auto job_on = [](const std::vector<std::string>& hosts) {
@@ -293,7 +296,8 @@ TEST_CASE("in full detail collectives inside passes share links with another job
   const JointResult joint = run({first.get(), second.get()}, cluster, {0, offset}).joint;
   for (const JointResult::Times& job : joint.jobs)
     CHECK(iteration(job) == Approx(seconds).epsilon(1e-9));
-  // Both ends of the path have the same load, in either direction.
+  // The two links at either end of the trunk have the same load in both directions, so one row
+  // represents all four.
   REQUIRE(joint.links.size() == 1);
   CHECK(joint.links[0].alike == 4);
 }

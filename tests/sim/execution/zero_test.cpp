@@ -28,7 +28,7 @@ struct Job : tests::HybridJob {
   }
 };
 
-// Bytes that a rank sends of a buffer that all ranks of a ring hold in parts.
+// Returns the bytes that a rank sends if all ranks of a ring hold equal parts of a buffer.
 double part(double bytes) { return bytes * (replicas - 1) / replicas; }
 
 std::uint64_t max_gathered(const trace::Trace& trace, std::uint32_t device) {
@@ -100,7 +100,7 @@ TEST_CASE("ZeRO-3 waits for the first layer only", "[zero]") {
   const double gather = part(2 * parameters / layers) / tests::nic + 3 * tests::outside;
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
-    // The first gather is exposed on the first device. All others are much shorter than the layers
+    // Device 0 waits for its first gather. All other gathers are much shorter than the layers
     // beside which they run.
     CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
     CHECK(tests::step_of(trace, 1).gathering == Approx(0).margin(1e-12));
@@ -110,7 +110,7 @@ TEST_CASE("ZeRO-3 waits for the first layer only", "[zero]") {
     for (const std::uint32_t device : {0U, 1U}) {
       const auto rows = tests::collectives(trace, device, CollectiveKind::gather_weights);
       REQUIRE(rows.size() == layers * 2 * microbatches);
-      // Only one gather is ahead of the current layer.
+      // A gather starts only after the one before it, so at most one layer is fetched ahead.
       for (std::size_t i = 2; i < rows.size(); ++i)
         CHECK(rows[i].posted >= rows[i - 1].end * (1 - 1e-12));
     }
@@ -126,7 +126,8 @@ TEST_CASE("gathers that are slower than compute set the pace", "[zero]") {
   const auto trace = job.run(cluster);
   const double gather = part(2 * 40e9 / layers) / tests::nic + 3 * tests::outside;
   REQUIRE(gather > 1.0 / layers);
-  // A layer is requested when the previous one begins, so that each takes one gather.
+  // A layer's gather starts when the layer before it begins, so each layer takes as long as a
+  // gather.
   const trace::PassRow& first = trace.passes.front();
   CHECK(first.end == Approx(layers * gather + 1.0 / layers).epsilon(1e-9));
   CHECK(first.end - first.start == Approx(1).epsilon(1e-9));
@@ -183,7 +184,8 @@ TEST_CASE("shards are summed over their copies after reduction", "[zero]") {
     CHECK(carried.at(fmt::format("nic-{}-0_UP", node)) ==
           Approx(microbatches * (gradients + weights)).epsilon(1e-6));
 
-  // The last reduction is exposed: one hop for the ring's step, and two for the sum of halves.
+  // Only the last reduction is exposed: one hop for the step of the ring, and two for adding the
+  // halves of both copies.
   job.conditions.communication.bucket = 1'000'000'000;
   const double last = (2 + 2) * parameters / tests::nic + (1 + 2) * tests::outside;
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
@@ -206,7 +208,8 @@ TEST_CASE("weights that are not resharded are gathered for forward passes and st
     CHECK(carried.at("nic-0-0_UP") ==
           Approx(microbatches * part((4 + 2) * parameters)).epsilon(1e-6));
     for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing})
-      // On the last device a microbatch's backward pass follows its forward pass.
+      // In 1F1B, the last device runs a microbatch's backward pass right after its forward pass, so
+      // it holds the weights only once.
       CHECK(max_gathered(job.run(cluster, engine), 1) ==
             (schedule == "gpipe" ? microbatches : 1) * stage_bytes);
   }
@@ -216,7 +219,7 @@ TEST_CASE("compute beside gathers and reductions slows down", "[zero]") {
   const auto cluster = tests::mesh_cluster(2);
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 1}),
                        {.dp = 2, .zero = 3});
-  // Two layers, each of which is gathered, and whose gradients are reduced, in the same time.
+  // The stage has two layers. Gathering a layer's weights takes as long as reducing its gradients.
   job.set_parameters(400'000'000);
   job.costs.gathered = {800'000'000};
   job.conditions.by_layer = true;

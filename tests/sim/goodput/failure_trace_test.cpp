@@ -18,7 +18,7 @@ namespace {
 
 constexpr double day = 86400;
 
-// Setting of a job with 50 nodes.
+// Returns the settings of a goodput run of a job with 50 nodes, with the keys of `map`.
 Setting setting_of(const std::string& map) {
   const std::string text =
       "{devices: 1, microbatches: 1, forward_times: 1, backward_times: 1, goodput: " + map + "}";
@@ -36,7 +36,7 @@ std::string error_of(const std::string& map) {
   return "no error";
 }
 
-// Formats an event as in InfiniteHBD's trace.
+// Returns the JSON of an event in the format of InfiniteHBD's failure trace.
 std::string event(const std::string& node, const std::string& at, const std::string& type,
                   const std::string& of_class = "GPU") {
   return "  {\"node_id\": \"" + node + "\", \"event_time\": " + at + ", \"event_type\": \"" + type +
@@ -83,7 +83,8 @@ TEST_CASE("fault events become failures with their repair times") {
                             event("a", "4", "fault_start", "Fan") + "\n]\n");
   const std::string file = (place.folder() / "t.json").string();
   const Setting setting = setting_of("{failure_trace: " + file + ", repair: 7 d, detection: 60}");
-  // The second fault of node a occurs while it is out; its last fault has no end.
+  // Node a fails again while it is out of service, which adds no failure. Its last failure has no
+  // end event.
   REQUIRE(setting.trace.size() == 3);
   CHECK(setting.trace[0].at == 0);
   CHECK(setting.trace[0].kind.name == "gpu");
@@ -114,7 +115,7 @@ TEST_CASE("an error in an event names its line") {
 }
 
 TEST_CASE("a job has its part of the failures in the trace of a cluster", "[goodput]") {
-  // A thousand nodes fail one after the other, an hour apart.
+  // In the trace of the cluster, a thousand nodes fail, one every hour.
   Setting setting{.nodes = 100, .duration = 10 * day};
   for (int i = 0; i < 1000; ++i)
     setting.trace.push_back({3600.0 * i, {.name = "node"}, static_cast<std::uint64_t>(i)});
@@ -130,11 +131,12 @@ TEST_CASE("a job has its part of the failures in the trace of a cluster", "[good
     first = incidents.next();
     for (; incidents.next() < setting.duration; incidents.take()) ++count;
   }
-  // The mean is 24 in ten days; the tolerance is four standard deviations of the mean.
+  // A tenth of one failure per hour is a mean of 24 in ten days. The tolerance is four standard
+  // deviations of the mean over seeds.
   CHECK(std::abs(count / seeds - 24) < 4 * std::sqrt(24 * 0.9 / seeds));
   CHECK(different > 0.95 * seeds);
 
-  // A larger job includes these nodes.
+  // A job with a larger share of the cluster has the failures of the smaller job and others.
   Setting larger = setting;
   larger.trace_share = 0.4;
   goodput::Incidents few(setting, 5);

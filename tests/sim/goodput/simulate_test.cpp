@@ -142,7 +142,8 @@ TEST_CASE("an asynchronous checkpoint stops training only for the copy and count
   Setting setting = with_failures({{205, 1}});
   setting.mode = Goodput::Mode::async;
   setting.copy = 2;
-  // Copies end at 102 and 204 s; the second write would be complete at 214 s.
+  // Copies to memory end at 102 and 204 s. The second copy would be written by 214 s, but the
+  // failure comes earlier.
   const GoodputOutcome result = outcome(setting);
   check(result, GoodputPart::lost, 101);
   check(result, GoodputPart::checkpoint, 2 * 10);  // Nine steps, and the second step again.
@@ -153,7 +154,8 @@ TEST_CASE("a checkpoint waits for the previous checkpoint") {
   setting.mode = Goodput::Mode::async;
   setting.copy = 2;
   setting.storage = 1e9 / 150;  // 150 s per write.
-  // Each write is complete 150 s after its copy, and 100 s of that are training.
+  // A checkpoint is written 150 s after its copy. Training continues for 100 s of that, then waits
+  // for 50 s.
   check(outcome(setting), GoodputPart::checkpoint, 9 * 2 + 8 * 50);
 }
 
@@ -202,8 +204,9 @@ TEST_CASE("silent corruption loses the training since the last checkpoint before
     count += static_cast<double>(job.corruptions);
   }
   REQUIRE(count > 100);
-  // It loses the training of 400 s (100 s in 110 s) and half an interval before it, within four
-  // standard errors of an exponential distribution.
+  // A corruption is noticed 400 s after it on average. It loses the training in that time (100 s
+  // per 110 s) and half an interval before it. The tolerance is four standard errors of an
+  // exponential distribution.
   const double expected = 400 / 1.1 + 50;
   CHECK(std::abs(lost / count - expected) < 4 * 400 / 1.1 / std::sqrt(count));
 }
@@ -215,8 +218,8 @@ TEST_CASE("a straggler slows the whole job while it is slow") {
   setting.straggler_lasts = 200;
   setting.straggler_factor = 1.5;
   const std::vector<GoodputOutcome> result = outcomes(setting, 40);
-  // Training is slow for a part p of the time, the probability 1 - e^-0.1 that an M/M/infinity
-  // queue is not empty.
+  // The fraction of time in which a straggler slows training down is 1 - e^-0.1, the probability
+  // that an M/M/infinity queue is not empty.
   const double slow = 1 - std::exp(-0.1);
   std::vector<double> slowed;
   for (const GoodputOutcome& job : result) {
@@ -234,7 +237,7 @@ void check_daly(double mean) {
   setting.target = 50000;
   setting.failures = {{.name = "node", .rate = 1 / mean, .units = 8}};
   const Sample result = seconds_of(outcomes(setting, 200));
-  // All segments but the last have a checkpoint.
+  // All intervals end with a checkpoint, except the last one.
   const double restart = 30 + 5;
   const double segment = 100 / goodput::exact_ratio(100, 10, restart, mean);
   const double last = 100 / goodput::exact_ratio(100, 0, restart, mean);

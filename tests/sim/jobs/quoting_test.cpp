@@ -59,7 +59,7 @@ TEST_CASE("a model's name cannot break the launch of any framework", "[jobs][lau
       }
       const tests::Workplace place;
       place.write("launch.sh", launch.text);
-      // Instead of a training, each program prints its arguments.
+      // torchrun, python and deepspeed are replaced by a script that prints its arguments.
       place.write("arguments", "#!/bin/sh\nprintf '<%s>' \"$@\"\n");
       const tests::Ran ran = place.shell(
           "bash -n launch.sh && chmod +x arguments && mkdir bin && for p in torchrun python "

@@ -14,7 +14,8 @@ struct Trip {
   std::string text;
 };
 
-// Predicted time of a run, and of its launch for a framework, read again. A launch has no cluster.
+// Predicts the time of a job twice: as described by the options, and as imported from the launch
+// script that was written for a framework. A launch script does not name a cluster.
 Trip trip(const std::string& words, const std::string& cluster, const std::string& framework,
           const std::string& file) {
   const tests::Workplace place;

@@ -62,7 +62,8 @@ TEST_CASE("a search with any number of workers finds what simulating everything 
     }
     feasible += count(tests::everything(world), Outcome::simulated);
   }
-  // Bounds are loose here and fronts are long, yet most candidates are never simulated.
+  // Although bounds are loose and Pareto fronts are long in these worlds, fewer than half of the
+  // feasible candidates are simulated.
   CHECK(simulated < feasible / 2);
 }
 
@@ -220,7 +221,7 @@ TEST_CASE("a search continues with earlier rows and repeats none of them", "[coo
     REQUIRE(coordinator.is_done());
     coordinator.conclude();
     CHECK(answers(second.run) == answers(tests::everything(world)));
-    // Rows that become final now were not final before.
+    // No row is reported as final that was already final before the interruption.
     for (const CandidateRow& row : coordinator.take_final())
       for (const CandidateRow& before : first.final) CHECK(before.candidate != row.candidate);
   }
@@ -251,7 +252,7 @@ TEST_CASE("an answer that does not fit the task is refused", "[coordinator]") {
   CHECK_FALSE(coordinator.take_answer(7, wrong, 1));
   CHECK(coordinator.is_busy(7));
 
-  // The answer of a worker that counts as lost is refused, too.
+  // An answer is also refused if it comes from a worker that was declared lost.
   coordinator.lose_worker(7, "it was silent");
   CHECK_FALSE(coordinator.take_answer(7, answer, 2));
   CHECK(run.rows.empty());
@@ -311,7 +312,7 @@ TEST_CASE("a candidate keeps the reason why it is illegal, in whatever step that
   REQUIRE(coordinator.take_final().size() == 1);
 }
 
-// Two of the candidates of a space that cannot be listed are good; simulating one takes a minute.
+// A space that is too large to list has two legal candidates. Simulating the first takes a minute.
 TEST_CASE("a first simulation takes no longer than the search has lasted", "[coordinator]") {
   constexpr double minute = 1.2e7;  // activities
   const auto row = [](const Task& task, std::uint64_t candidate) {

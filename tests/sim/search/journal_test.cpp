@@ -118,7 +118,8 @@ TEST_CASE("the journal of another sweep is refused with the first difference", "
   other_identity.sweep = "devices: [2, 4]\n";
   CHECK_THAT(message(file, other_identity),
              Contains("line 2 of that sweep is 'microbatches: 8', of this sweep nothing"));
-  // The values of auto differ when the file of the cluster has changed.
+  // The same sweep text has other values of `auto` if the cluster's file has changed in the
+  // meantime.
   other_identity = identity;
   other_identity.axes[0].values = {"2", "4", "8"};
   CHECK_THAT(message(file, other_identity),
@@ -135,7 +136,7 @@ TEST_CASE("two searches cannot write the same journal", "[journal]") {
   CHECK_THAT(message(file, identity), Contains("another search is writing its results here"));
   first->append(rows(1));
   first->remove();
-  // A new journal can replace a removed one.
+  // A journal can be created again after the previous one was removed.
   CHECK(Journal(file, identity).is_new());
 }
 

@@ -202,8 +202,8 @@ TEST_CASE(
         0.4e-3 * all[0]["gpus"].get<double>() * 24 * all[0]["train_time_days"].get<double>());
   CHECK(all[1]["energy_mwh"].get<double>() <
         0.7e-3 * all[1]["gpus"].get<double>() * 24 * all[1]["train_time_days"].get<double>());
-  // Without a tight deadline 16 GPUs are a little cheaper, because fewer replicas wait for gradients
-  // to be reduced. With 0.6 of their time as the deadline, 32 GPUs are needed.
+  // Without a tight deadline 16 GPUs are a little cheaper, as fewer replicas wait for gradients to
+  // be reduced. With 0.6 of their time as the deadline, 32 GPUs are needed.
   const double half = all[1]["train_time_days"].get<double>() * 0.6;
   const json hurried = costs("price=3 deadline=" + std::to_string(half) + "d");
   CHECK(all[1]["gpus"] == 16);

@@ -7,7 +7,7 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Lanes of a device with equivalent placement share one flow.
+// Tests folding: lanes of a device whose placements are equivalent are simulated as one flow.
 
 using namespace pipewright;
 
@@ -98,8 +98,8 @@ TEST_CASE("folding keeps the number of bytes", "[fold]") {
                 Approx(link.rfind("uplink", 0) == 0 ? 4 * expected : expected).epsilon(1e-6));
           ++busy;
         }
-        // Links that a representative stands for carry nothing. Both directions of a ring of two
-        // are equivalent even if no two ranks are.
+        // Of equivalent links, only those of the representative carry bytes. In a ring of two, both
+        // directions are equivalent even if no two ranks are.
         CHECK(busy >= (is_distinct ? 4 * 4 : 2));
         if (!is_distinct) CHECK(busy <= 4 * (1 + 1) * 2);
       }

@@ -99,8 +99,8 @@ TEST_CASE("the engines agree on links that are not shared", "[engines]") {
     for (const schedules::Entry& entry : schedules::catalog()) {
       for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
         const auto schedule = random_schedule(entry, random, 8);
-        // A tensor of 1 MB takes 1 ms here, less than any pass: flows on a link never overlap,
-        // except for the two that a fused pair sends to the same neighbour.
+        // A tensor of 1 MB takes 1 ms, less than any pass, so transfers on a link never overlap.
+        // The exception are fused pairs, which send two tensors to the same neighbour.
         if (!schedule || schedules::has_fused_pairs(*schedule)) continue;
         auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 2e-3, 0.01));
         costs.boundary_bytes = 1'000'000;

@@ -15,7 +15,7 @@ using execution::EngineKind;
 
 namespace {
 
-// Largest difference between rows of a case, relative to the end of the run.
+// The largest difference between times of both engines so far, as a fraction of the run's duration.
 double largest_difference = 0;
 
 template <class Row>
@@ -67,7 +67,8 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
                             &StepRow::updated, &StepRow::end, &StepRow::gathering});
   CHECK(largest_difference < 1e-9);
 
-  // Memory is compared in the order of each device.
+  // Engines interleave devices differently, so memory rows are sorted by device before they are
+  // compared.
   largest_difference = 0;
   using trace::MemoryRow;
   const auto memory = [](std::vector<MemoryRow> rows) {
@@ -88,11 +89,13 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
 void randomize(tests::HybridJob& job, tests::Random& random) {
   for (auto& times_by_stage : job.costs.times.of_stage)
     for (double& seconds : times_by_stage) seconds = random.real(2e-3, 10e-3);
-  // Pairs, and schedules with two routes, may have several transfers at once.
+  // Fused pairs and schedules with two routes may send several tensors over a link at once, so
+  // their tensors have no bytes.
   const bool is_single =
       !schedules::has_fused_pairs(job.schedule) && job.schedule.routes.count() == 1;
   job.costs.boundary_bytes = is_single ? 1'000'000 : 0;
-  // Flows have whole bytes: groups of up to 8 ranks and up to 8 buckets divide them evenly.
+  // Flows have whole bytes. This number is divisible by all sizes of groups and numbers of buckets,
+  // which are at most 8.
   constexpr std::uint64_t divisible = 840 * 840;
   for (workload::StageTraffic& stage : job.costs.traffic)
     stage.parameters = random.whole(0, 2) * divisible;
@@ -107,7 +110,8 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
   communication.gradient_bytes = random.flip() ? 4 : 2;
   communication.bucket = random.whole(2, 8) * divisible / 2;
   communication.all_reduce = random.flip() ? config::Algorithm::ring : config::Algorithm::direct;
-  // Both ends of a pipeline of two devices have only one link for all their traffic.
+  // With two devices, gradients of the embedding would share the only link with the pipeline's
+  // tensors.
   if (random.flip() && job.schedule.devices > 2)
     for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()}) {
       stage->embedding_parameters = 100'000;

@@ -25,8 +25,8 @@ workload::ActivationBytes gpt(const std::string& extra_training, const Layout& l
   return layer_bytes(fixture.setting, LayerKind::dense);
 }
 
-// Bytes of a router: its scores in fp32 for top-k and for the balance loss and in a map, and per
-// token two integers per expert and one more.
+// Returns the bytes that a router saves: per token and expert, scores in fp32 for top-k and for the
+// balance loss, a map of one byte and two integers; and one more integer per token.
 double router(double tokens, double experts) {
   return tokens * experts * 9 + 4 * tokens * (2 * experts + 1);
 }
@@ -49,7 +49,7 @@ TEST_CASE("a GPT layer holds the bytes of table 2 of arXiv 2205.05198", "[model]
 }
 
 TEST_CASE("between I and W a GPT layer holds 32 sbh", "[model]") {
-  // arXiv 2401.10241, table 1.
+  // The expected value is from arXiv 2401.10241, table 1.
   CHECK(gpt("").for_w == Approx(32 * sbh));
   CHECK(gpt(", recompute: full").for_w == Approx(32 * sbh));
 }
@@ -87,7 +87,7 @@ TEST_CASE("the gradient of fp32 logits is stored separately and stays until W", 
     const double logits = 1024.0 * 128'256;
     CHECK(logits_bytes(fixture.setting) == (in_place ? 2 : 4) * logits);
     CHECK(logits_grad_bytes(fixture.setting) == 2 * logits);
-    // B or I holds at least what I leaves for W.
+    // During B or I, a stage holds at least the bytes that I leaves for W.
     const double during = logits_bytes(fixture.setting) + head_bytes(fixture.setting).working;
     CHECK(during == (in_place ? 2 : 6) * logits);
   }
@@ -115,7 +115,8 @@ TEST_CASE("context parallelism divides the activations of a GPU", "[model]") {
 TEST_CASE("grouped heads and gated MLPs hold bytes by their shapes", "[model]") {
   const SettingFixture fixture(library_model("llama-3-8b"), "{sequence: 1024}", {});
   const double tokens = 1024;
-  // Inputs and outputs of two norms, Q, K, V and the result, gate, up and their product.
+  // The layer saves inputs and outputs of two norms, Q, K, V and attention's result, and gate, up
+  // and their product.
   const double elements = 4 * 4096 + (4096 + 2 * 1024 + 4096) + 3 * 14336;
   CHECK(layer_bytes(fixture.setting, LayerKind::dense).held ==
         Approx(2 * tokens * elements + 4 * tokens * 32));
@@ -211,7 +212,7 @@ TEST_CASE("dispatchers save no tokens but the map of their copies", "[model]") {
 
 TEST_CASE("the backward pass of experts holds gradients of their tokens as sent and as arrived",
           "[model]") {
-  // Gradients of the activation function take less: 3 x 2,048 elements per copy.
+  // Gradients inside an expert need less memory than that: 3 x 2,048 elements per token copy.
   CHECK(v3("").working == Approx(2 * 2 * copies * 7168 + 4 * t * 7168));
 }
 

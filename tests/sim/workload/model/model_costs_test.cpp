@@ -32,7 +32,8 @@ struct Job {
   std::vector<std::uint32_t> tp_by_device = {};
 };
 
-// Calls `use` with a job that refers to local objects.
+// Calls `use` with an execution job that refers to objects on the stack, so it is valid only during
+// the call.
 template <class Use>
 auto with(const Job& job, const Use& use) {
   const config::Model model = library_model(job.model);
@@ -95,7 +96,7 @@ TEST_CASE("every model has plausible costs on every GPU of the library", "[model
                                  Routes::looped(2, 1));
       for (const auto& kind : c.times.of_stage)
         for (const double seconds : kind) REQUIRE((seconds > 1e-3 && seconds < 1e3));
-      // Compute time exceeds the time at the peak rate.
+      // Modelled compute takes longer than its FLOPs at the peak rate.
       REQUIRE(c.model_flops_per_microbatch / tp / c.peak_flops <
               sum(times(c, PassKind::forward)) + sum(times(c, PassKind::backward)));
       for (const auto& device : c.state) REQUIRE(state(device) > 0);
@@ -182,7 +183,8 @@ TEST_CASE("slices of a microbatch share its costs", "[model]") {
   const StageCosts whole = costs({.layout = {.tp = 2}}, Routes::looped(8, 1));
   const StageCosts cut = costs({.layout = {.tp = 2}}, Routes::looped(8, 1), 4);
   const double overhead = config::find_gpu("a100-80gb").pass_overhead;
-  // The host launches equally many kernels per slice.
+  // Every slice of a microbatch has as many launches as the whole, so waits for the host are
+  // subtracted.
   const auto kernels = [&](const StageCosts& c) {
     return times(c, PassKind::forward)[2] - c.of(c.host_waits, {PassKind::forward, 2}) - overhead;
   };
@@ -273,7 +275,8 @@ TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
   CHECK(graphs("none", 1).first == 0);
   const auto [layer_graphs, launches] = graphs("layer", 1);
   CHECK(launches > 4 * 20);  // four layers
-  // Microbatches in flight on the second of eight devices.
+  // The second of eight devices has 7 microbatches in flight, and every one needs graphs of its
+  // own.
   CHECK(layer_graphs == 7 * launches * 20'000);
   CHECK(graphs("iteration", 1).first == 16 * launches * 20'000);
 }
@@ -345,7 +348,7 @@ TEST_CASE("a layout that does not fit is rejected", "[model]") {
              Catch::Contains("partition ends_less needs"));
 }
 
-// The partition is even, so that it does not depend on times.
+// Layers are divided evenly, because a partition by cost would differ between the two jobs.
 TEST_CASE("a stage on a device with its own tp costs the same as with that tp on all devices",
           "[model]") {
   const std::vector<std::uint32_t> tp{4, 1, 2, 4};

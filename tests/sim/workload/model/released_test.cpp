@@ -115,7 +115,7 @@ TEST_CASE("two symbols in parentheses are one layer with both", "[model][hybrid]
   CHECK(layer_kernels(whole_layers.setting, LayerKind::sliding_dense).forward.size() ==
         layer_kernels(half_layers.setting, LayerKind::sliding_attention).forward.size() +
             layer_kernels(half_layers.setting, LayerKind::mlp).forward.size());
-  // A smaller number of layers takes the first ones of a pattern.
+  // If `layers` is smaller than the pattern, the model has the first layers of the pattern.
   CHECK(workload::kind_of_layer(model_of("{layers: 2, pattern: '(S-)(ME)(M-)(*E)'" + sizes), 1) ==
         LayerKind::mamba_experts);
 }
@@ -148,14 +148,15 @@ TEST_CASE("causal attention within chunks computes half of the pairs of each chu
   CHECK(attention_pairs(chunked, 640, AttentionPairs::causal) == 2 * 256 * 256 / 2 + 128 * 128 / 2);
   CHECK(attention_pairs(chunked, 1024, AttentionPairs::full) == 4 * 256 * 256);
   CHECK(attention_pairs(chunked, 200, AttentionPairs::causal) == 200 * 200 / 2);
-  // Every second layer sees all keys.
+  // With full_attention_every: 2, every second layer attends to all keys instead of its chunk.
   const config::Model m = small_model(", attention_chunk_size: 64, full_attention_every: 2");
   CHECK(attention_pairs(m, 256, AttentionPairs::causal) ==
         Approx((256 * 256 / 2 + 4 * 64 * 64 / 2) / 2.0));
 }
 
 TEST_CASE("the layers after the last full period of a window's rule have the window", "[model]") {
-  // The sixth of eight layers sees all keys: 1 of 8, not 1 of 6.
+  // Only the sixth of eight layers attends to all keys, so that the mean is over 1 in 8 layers and
+  // not 1 in 6.
   const config::Model m = model_of(
       "{layers: 8, hidden: 64, heads: 8, vocabulary: 1000, sequence: 256, sliding_window: 16, "
       "full_attention_every: 6}");
