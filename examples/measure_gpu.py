@@ -25,8 +25,8 @@ import subprocess
 import sys
 from time import perf_counter
 
-# A case is a row of the table without times: a dict of these columns. Products are m x k times
-# k x n.
+# Columns of the table. A case, a kernel to be measured, is a dict of the columns without times.
+# Products are of an m x k and a k x n matrix.
 COLUMNS = ("kernel", "dtype", "m", "n", "k", "count", "bytes", "batch", "heads", "kv_heads",
            "head_dim", "sequence", "causal", "pass", "cast", "time_us", "least_us", "most_us",
            "repeats", "note")
@@ -48,7 +48,7 @@ def product_cases(quick):
     square = [(4096, 4096), (8192, 8192), (16384, 16384)]
     shapes = whole[:3] + cut[:3] + square[:2] if quick else whole + cut + square
     sizes = [(m, n, k) for m in tokens for n, k in shapes]
-    # Weight gradients sum over the tokens.
+    # In products for weight gradients, the summed dimension is that of the tokens.
     sizes += [(n, k, m) for n, k in whole[:3] for m in tokens[-2:]]
     return [{"kernel": "product", "dtype": kind, "m": m, "n": n, "k": k, "cast": 0}
             for kind in TYPES for m, n, k in sizes]
@@ -110,7 +110,7 @@ def text_of(case):
                     for key, value in case.items())
 
 
-# Output: the table and the GPU file.
+# Functions that write the results: the table of times and the GPU file.
 
 def row_of(case, seconds):
     """Row of the table: median, shortest and longest time of the repetitions."""
@@ -120,8 +120,8 @@ def row_of(case, seconds):
 
 
 def write_table(rows, about, stream):
-    # Single launches are comments instead of rows: a run launches several kernels per counted
-    # kernel, with Python in between, so that 'profile --calibrate' determines the host's time.
+    # Times of single launches become comments instead of rows: training launches several kernels
+    # per modelled kernel, with Python in between, which only 'profile --calibrate' measures.
     launches = [row for row in rows if row["kernel"] == "launch"]
     for line in [*about, *(f"a kernel is launched every {row['time_us']} us ({row['note']})"
                            for row in launches)]:
@@ -144,7 +144,8 @@ def best_rates(rows):
     return flops, bandwidth
 
 
-# Keys that no single kernel determines, and keys that a fit to the table determines.
+# Keys of a GPU file that remain assumed: those that no single kernel determines, and those that a
+# fit to the table determines later.
 UNKNOWN = ("attention.materialized", "clock", "launch", "pass_overhead")
 FITTED = ("attention.forward", "attention.backward", "attention.half_length", "memory_efficiency",
           "kernel_overhead")
@@ -200,7 +201,8 @@ class Machine:
         self.torch, self.device, self.repeats = torch, device, repeats
         self.on_gpu = device.startswith("cuda")
         self.wait = torch.cuda.synchronize if self.on_gpu else lambda: None
-        # Buffer that is written between repetitions, so that the L2 cache never holds the input.
+        # Before each repetition this buffer is written, which removes the kernel's input from the
+        # L2 cache.
         self.flush = torch.empty(512 * MIB if self.on_gpu else MIB, dtype=torch.int8,
                                  device=device)
         self.makers = {"product": self.product, "cast": self.cast, "grouped": self.grouped,
@@ -251,8 +253,8 @@ class Machine:
         return 1e-3 * start.elapsed_time(end)
 
     def normal(self, *shape, dtype=None):
-        # Normal numbers resemble weights and activations. Products of zeros take less power and run
-        # faster.
+        # Random normal numbers resemble weights and activations. With zeros, products would take
+        # less power and run faster than in training.
         numbers = self.torch.randn(*shape, device=self.device)
         return numbers.to(dtype or self.torch.bfloat16)
 

@@ -51,7 +51,8 @@ def memory_peak(memory):
     """The device with the highest memory peak, its time, and the bytes of each component then."""
     peak = None
     for device, rows in memory.groupby("device", sort=True):
-        # A row holds the bytes of one category from its time on: the last row of a category counts.
+        # A row gives the bytes of one category from its time on, until the next row of that
+        # category.
         held = rows.pivot_table(index=rows.index, columns="category", values="bytes",
                                 aggfunc="last").ffill().fillna(0)
         total = held.sum(axis=1)

@@ -85,7 +85,7 @@ def test_a_text_with_variables_is_imported():
         NODES=2,
         cluster="dgx-h100",
     )
-    # dp is 16 GPUs divided by 2 x 4.
+    # The job has 16 GPUs, so dp is 16 / (2 x 4) = 2.
     assert (job["parallel.tp"], job["parallel.pp"], job["parallel.dp"]) == (2, 4, 2)
 
 

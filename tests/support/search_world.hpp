@@ -26,8 +26,8 @@ struct SearchWorld {
                                   analysis::Basis basis = analysis::Basis::order) const;
 };
 
-// Makes a random world with many equal figures, so that ties are common. Bounds are below times,
-// some by little.
+// Makes a random world in which many times and sizes are equal, so that ties are common. Lower
+// bounds are below times, some only by little.
 SearchWorld random_world(Random& random, std::uint32_t candidates);
 
 // Returns results in which all candidates are simulated, except those that would kill their worker.

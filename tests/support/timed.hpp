@@ -15,8 +15,8 @@ struct Timed {
   double span_bubble = 0;  // Maximum over devices of (last end - first start - busy).
 };
 
-// Returns equal times for all stages, from times of F, I and W per device that its chunks share; B
-// is I + W.
+// Returns pass times that are equal on all stages. The given times of F, I and W are those of a
+// device and are divided by its number of chunks; B takes I + W.
 schedules::PassTimes uniform_times(const schedules::Schedule& schedule, double forward,
                                    double input_grad, double weight_grad);
 

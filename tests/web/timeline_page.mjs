@@ -61,7 +61,8 @@ export async function words(id = "tooltip") {
   }, id);
 }
 
-// Formats milliseconds as the page formats instants of a run of tens of milliseconds.
+// Formats a time given in milliseconds with as many digits as the page uses in a run of tens of
+// milliseconds.
 export const instant = (seconds) => `${(seconds * 1e3).toFixed(4)} ms`;
 export const pass = (run, kind, stage, microbatch) => expected[run].passes.find((one) =>
   one.kind === kind && one.stage === stage && one.microbatch === microbatch);

@@ -93,7 +93,8 @@ TEST_CASE("a note tells if the times are those of launches alone", "[import]") {
 }
 
 TEST_CASE("a function inside a function of the same name is part of the same pass", "[import]") {
-  // With stacks, forward_step of Megatron-LM calls forward_step of the model.
+  // In a profile with Python stacks, Megatron-LM's forward_step contains the forward_step of the
+  // training script.
   ChromeText text;
   const std::string file = "megatron/core/pipeline_parallel/schedules.py(300): ";
   text.add("ProfilerStep#4", 0, 2000, "user_annotation", 77, main_thread);

@@ -15,7 +15,7 @@ using test::ChromeText;
 
 namespace {
 
-// Writes the profiles of two ranks that communicate over gloo. F takes 10 ms and B 20 ms, but a pass
+// Writes the profiles of two ranks that communicate over gloo. F takes 10 ms and B 20 ms, but each
 // is recorded with its wait for input, which arrives `latency_ms` after the end of the other rank's
 // pass. Times of the single microbatch, in ms:
 // rank 0   F 0..10                      B 10..(50 + 2 latency)

@@ -44,7 +44,8 @@ BuildingBlock v_half(std::uint32_t p) {
   return v_block(p, {0, 2}, {3 * p - 2, -1}, {3 * p - 1 + d, 2}, {6 * p - 2 + d, -1});
 }
 
-// Block of 1F1B with whole backwards: F takes one cell, B two.
+// Returns the building block of 1F1B in which backward passes are not split: F takes one cell and B
+// two.
 BuildingBlock one_f_one_b(std::uint32_t p) {
   BuildingBlock block{.name = "1f1b",
                       .devices = p,

@@ -5,8 +5,8 @@
 #include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 
-// Fused forward and backward passes of the steady state, as with Megatron-LM's
-// overlap_moe_expert_parallel_comm.
+// Tests schedules that fuse forward and backward passes in the steady state, as Megatron-LM does
+// with overlap_moe_expert_parallel_comm.
 
 using namespace pipewright;
 using schedules::make_schedule;
@@ -25,7 +25,7 @@ schedules::Schedule fused(const char* name, std::uint32_t p, std::uint32_t m, st
                               .fused = 1});
 }
 
-// Times of a chunk: F takes 1, B takes 2, and a fused pair takes `pair`.
+// Returns pass times in which F of a chunk takes 1, B takes 2, and a fused pair takes `pair`.
 schedules::PassTimes times_with(const schedules::Schedule& schedule, double pair) {
   auto times = tests::uniform_times(schedule, schedule.chunks, schedule.chunks, schedule.chunks);
   times.fused.assign(schedule.stages(), pair);

@@ -12,7 +12,7 @@ using namespace pipewright::schedules;
 
 namespace {
 
-// Times F = I = W = 1 and B = 2 on every stage.
+// Times a schedule in which every stage takes 1 for F, I and W, and 2 for B.
 ReceiveTiming time(const TorchFile& file, ReceiveQueue queue, double hop = 0) {
   const double chunks = file.schedule.chunks;
   return time_receives(file.rows, file.schedule,

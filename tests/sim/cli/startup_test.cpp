@@ -12,7 +12,7 @@ using namespace pipewright;
 
 namespace {
 
-// Names of the large libraries that the dynamic linker loads for a command: "simgrid hdf5".
+// Returns the large libraries that the dynamic linker loads for a command, such as "simgrid hdf5".
 std::string loaded(const std::string& words) {
   const tests::Workplace place;
   place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule 1f1b --trace run.h5");

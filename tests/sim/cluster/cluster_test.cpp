@@ -14,7 +14,8 @@ namespace {
 
 Cluster dgx_a100() { return Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml"); }
 
-// Finish times of flows of 1 GB between the ends of these routes, if all start at the same time.
+// Simulates flows of 1 GB along these routes that start at the same time, and returns when each
+// ends.
 std::vector<double> finish(const Cluster& cluster, const std::vector<cluster::Route>& routes) {
   namespace sg4 = cluster::sg4;
   execution::Mirror& mirror = execution::begin_mirror(cluster);

@@ -10,8 +10,8 @@ using namespace pipewright::comm;
 
 namespace {
 
-// Returns the residuals of fitting a + b x to values at x = 1, 2, 4, ... a, b and the values are
-// logarithmic.
+// Returns the residuals of fitting a + b x to values at x = 1, 2, 4, .. Parameters and residuals
+// are logarithmic.
 Residuals line_through(const std::vector<double>& measured) {
   return [measured](std::span<const double> u) {
     std::vector<double> residuals;

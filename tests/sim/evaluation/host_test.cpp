@@ -14,7 +14,7 @@ using namespace pipewright;
 
 namespace {
 
-// Random scenario on 16 GPUs in two nodes.
+// Returns a random scenario on 16 GPUs in two nodes.
 std::string random_scenario(const std::string& cluster, tests::Random& random) {
   const std::uint32_t tp = 1U << random.whole(0, 3);
   const std::uint32_t cp = tp > 4 || random.flip() ? 1 : 2;

@@ -5,8 +5,8 @@
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 
-// Results computed by hand. Transfers have 1 GB and links 1 GB/s; passes take no time unless
-// stated.
+// Tests contention against values computed by hand. Transfers have 1 GB, links 1 GB/s, and passes
+// take no time unless stated.
 
 using namespace pipewright;
 using schedules::P2p;

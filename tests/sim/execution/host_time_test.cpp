@@ -18,7 +18,7 @@ using schedules::PassKind;
 
 namespace {
 
-// Keeps the passes' kernel times and sets the time of their launches to `host` seconds.
+// Keeps the passes' kernel times and makes the launches of each pass take `host` seconds.
 void set_host(workload::StageCosts& costs, double host) {
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     auto& waits = costs.host_waits[kind];
@@ -39,7 +39,7 @@ trace::Trace run(tests::HybridJob& job, cluster::Cluster& cluster, double host, 
   return trace;
 }
 
-// Adds random collectives, some of which kernels can hide.
+// Adds random collectives, some of which can run beside kernels.
 void add_calls(tests::HybridJob& job, tests::Random& random) {
   for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad})
     for (std::uint32_t count = random.whole(0, 2); count > 0; --count)

@@ -7,7 +7,7 @@
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 
-// Memory of a device by category at known times. Passes take one second.
+// Tests how much memory of each category a device holds at known times. Passes take one second.
 
 using namespace pipewright;
 using schedules::PassKind;

@@ -4,8 +4,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Compute beside collectives: 1F1B over two devices and two replicas, each in a node of its own. A
-// backward pass takes 2 s.
+// Tests the slowdown of compute beside collectives: 1F1B on two devices with two replicas, each in
+// a node of its own. A backward pass takes 2 s.
 
 using namespace pipewright;
 using tests::step_of;
@@ -22,7 +22,7 @@ struct Job : tests::HybridJob {
 
 double reduction(double bytes) { return bytes / tests::nic + 2 * tests::outside; }
 
-// Duration of a device's last pass.
+// Returns the duration of a device's last pass.
 double last_pass(const trace::Trace& trace, std::uint32_t device) {
   double seconds = 0;
   for (const trace::PassRow& row : trace.passes)
@@ -94,8 +94,8 @@ TEST_CASE("weights gathered beside the first passes slow these down", "[hybrid]"
   for (const auto engine : {execution::EngineKind::simgrid, execution::EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
     REQUIRE(trace.passes.size() == 4);
-    // The pass waits for the first part, does half of its work at half speed beside the second
-    // part, and then the rest.
+    // The pass starts when the first bucket has been gathered. Beside the second one it runs at
+    // half speed.
     CHECK(trace.passes[0].start == Approx(part).epsilon(1e-9));
     CHECK(trace.passes[0].end == Approx(part + 1 + part / 2).epsilon(1e-9));
   }

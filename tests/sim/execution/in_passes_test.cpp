@@ -9,8 +9,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Collectives inside passes in fast and full detail, with simple numbers. F, I and W take one
-// second each.
+// Tests collectives inside passes with fast and full detail, with simple numbers: F, I and W take
+// one second each.
 
 using namespace pipewright;
 using config::Detail;
@@ -87,7 +87,8 @@ TEST_CASE("fast and full detail agree without collectives inside passes", "[in-p
 }
 
 TEST_CASE("gradients of W are reduced beside passes that communicate", "[in-passes]") {
-  // W has no collectives, F and I have.
+  // F and I contain collectives and W does not. Gradients are complete after W, so they are reduced
+  // beside later F and I.
   auto cluster = tests::make_cluster({{4, 4, 4, 4}});
   Job job("zb-h1", 2, {.tp = 2, .dp = 4});
   job.set_parameters(2'000'000'000);
@@ -107,7 +108,7 @@ TEST_CASE("a hidden collective slows the compute beside it", "[in-passes]") {
                                        .bytes = static_cast<std::uint64_t>(bytes),
                                        .times = 4,
                                        .overlappable_compute = 4 * beside});
-      // While both run, the compute does 1 / slowdown of its work.
+      // While a collective runs beside compute, compute does only 1 / slowdown of its work.
       const double call = all_reduce(bytes);
       const double longer = std::max(call - beside, call * (1 - 1 / slowdown));
       for (const Detail detail : {Detail::fast, Detail::full})

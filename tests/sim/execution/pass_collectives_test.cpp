@@ -11,7 +11,8 @@
 #include "sim/execution/exposed_time.hpp"
 #include "support/jobs.hpp"
 
-// Totals of collectives inside passes by group and operation. F, I and W take one second each.
+// Tests the totals of collectives inside passes by group and operation. F, I and W take one second
+// each.
 
 using namespace pipewright;
 using execution::EngineKind;
@@ -20,7 +21,7 @@ using workload::Group;
 
 namespace {
 
-// An all-to-all of two ranks that takes `seconds`.
+// Returns an all-to-all between two ranks that takes `seconds`.
 workload::Call call(Group group, double seconds, std::uint32_t times = 1) {
   return {
       .group = group,

@@ -17,7 +17,8 @@ using tests::step_of;
 
 namespace {
 
-// Two replicas of two devices with 10 M parameters per stage, reduced after the last pass.
+// A job of two devices and two replicas with 10 M parameters per stage, whose gradients are reduced
+// after the last pass.
 struct Job : tests::HybridJob {
   Job()
       : HybridJob(schedules::make_schedule("1f1b", {.devices = 2, .microbatches = 8}), {.dp = 2}) {

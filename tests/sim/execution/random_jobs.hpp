@@ -88,7 +88,7 @@ inline int for_random_jobs(std::uint32_t seed, int rounds, const JobSpace& space
   return count;
 }
 
-// Describes a job for messages: "1f1b, 4 devices, ...".
+// Describes a job for messages of failed checks, such as "1f1b, 4 devices, ...".
 inline std::string describe(const HybridJob& job) {
   const auto size = [&](workload::Group group) { return job.ranks.group_size(group); };
   const config::Communication& communication = job.conditions.communication;

@@ -4,8 +4,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// End of an iteration, computed by hand. Two replicas of a pipeline of two devices, each in a node
-// of its own; passes take one second; a NIC carries 10 GB/s.
+// Tests the end of an iteration against values computed by hand: a pipeline of two devices has two
+// replicas, each in a node of its own; passes take one second; a NIC carries 10 GB/s.
 
 using namespace pipewright;
 using tests::collectives;
@@ -25,7 +25,8 @@ schedules::Schedule one_f_one_b(std::uint32_t devices, std::uint32_t microbatche
 double all_reduce(double bytes) { return bytes / nic + 2 * outside; }
 double half_ring(double bytes) { return bytes / 2 / nic + outside; }
 
-// 10 M parameters per stage in fp32: four buckets of 10 MB.
+// A job with 10 M parameters per stage in fp32, whose gradients are reduced in four buckets of 10
+// MB.
 struct TwoReplicas : tests::HybridJob {
   explicit TwoReplicas(std::uint32_t zero = 0)
       : HybridJob(one_f_one_b(2, 4), {.dp = 2, .zero = zero}) {
@@ -139,7 +140,8 @@ TEST_CASE("a pass continues part by part as its weights arrive", "[step]") {
   for (const trace::PassRow& row : trace.passes)
     if (row.kind == trace::PassKind::forward)
       CHECK(row.end - row.start == Approx(1).epsilon(exact));
-  // The second device has all its weights before its input arrives.
+  // Device 1 has gathered all its weights before its first input arrives, so it does not wait for
+  // them.
   CHECK(step_of(trace, 1).gathering == Approx(0).margin(1e-12));
 }
 
@@ -150,7 +152,8 @@ TEST_CASE("a global gradient norm makes all devices update together", "[step]") 
   job.communication().global_norm = true;
   {
     const auto trace = job.run(cluster);
-    // Four ranks: two steps up a tree and two down, each over the largest distance.
+    // Summing the norm over four ranks takes two steps up a tree and two down, each with the
+    // latency between nodes.
     const double norm_time = step_of(trace, 0).reduced + 4 * outside;
     for (const std::uint32_t device : {0U, 1U}) {
       CHECK(step_of(trace, device).synchronized == Approx(norm_time).epsilon(exact));
@@ -182,7 +185,8 @@ TEST_CASE("a transfer gets half of a NIC that a reduction uses too", "[step]") {
   };
   CHECK(transfer(job.run(cluster)) == Approx(10e6 / nic + outside).epsilon(1e-6));
 
-  // At the end of its only backward pass the second device sends the gradient and reduces.
+  // When device 1 ends its only backward pass, it sends the gradient to device 0 and starts to
+  // reduce at the same time.
   job.set_parameters(10'000'000);
   const auto trace = job.run(cluster);
   CHECK(transfer(trace) == Approx(2 * 10e6 / nic + outside).epsilon(1e-6));

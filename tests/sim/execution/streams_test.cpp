@@ -51,7 +51,7 @@ TEST_CASE("a fused pair is no shorter than its bounds and no longer than both pa
                       (1 - rounding));
     CHECK(pair <= a.alone() + b.alone());
     CHECK(pair == paired_seconds(b, a, slowdown));
-    // More work of any kind never takes less time.
+    // Checks that a pair with more work of any kind never takes less time.
     CHECK(paired_seconds(StreamWork{a.compute + 1, a.dispatch, a.exposed, a.apart}, b, slowdown) >=
           pair);
     CHECK(paired_seconds(StreamWork{a.compute, a.dispatch + 1, a.exposed + 1, a.apart}, b,
@@ -60,8 +60,9 @@ TEST_CASE("a fused pair is no shorter than its bounds and no longer than both pa
 }
 
 TEST_CASE("attention runs beside combine, and experts beside dispatch", "[streams]") {
-  // Both halves of each pass. Dispatch takes 3 in each half. Attention of 2 and 4 hides it; experts
-  // of 1 and 2 do not, as each pass waits for its own tokens.
+  // Passes are divided into halves: attention with 3 s of dispatch, and experts with 3 s. Attention
+  // of 2 and 4 s hides dispatch. Experts of 1 and 2 s do not, as each pass waits for its own
+  // tokens.
   const execution::StreamHalves forward{StreamWork{.compute = 2, .dispatch = 1.5, .exposed = 1.5},
                                         StreamWork{.compute = 1, .dispatch = 1.5, .exposed = 1.5}};
   const execution::StreamHalves backward{StreamWork{.compute = 4, .dispatch = 1.5, .exposed = 1.5},

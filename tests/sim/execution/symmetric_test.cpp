@@ -4,7 +4,8 @@
 
 #include "support/program.hpp"
 
-// Compares one replica that stands for all with the full run, on fabrics of `platform make`.
+// Tests the option `symmetric`, which simulates one replica in place of all, against full runs on
+// fabrics of `platform make`.
 
 using namespace pipewright;
 

@@ -8,7 +8,8 @@
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// Jobs that run at once. Expected values are computed by hand unless a comment says otherwise.
+// Tests jobs that run at the same time on shared links. Expected values are computed by hand unless
+// a comment says otherwise.
 
 using namespace pipewright;
 using execution::JobStart;
@@ -16,8 +17,9 @@ using execution::JointResult;
 
 namespace {
 
-// Leaves of GPUs. Each GPU reaches its leaf's switch over its own link of 1 GB/s in each direction;
-// the GPUs of a leaf share 1 GB/s in each direction to other leaves. There is no latency.
+// Makes a cluster of leaves. Each GPU reaches its leaf's switch over a link of its own with 1 GB/s
+// in each direction; all GPUs of a leaf share 1 GB/s in each direction to other leaves. There is no
+// latency.
 cluster::Cluster tree(std::uint32_t leaves, std::uint32_t gpus) {
   std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -48,8 +50,8 @@ cluster::Cluster tree(std::uint32_t leaves, std::uint32_t gpus) {
   return cluster::Cluster::load(folder.write("tree.xml", text + "</zone></platform>\n"));
 }
 
-// Two replicas of one device on these hosts. An iteration computes for 3 s and then reduces
-// gradients for `seconds` over a network of 1 GB/s, in a ring of two.
+// Makes a job of one device with two replicas on these hosts. An iteration computes for 3 s and
+// then reduces gradients for `seconds` over a network of 1 GB/s, in a ring of two.
 std::unique_ptr<tests::HybridJob> reducing_job(const std::vector<std::string>& hosts,
                                                double seconds) {
   auto job = std::make_unique<tests::HybridJob>(
@@ -95,7 +97,7 @@ std::map<std::string, double> bytes_of(const trace::Trace& trace) {
   return bytes;
 }
 
-// Bytes of all links, including links that a row represents.
+// Returns the bytes on all links together, each row times the number of links that it represents.
 double sum_of_bytes(const trace::Trace& trace) {
   double bytes = 0;
   for (const trace::LinkUseRow& row : trace.link_use)
@@ -105,9 +107,8 @@ double sum_of_bytes(const trace::Trace& trace) {
 
 }  // namespace
 
-// Both jobs compute for C and send for M if alone. If they start d <= M apart, each has the trunk
-// to itself for d and shares it for the rest, so that either needs 2M - d for its transfers, in
-// every iteration.
+// Alone, each job computes for C and sends for M. If they start d <= M apart, each has the trunk to
+// itself for d and then shares it, so that its transfers take 2M - d in every iteration.
 TEST_CASE("jobs that share a link slow each other down only while both send", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
   const auto first = reducing_job({"gpu-0", "gpu-2"}, 2);
@@ -192,8 +193,8 @@ TEST_CASE("the links that a job's flows share are known before it runs", "[toget
 
 namespace {
 
-// A random job on some of the GPUs. Its boundary tensor and gradients take about as long as its
-// passes, so that flows contend.
+// Makes a random job on these GPUs. Sending its boundary tensor and gradients takes about as long
+// as its passes, so that flows contend.
 std::unique_ptr<tests::HybridJob> random_job_on(const std::vector<std::string>& gpus,
                                                 tests::Random& random) {
   const auto& catalog = schedules::catalog();

@@ -6,8 +6,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Traffic of sharded data parallelism (Rajbhandari et al. 2020, section 7). Replicas are in nodes
-// of their own with pipelines inside, so that NICs carry only gradients and weights.
+// Tests the traffic of sharded data parallelism (Rajbhandari et al. 2020, section 7). Each pipeline
+// is inside a node, and replicas are in different nodes, so NICs carry only gradients and weights.
 
 using namespace pipewright;
 using execution::EngineKind;
@@ -68,7 +68,7 @@ TEST_CASE("each level of ZeRO sends the bytes of its formula over a NIC", "[zero
   check(1, part(gradients) + part(weights));
   // Gradients are reduced to shards after every microbatch.
   check(2, microbatches * part(gradients) + part(weights));
-  // Weights are gathered for every forward and every backward pass, but not for W.
+  // Weights are gathered for every forward and every backward pass or I, but not again for W.
   check(3, microbatches * (part(gradients) + 2 * part(weights)));
   check(3, microbatches * (part(gradients) + 2 * part(weights)), "zb-h1");
 }
@@ -176,8 +176,9 @@ TEST_CASE("shards are summed over their copies after reduction", "[zero]") {
       {.dp = replicas, .replicate = 2, .zero = 3});
   job.set_parameters(static_cast<std::uint64_t>(parameters));
   const auto carried = tests::link_bytes(job, cluster);
-  // Each of two ranks that share weights sends half to the other, in a reduction or a gather; then
-  // each half goes to its copy and back, in two quarters.
+  // In a reduction or a gather, each of the two ranks that share the weights sends half to the
+  // other. For gradients, each half is also added to its copy in another shard group, as two
+  // quarters.
   const double gradients = 4 * parameters / 2 + 2 * 4 * parameters / 4;
   const double weights = 2 * 2 * parameters / 2;
   for (std::uint32_t node = 0; node < replicas; ++node)

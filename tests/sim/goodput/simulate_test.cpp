@@ -85,7 +85,8 @@ TEST_CASE("without failures training waits only for checkpoints") {
 }
 
 TEST_CASE("a failure loses the training since the last checkpoint and costs a restart") {
-  // The failure is at 150 s, after a checkpoint from 100 to 110 s and 40 s of training.
+  // The failure at 150 s comes 40 s after the end of the checkpoint that was written from 100 to
+  // 110 s.
   const GoodputOutcome result = outcome(with_failures({{150, 1}}));
   check(result, GoodputPart::lost, 40);
   check(result, GoodputPart::detection, 20);
@@ -96,14 +97,15 @@ TEST_CASE("a failure loses the training since the last checkpoint and costs a re
 }
 
 TEST_CASE("a failure during a checkpoint makes it void") {
-  // The failure at 105 s is in the first checkpoint: 100 s of training and 5 s of writing are lost.
+  // The failure at 105 s interrupts the first checkpoint, so 100 s of training and 5 s of writing
+  // are lost.
   const GoodputOutcome result = outcome(with_failures({{105, 1}}));
   check(result, GoodputPart::lost, 100);
   check(result, GoodputPart::checkpoint, 9 * 10 + 5);
 }
 
 TEST_CASE("a failure during a restart begins it again") {
-  // Failures are at 150 s and, after 20 s of detection and 10 s of restart, at 180 s.
+  // The second failure, at 180 s, interrupts the restart: the first failure was detected at 170 s.
   const GoodputOutcome result = outcome(with_failures({{150, 1}, {180, 1}}));
   check(result, GoodputPart::lost, 40);
   check(result, GoodputPart::detection, 40);
@@ -113,7 +115,7 @@ TEST_CASE("a failure during a restart begins it again") {
 TEST_CASE("without a spare the job waits for the repair") {
   Setting setting = with_failures({{150, 1}});
   setting.spares = 0;
-  // The job is down from 150 s to 1150 s, including 20 s of detection.
+  // The node is out from 150 s to 1150 s. Of that, 20 s count as detection and the rest as waiting.
   check(outcome(setting), GoodputPart::waiting, 980);
 }
 
@@ -260,7 +262,7 @@ double stepped(std::uint64_t seed, double mean, double shape, const Setting& set
   std::weibull_distribution<double> gaps(shape, scale);
   std::array<double, 8> next{};
   for (double& at : next) {
-    // After a long time, the age of a node has its stationary distribution.
+    // Starting long before time 0 gives the nodes ages of the stationary distribution at time 0.
     at = -50 * mean;
     while (at < 0) at += gaps(engine);
   }
@@ -360,9 +362,9 @@ TEST_CASE("a run ends on time and all of its time is accounted for") {
 }
 
 TEST_CASE("a planned stop loses nothing", "[goodput]") {
-  // By 1000 s: 9 steps of 110 s and 10 s of training. Then 10 s to store that, 200 s of stop, 30 s
-  // of restart and 5 s of loading. By 2000 s: 6 steps and 95 s. The third stop, by 2999 s, is the
-  // same but for a second.
+  // Until the first stop at 1000 s there are 9 intervals of 110 s and 10 s of training, which are
+  // stored in 10 s. The stop takes 200 s, restart 30 s and loading 5 s. Until 2000 s there are 6
+  // intervals and 95 s. The third stop, at 2999 s, differs by one second.
   Setting setting = plain();
   setting.target = goodput::never;
   setting.duration = 2999;

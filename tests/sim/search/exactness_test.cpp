@@ -1,4 +1,5 @@
-// Compares searches of real sweeps with simulating all of their candidates.
+// Tests that searches of randomly drawn sweeps give the same results as simulating all of their
+// candidates.
 
 #include <algorithm>
 #include <cmath>

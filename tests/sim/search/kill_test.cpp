@@ -1,4 +1,4 @@
-// A search whose process is killed at random moments, and continued.
+// Tests searches whose process is killed at random moments and which are then continued.
 
 #include <algorithm>
 #include <csignal>

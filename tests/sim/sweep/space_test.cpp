@@ -348,7 +348,7 @@ TEST_CASE("a space of very many combinations identifies its candidates without a
           "[search][space]") {
   const Space space = space_of(huge_sweep("{constraints: [microbatches % pp == 0]}"));
   REQUIRE(space.combinations() == 300.0 * 50'000 * 100'000 * 3);
-  // The last combination: 50000 microbatches are not a multiple of 300.
+  // The last combination is no candidate, because 50,000 microbatches are not a multiple of pp 300.
   const auto count = static_cast<std::uint64_t>(space.combinations());
   CHECK_FALSE(space.contains(count - 1));
   CHECK_FALSE(space.contains(count));

@@ -137,7 +137,7 @@ int random_hybrids(const LookAt& look) {
           look(trace, what(EngineKind::simgrid)), ++runs;
           look(job.run(cluster, EngineKind::timing), what(EngineKind::timing)), ++runs;
         } catch (const schedules::Error&) {
-          // what this schedule, or the timing engine, does not know
+          // skip combinations that the schedule family or the timing engine does not support
         }
       }
   return runs;

@@ -10,7 +10,8 @@ using namespace pipewright;
 
 namespace {
 
-// Output of all_reduce_perf on this number of ranks, with `factor` times 100 us + bytes / 100 GB/s.
+// Returns the output of all_reduce_perf on this number of ranks, with times of `factor` times (100
+// us + bytes / 100 GB/s).
 std::string log_of(int ranks, double factor) {
   std::string text =
       "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1073741824 step: 4(factor) warmup iters: 5\n"

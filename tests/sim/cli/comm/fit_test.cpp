@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// A log of nccl-tests on 8 GPUs in which every operation has this launch latency.
+// Returns a log of nccl-tests on 8 GPUs in which this launch latency is part of every time.
 std::string log_of(double launch_us) {
   std::string text =
       "# nThread 1 nGpus 8 minBytes 8 maxBytes 1073741824\n"

@@ -102,7 +102,7 @@ TEST_CASE("keys and values of --set are completed", "[cli]") {
   CHECK(words_for({"run", "--set", "p2p=b"}) == std::vector<std::string>{"p2p=blocking"});
   CHECK(offers({"run", "--set", "model=llama-3"}, "model=llama-3-8b"));
   CHECK(words_for({"run", "--engine=t"}) == std::vector<std::string>{"--engine=timing"});
-  // Words as bash splits them.
+  // bash passes an option with `=` as several words.
   CHECK(words_for({"run", "--engine", "=", "t"}) == std::vector<std::string>{"--engine=timing"});
   CHECK(words_for({"run", "--set", "p2p", "="}).size() == 3);
 }

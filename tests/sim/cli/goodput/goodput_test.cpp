@@ -13,7 +13,7 @@ using pipewright::tests::Workplace;
 
 namespace {
 
-// Scenario with 64 GPUs that fail often.
+// A scenario whose 64 GPUs fail often, so that short runs have failures.
 const std::string scenario =
     "model: llama-3-8b\ngpu: h100-sxm\nparallel: {tp: 2, pp: 4, dp: 8}\nmicrobatches: 16\n"
     "engine: timing\n"
@@ -65,7 +65,7 @@ TEST_CASE("a killed run resumes and gives the same bytes") {
   place.write("job.yaml", scenario);
   const std::string command = "goodput job.yaml --seeds 400 --only --quiet ";
   REQUIRE(place.run(command + "-o whole.csv").status == 0);
-  // Kill the run once the file has some seeds.
+  // The run is killed once the file has results of at least four seeds.
   place.shell("'" PIPEWRIGHT_PROGRAM "' " + command +
               "--results r.jsonl -j 1 & child=$!; for i in $(seq 600); do "
               "[ $(wc -l < r.jsonl 2> /dev/null || echo 0) -ge 4 ] && break; sleep 0.01; done; "

@@ -11,7 +11,7 @@ namespace {
 
 const std::string quick = "layout c.yaml ";
 
-// Writes a cluster and a scenario with a layout on it.
+// Writes a cluster file c.xml and a scenario c.yaml with this parallelism on it.
 void prepare(const tests::Workplace& place, const tests::Shape& shape,
              const std::string& parallel) {
   place.write("c.xml", tests::platform_text(shape));

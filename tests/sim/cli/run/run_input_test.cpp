@@ -17,7 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-// Options that an error offers: "allowed: chunks 7, or pp 14 or 15, or partition by_cost".
+// Returns the options that an error message suggests, for instance those of "allowed: chunks 7, or
+// pp 14 or 15, or partition by_cost".
 std::vector<std::string> offers(const std::string& error) {
   std::vector<std::string> options;
   std::string words = error.substr(error.find("allowed: ") + 9);
@@ -96,7 +97,8 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
 
 TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
   const tests::Workplace place;
-  // 70 + 2 layers divide into 12 stages, but not into 4 x 4.
+  // With ends_less, the two ends count as a layer each. 70 + 2 layers divide into 12 stages, but
+  // not into 5 x 3 = 15 or 4 x 4.
   place.write("m.yaml", "layers: 70\nhidden: 256\nheads: 8\nvocabulary: 1000\nsequence: 128\n");
   const std::string words =
       "run --model ./m.yaml --gpu h100-sxm -s 5 -b 10 --schedule interleaved-1f1b --partition "

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 namespace {
 
-// Two hosts on either side of a trunk of 1 GB/s each way.
+// Platform file of two hosts on either side of a trunk with 1 GB/s in each direction.
 const char* const trunk = R"(<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="z" routing="Full">

@@ -102,7 +102,7 @@ TEST_CASE("a run prints the cost of a number of tokens", "[run]") {
   CHECK(run.at("price").get<double>() == Approx(seconds * 8 / 3600 * 2.5));
   CHECK(run.at("energy_j").get<double>() < seconds * 8 * 700);
   CHECK(run.at("energy_j").get<double>() > seconds * 8 * 100);
-  // The power of the GPU file is the default.
+  // Without --power, the power in the GPU file is used.
   CHECK_THAT(place.run(job + "--tokens 300B").out, Contains("energy") && Contains("300 B tokens"));
   complains(place, job + "--price 2", "--price needs --tokens");
   complains(place, "run " + passes + "--tokens 1B", "--tokens needs a model");

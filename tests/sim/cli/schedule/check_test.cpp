@@ -16,7 +16,8 @@ const std::string behind =
     "1RECV_F0,1F0,1SEND_F0,1RECV_B0,1RECV_F1,1F1,1SEND_F1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\r\n"
     "2RECV_F0,2F0,2B0,2SEND_B0,2RECV_F1,2F1,2B1,2SEND_B1\r\n";
 
-// Rank 1 receives the microbatches in the reverse of the order in which rank 0 sends them.
+// An invalid order: rank 1 receives the microbatches in the reverse of the order in which rank 0
+// sends them.
 const std::string swapped =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
     "1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F0,1F0,1B0,1SEND_B0\n";
@@ -281,8 +282,8 @@ TEST_CASE("both engines name the half of a pair that waits forever", "[cli][torc
 }
 
 TEST_CASE("schedule show warns of an export that schedule check finds unsound", "[cli]") {
-  // In a V, a pair of ranks exchanges activations and gradients in both directions; looped stages
-  // of four ranks do not.
+  // In ZB-V, which has a V shape, neighbouring ranks exchange activations and gradients in both
+  // directions. With looped stages on four ranks they do not.
   const tests::Workplace place;
   const std::string v = "schedule show zb-v -s 4 -b 8 --format comms ";
   CHECK(place.run(v).err.empty());

@@ -35,7 +35,7 @@ const char* const sweep =
     "global_batch: 32\n"
     "search: {gpus: 8, constraints: tp * pp <= 8}\n";
 
-// A sweep whose simulations have thousands of passes and take seconds.
+// A sweep whose candidates take seconds to simulate, as they have thousands of passes.
 const char* const long_sweep =
     "{devices: 64, microbatches: [40000, 40001], forward_times: 1, backward_times: 2, "
     "schedule: 1f1b}\n";
@@ -53,7 +53,7 @@ class TestWorker {
     workers_.send(0, to_line(handshake));
     return search::read_handshake_reply(next().text);
   }
-  // Makes the worker ready for tasks of a sweep.
+  // Sends the sweep to the worker, which can then take tasks.
   TestWorker& load(const std::string& text) {
     const search::HandshakeReply facts = shake_hands({text, std::nullopt});
     REQUIRE(facts.error.empty());
@@ -86,8 +86,8 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(stream), {}};
 }
 
-// The first descendant of this process in a generation: 1 is a worker, 2 its cluster worker, and 3
-// a simulation.
+// Returns the first descendant process of a generation: 1 is the worker, 2 its child for the
+// cluster, and 3 a simulation.
 pid_t descendant(int generation) {
   for (;; usleep(1000)) {
     pid_t process = getpid();

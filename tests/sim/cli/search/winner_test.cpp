@@ -8,7 +8,7 @@ using nlohmann::json;
 
 namespace {
 
-// A sweep that is small enough to simulate all of it.
+// A sweep with so few candidates that tests can simulate all of them.
 const char* const sweep =
     "cluster: dgx-h100\n"
     "model: llama-3-8b\n"

@@ -16,8 +16,8 @@ const std::string scenario =
     "model: {layers: 4, hidden: 2048, heads: 16, ffn: 8192, vocabulary: 32000, sequence: 2048}\n"
     "devices: 1\nmicrobatches: 8\nengine: timing\n";
 
-// Two steps, each with 80 ms of products, 12 ms of attention and 20 ms of other kernels; the host
-// launches a kernel every 8 us.
+// Returns a profile of two steps, each with 80 ms of products, 12 ms of attention and 20 ms of
+// other kernels. The host launches a kernel every 8 us.
 std::string profile(int rank) {
   test::ChromeText text;
   for (int step = 0; step < 2; ++step) {

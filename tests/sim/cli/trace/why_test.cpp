@@ -38,7 +38,7 @@ std::map<std::string, double> rows_of(const json& why) {
   return rows;
 }
 
-// A cluster of two nodes with a GPU each and a cable between them.
+// Platform file of two nodes with a GPU each and a cable between them.
 std::string cluster_with(double gigabytes_per_s, double milliseconds) {
   return fmt::format(
       "<?xml version='1.0'?>\n"

@@ -17,8 +17,8 @@ using cluster::Cluster;
 
 namespace {
 
-// Reference bisection in bytes/s: adds up the routes from every source to every destination of the
-// second half, or only to those with the same index in their nodes.
+// Computes the bisection bandwidth in bytes/s as a reference: adds up the routes from every GPU of
+// one half to all GPUs of the other, or only to those with the same index in their nodes.
 double count_routes(const Cluster& cluster, bool by_local_index) {
   const auto& gpus = cluster.gpus();
   const std::size_t half = gpus.size() / 2;
@@ -112,7 +112,7 @@ TEST_CASE("in one node, each GPU of a half sends to all GPUs of the other half",
           route("c", "d", crossing("cd", "UP")) + route("a", "d", crossing("da", "DOWN")) +
           route("a", "c", crossing("ab", "UP") + crossing("bc", "UP")) +
           route("b", "d", crossing("bc", "UP") + crossing("cd", "UP"));
-  // Link bc carries half of a's data and all of b's.
+  // Link bc carries half of what a sends, and all that b sends.
   CHECK(query(zone(text), [](const Cluster& cluster) {
           return fmt::format("{:.6g}", cluster::bisection(cluster));
         }) == fmt::format("{:.6g}", 2e9 / 1.5));

@@ -164,8 +164,8 @@ TEST_CASE("a link that differs strongly from its class is reported", "[faults]")
 
 TEST_CASE("uplinks are compared relative to the number of GPUs below them", "[faults]") {
   const tests::Workplace place;
-  // Three leaves have four nodes and one leaf has one: a quarter of the uplink is sufficient for
-  // it.
+  // Three leaves have four nodes each, and one leaf has a single node, which needs only a quarter
+  // of the uplink.
   std::string text = cluster::make_platform(
       {.nodes = {{&cluster::find_node_kind("dgx-a100"), 13}}, .fabric = "leaf-spine"});
   const auto faults_of_text = [&] {

@@ -27,7 +27,8 @@ std::string fault_of_yaml(const std::string& text, const std::string& name = "")
   }
 }
 
-// Summary of a platform: GPUs, links by class, and the route from the first GPU to the last.
+// Describes a platform in one line: GPUs, links by class, and the route from the first GPU to the
+// last.
 std::string summary(const std::string& xml) {
   const tests::Workplace place;
   place.write("f.xml", xml);

@@ -226,7 +226,8 @@ TEST_CASE("dies of an MI250X without a direct link reach each other over other d
             links += fmt::format("{} of {:g}, ", route.links.size(), route.bandwidth / 1e9);
           }
           return links;
-          // Twins, one link, two links; then over a twin, and over the nearer of two dies.
+          // In order: the other die of the card, a die with one link, a die with two links, a die
+          // reached over a twin, and a die reached over the nearer of two others.
         }) == "1 of 150, 1 of 37.5, 1 of 75, 2 of 37.5, 2 of 37.5, ");
 }
 

@@ -8,14 +8,16 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Costs of collectives on an idle cluster, computed by hand: latency x steps + bytes / bandwidth.
+// Tests the times of collectives on an idle cluster against values computed by hand: latency x
+// steps + bytes / bandwidth.
 
 using namespace pipewright;
 using namespace pipewright::tests;
 
 namespace {
 
-// Checks that the closed form, the sum over the busiest links, and SimGrid agree.
+// Checks three ways to compute a collective's time: the closed form, the load of the busiest link,
+// and SimGrid.
 void check_seconds(cluster::Cluster& cluster, const RankPlacement& placement, Collective kind,
                    double bytes, const Members& members, Algorithm algorithm, double expected) {
   const auto phases = plan(kind, bytes, members, algorithm, placement);

@@ -121,7 +121,8 @@ TEST_CASE("the two trees load every rank equally", "[collectives]") {
   for (const std::uint32_t nodes : {2U, 3U, 4U, 5U, 7U, 8U, 14U, 16U}) {
     const auto phases = plan(Collective::all_reduce, S, ranks(nodes), Algorithm::tree, placement);
     REQUIRE(phases.size() == 1);
-    // Each of the two trees has n - 1 edges, which carry half of the bytes up and down.
+    // There are two trees with n - 1 edges each. An edge carries half of the bytes up and half of
+    // them down.
     double total = 0;
     for (const auto& [rank, bytes] : sent(phases[0])) {
       total += bytes;

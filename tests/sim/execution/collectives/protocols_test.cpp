@@ -7,7 +7,7 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Costs of protocols and switches in platform files, in closed form and in SimGrid.
+// Tests times of collectives with protocols and reducing switches, in closed form and in SimGrid.
 
 using namespace pipewright;
 using namespace pipewright::tests;
@@ -124,7 +124,8 @@ TEST_CASE("reduction in switches between nodes makes each NIC send and receive o
   CHECK(seconds(cluster, Collective::all_reduce, S, ranks(12), Algorithm::sharp) ==
         Approx(30 * us + 2 * inside + std::max(2 * S * 3 / 4 / nvlink, S / 4 / (nic * 0.9)))
             .epsilon(1e-6));
-  // Inside a node these switches cannot reduce anything.
+  // A collective inside one node does not cross switches between nodes, so they cannot reduce for
+  // it.
   const RankPlacement placement(cluster, cluster.gpus());
   CHECK(execution::choose(Collective::all_reduce, S, ranks(4), Algorithm::sharp, placement)
             .algorithm == Algorithm::ring);

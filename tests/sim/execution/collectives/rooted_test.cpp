@@ -3,7 +3,8 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Collectives with a root, and all-to-alls with unequal parts, with results computed by hand.
+// Tests collectives with a root, and all-to-alls with unequal parts, against values computed by
+// hand.
 
 using namespace pipewright;
 using namespace pipewright::tests;

@@ -31,8 +31,8 @@ struct Shape {
   std::vector<int> gpus;  // by node
   double uplink = 0;
   bool one_nic = false;
-  // Properties of the outermost zone, such as {"collective.launch", "8us"}, and of the classes
-  // "nvlink", "nic", "uplink".
+  // Properties of the cluster, such as {"collective.launch", "8us"}, and of its link classes
+  // "nvlink", "nic" and "uplink".
   std::vector<std::pair<std::string, std::string>> properties = {};
 };
 inline constexpr double inside = 2e-6;  // seconds per hop

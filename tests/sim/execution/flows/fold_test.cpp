@@ -129,7 +129,7 @@ TEST_CASE("a call takes as long as the slowest group of a device", "[collectives
 }
 
 TEST_CASE("devices with worse placed groups take longer", "[collectives]") {
-  // Nodes have six GPUs and groups four: the second group straddles the nodes.
+  // Groups have four ranks and nodes six GPUs, so the second group lies on both nodes.
   auto cluster = make_cluster({{6, 6}});
   const RankPlacement placement(cluster, cluster.gpus());
   config::Parallel parallel;

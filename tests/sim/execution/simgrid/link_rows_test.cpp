@@ -8,7 +8,7 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Link use in a trace, compared with results computed by hand.
+// Tests the link use that a trace stores against values computed by hand.
 
 using namespace pipewright;
 using trace::TrafficClass;
@@ -111,7 +111,8 @@ TEST_CASE("waiting times are attributed to the link that is fully used", "[links
   const trace::Trace trace = job.run(cluster);
   const auto sums = by_class(trace);
   const double alone = boundary / tests::nic;
-  // In each of 4 microbatches, 4 flows take 4 times as long, because of both uplinks.
+  // In each of 4 microbatches, 4 flows per uplink take four times as long as alone, in each
+  // direction.
   const double waited = 2 * 4 * 4 * (4 - 1) * alone;
   CHECK(sums.at({"uplink", TrafficClass::activation}).waited == Approx(waited).epsilon(1e-6));
   CHECK(sums.at({"nic", TrafficClass::activation}).waited == Approx(0).margin(1e-9));

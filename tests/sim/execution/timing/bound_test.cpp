@@ -7,7 +7,8 @@
 #include "tests/sim/execution/collectives/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// Compares the lower bound with the simulation: never above it, and equal to it without contention.
+// Tests the lower bound of a job's time: it never exceeds the simulated time, and equals it without
+// contention.
 
 using namespace pipewright;
 
@@ -31,7 +32,7 @@ void set_random_parameters(tests::HybridJob& job, tests::Random& random) {
     job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * divisible);
 }
 
-// Sets traffic that contends: large tensors, experts, collectives in passes, all algorithms.
+// Makes the job's traffic contend: large tensors, experts, collectives in passes, all algorithms.
 void set_random_traffic(tests::HybridJob& job, tests::Random& random) {
   set_random_parameters(job, random);
   job.costs.boundary_bytes = random.whole(0, 40'000'000);
@@ -103,8 +104,8 @@ TEST_CASE("the bound equals the simulated time without contention", "[bound]") {
 }
 
 TEST_CASE("the bound of 1F1B is its closed form", "[bound]") {
-  // With p devices, m microbatches, F of 1 s and B of 2 s: (m + p - 1) (F + B), and a hop in each
-  // direction for each stage.
+  // For p devices, m microbatches, F of 1 s and B of 2 s, an iteration takes (m + p - 1) (F + B)
+  // and a hop in each direction between neighbours.
   const auto network = cluster::Cluster::ideal(0.25);
   const auto schedule = schedules::make_schedule("1f1b", {.devices = 4, .microbatches = 8});
   workload::StageCosts costs;

@@ -6,7 +6,8 @@
 #include "support/random.hpp"
 #include "support/runs.hpp"
 
-// Two engines that share only the schedule must compute the same times for every pass.
+// Tests that the SimGrid engine and the timing engine, which share only the schedule, compute the
+// same times of every pass.
 
 using namespace pipewright;
 using schedules::P2p;

@@ -7,8 +7,8 @@
 #include "support/jobs.hpp"
 #include "support/random.hpp"
 
-// Compares the engine with actors and flows with the engine that sums up durations: without
-// contention both must give a hybrid job the same times and the same memory.
+// Tests that two engines give hybrid jobs the same times and memory if nothing contends: the one
+// with SimGrid's actors and flows, and the one that adds up durations.
 
 using namespace pipewright;
 using execution::EngineKind;
@@ -119,7 +119,7 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
     }
 }
 
-// Makes some passes longer than their kernels, because of the host.
+// Makes some passes longer than their kernels, as if the host launched them slowly.
 void add_host(tests::HybridJob& job, tests::Random& random) {
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     job.costs.host_waits[kind] = random.reals(job.schedule.stages(), 0, 4e-3);
@@ -146,7 +146,8 @@ void slow_down(tests::HybridJob& job, tests::Random& random) {
         random.real(0.8, 1.6);
 }
 
-// Adds collectives beside compute, some of which could hide behind more compute than there is.
+// Adds collectives that overlap with compute. For some of them, the compute beside which they may
+// run is longer than the pass.
 void add_calls(tests::HybridJob& job, workload::Group group, tests::Random& random) {
   using schedules::PassKind;
   job.communication().detail = config::Detail::full;
@@ -181,8 +182,8 @@ void compare(const Space& space) {
         } catch (const schedules::Error&) {
           continue;
         }
-        // Steps with several weight versions overlap, and two devices of a stage do not shard its
-        // gradients.
+        // Two cases are left out: iterations with several weight versions, whose steps overlap, and
+        // sharded gradients of a stage that is on two devices.
         if (parameters.iterations > 1 && schedule->weight_versions > 1) continue;
         if (zero >= 2 && schedule->routes.count() > 1) continue;
         const bool folded = space.in_full && random.flip();

@@ -46,7 +46,7 @@ TEST_CASE("packed documents fill every sample and are cut at its end", "[batch]"
   CHECK(batch.at(0, 1).documents == Documents{200, 700, 100});
   CHECK(batch.at(0, 0).computed.squares == 490'000 + 90'000);
   CHECK(batch.real.tokens == 1000);
-  // A microbatch of two samples; no document crosses from one sample to the next.
+  // Each microbatch packs two samples, and no document continues from one sample to the next.
   const Batch wide = workload::deal(lengths_of({1500, 500}, 1, 1), 1000, 2);
   CHECK(wide.at(0, 0).documents == Documents{1000, 500, 500});
 }
@@ -116,7 +116,7 @@ TEST_CASE("a sample of one document is padded to the longest document of its mic
   const Batch sorted = workload::deal(balanced(lengths), 1000, 2);
   CHECK(sorted.at(0, 0).computed.tokens == 1800);
   CHECK(sorted.at(0, 1).computed.tokens == 600);
-  // A document that is longer than a sample is cut.
+  // A document that is longer than a sample is cut to the sample's length.
   CHECK(workload::deal(unpacked(lengths_of({5000}, 1, 1)), 1000, 1).real.tokens == 1000);
 }
 

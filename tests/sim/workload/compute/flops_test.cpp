@@ -62,7 +62,8 @@ TEST_CASE("the last of several ranks in order sees the most keys", "[model]") {
 TEST_CASE("causal attention counts half of the scores", "[model]") {
   CHECK(workload::attention_pairs(1000, AttentionPairs::full) == 1e6);
   CHECK(workload::attention_pairs(1000, AttentionPairs::causal) == 5e5);
-  // Llama 3 405B has 126 layers of 128 heads of 128 elements, with 2 x 2 FLOP per pair and element.
+  // Scores of Llama 3 405B: 126 layers of 128 heads of 128 elements, with 2 x 2 FLOP per element
+  // and pair of query and key.
   const config::Model m = library_model("llama-3-405b");
   for (const double s : {8192.0, 131072.0}) {
     const double scores = 126.0 * 4 * 128 * 128 * s * s;

@@ -121,9 +121,9 @@ TEST_CASE("fused operations include activation, casts and biases in the experts'
   };
   const workload::PassKernels apart = kernels("");
   const workload::PassKernels fused = kernels("op_fuser: true");
-  // 2,048 copies have 64 and 96 elements. A cast takes 2 + 2 bytes per element, the activation 6
-  // per output element and 10 in the backward pass, and the bias of the second product 28 and 36,
-  // as it goes through fp32.
+  // The rank processes 2,048 token copies of 64 elements, or 96 inside an expert. A cast moves 2 +
+  // 2 bytes per element, the activation function 6 per output element and 10 in the backward pass,
+  // and the bias of the second product 28 and 36, as it goes through fp32.
   CHECK(moved(apart.forward) == 2048.0 * (4 * 64 + 6 * 96 + 4 * 96 + 28 * 64));
   CHECK(moved(fused.forward) == 2048.0 * 4 * 64);
   CHECK(moved(apart.input_grad) == 2048.0 * (4 * 2 * 96 + 10 * 96 + 4 * 64 + 36 * 64));
@@ -159,15 +159,15 @@ TEST_CASE("without load balance, all ranks of cp wait for the attention of the l
       if (kernel.work == Kernel::Work::attention) flops += kernel.times * kernel.flops;
     return flops;
   };
-  // Each rank has a quarter of 8,192 queries and 32 heads of 128 elements; half of the keys count,
-  // or 7/8 on the last rank.
+  // Each of four ranks has a quarter of 8,192 queries in 32 heads of 128 elements. Half of all
+  // pairs with keys count if work is balanced, otherwise 7/8 on the last rank.
   const double square = 4.0 * 8192 / 4 * 8192 * 32 * 128;
   for (const ContextComm comm : {ContextComm::p2p, ContextComm::all_gather}) {
     CHECK(attention(comm, ContextBalance::head_tail) == Approx(square / 2));
     CHECK(attention(comm, ContextBalance::none) == Approx(square * 7 / 8));
   }
-  // A rank with a part of the heads has the whole sequence; the last of two groups in a ring has
-  // 3/4.
+  // With a2a, a rank has the whole sequence for a part of the heads, so half of the pairs count.
+  // With two groups in a ring, 3/4 count on the last one.
   CHECK(attention(ContextComm::a2a, ContextBalance::none) == Approx(square / 2));
   CHECK(attention(ContextComm::a2a_p2p, ContextBalance::none, 2) == Approx(square * 3 / 4));
 }

@@ -110,8 +110,8 @@ TEST_CASE("accumulating gradients after W costs reading and writing them", "[mod
 }
 
 TEST_CASE("a 22B layer on an A100 takes the measured time", "[model]") {
-  // arXiv 2205.05198, table 4, with tp 8: 7.7 ms forward and 11.9 ms backward, including two
-  // all-reduces of 100 MB each, which take about 0.87 ms per all-reduce.
+  // arXiv 2205.05198, table 4, measures 7.7 ms forward and 11.9 ms backward with tp 8. Both include
+  // two all-reduces of 100 MB, which take about 0.87 ms each.
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const SettingFixture fixture(library_model("megatron-22b"),
                                "{microbatch_size: 4, flash_attention: false}", {.tp = 8});
@@ -163,8 +163,8 @@ TEST_CASE("the optimizer step takes its bytes over the memory bandwidth", "[mode
   config::Gpu gpu = ideal();
   gpu.memory_bandwidth = 1e9;
   CHECK(workload::optimizer_seconds(training_of("{}"), 1e6, gpu) == Approx(30e6 / 1e9));
-  // Gradients are in bf16, moments in bf16 and fp8, and the lower half of each weight is stored
-  // beside the upper one.
+  // The optimizer has gradients in bf16, moments in bf16 and fp8, and stores only the lower half of
+  // each fp32 weight, beside the bf16 weight.
   const config::Training aware = training_of(
       "{optimizer: {exp_avg: bf16, exp_avg_sq: fp8, main_params: remainders, main_grads: bf16}}");
   CHECK(workload::optimizer_seconds(aware, 1e6, gpu) ==

@@ -47,7 +47,7 @@ MeasuredKernel attention(double tokens, bool backward) {
   return row;
 }
 
-// A table of kernels that take exactly the time that the GPU file predicts.
+// Returns a table of kernels whose times are exactly those that the GPU file predicts.
 workload::KernelTable table_of(const config::Gpu& gpu) {
   workload::KernelTable table{"made up", {}};
   for (const double rows : {256.0, 1024.0, 4096.0, 16384.0})

@@ -168,7 +168,8 @@ TEST_CASE("in scaled types both down-projections save a copy, and shared experts
 }
 
 TEST_CASE("DeepSeek-V3 as its authors trained it saves 167 KB per token and layer", "[model]") {
-  // arXiv 2412.19437, sections 3.2.3 and 3.3.3; a scale has 4 bytes per 128 elements.
+  // Types as in arXiv 2412.19437, sections 3.2.3 and 3.3.3. In fp8, a scale of 4 bytes is stored
+  // per 128 elements.
   constexpr double fp8 = 1 + 4.0 / 128;
   const double inputs = 2 * 2 * 7168;
   const double compressed = 2 * (1536 + 512 + 64);
@@ -226,8 +227,8 @@ TEST_CASE("experts without gates save the function's result before and after it 
         "{}", {});
     return layer_bytes(fixture.setting, LayerKind::experts).held;
   };
-  // 64 copies of 128 elements: input, result and weighted result; or gate, up and their weighted
-  // product.
+  // 64 token copies of 128 elements are saved three times in both cases: input, result and weighted
+  // result without gates; gate, up and their weighted product with gates.
   CHECK(held("gelu") == Approx(held("swiglu")));
 }
 
@@ -281,14 +282,15 @@ TEST_CASE("recomputation of a module frees exactly its results", "[model][recomp
     CHECK(without.held + without.working == Approx(with_modules.held + with_modules.working));
     return without.held - with_modules.held;
   };
-  // Norms are part of the products that use them; the second norm is part of the MLP.
+  // In this model, a norm is computed together with the product that uses it, and the second norm
+  // belongs to the MLP. Recomputing layernorm alone therefore frees nothing.
   CHECK(freed("llama-3-8b", "layernorm", LayerKind::dense) == 0);
   CHECK(freed("llama-3-8b", "mlp", LayerKind::dense) == Approx(2 * t * (3 * 14336 + 4096)));
   CHECK(freed("llama-3-8b", "mlp, layernorm", LayerKind::dense) ==
         freed("llama-3-8b", "mlp", LayerKind::dense));
   CHECK(freed("llama-3-8b", "moe", LayerKind::dense) == 0);
-  // Norms are separate parts in front of a router and experts, and in front of two
-  // down-projections.
+  // In these layers, norms are separate kernels: the one before router and experts, and in
+  // DeepSeek-V3 also that before two down-projections.
   CHECK(freed("mixtral-8x7b", "layernorm", LayerKind::experts) == Approx(2 * t * 4096));
   CHECK(freed("deepseek-v3", "layernorm", LayerKind::experts) == Approx(2 * 2 * t * 7168));
   CHECK(freed("mixtral-8x7b", "moe_act", LayerKind::experts) == Approx(2 * 2 * t * 14336));
@@ -299,8 +301,8 @@ TEST_CASE("recomputation of a module frees exactly its results", "[model][recomp
   CHECK(freed("deepseek-v3", "mla_up_proj", LayerKind::dense) ==
         Approx(2 * t * (128 * (192 + 192 + 128) + 1536 + 512)));
   CHECK(freed("deepseek-v3", "shared_experts", LayerKind::experts) == Approx(2 * t * 3 * 2048));
-  // Every second product is kept, and attention: half of Q, K, V, half of gate and up, and the
-  // result.
+  // Recomputation by operator keeps attention's result and every second product, which is half of
+  // Q, K and V and half of gate and up.
   CHECK(held("llama-3-8b", ", recompute: {granularity: op}").held ==
         Approx(2 * t * (4096 + (4096 + 2 * 1024) / 2.0 + 14336 + 4096) + 4 * t * 32));
 }
@@ -311,8 +313,8 @@ TEST_CASE("a scaled recipe saves the inputs of products in its own type", "[mode
                                  "{sequence: 1024, precision: " + precision + "}", {});
     return layer_bytes(fixture.setting, LayerKind::dense);
   };
-  // The results of both norms and of the activation function are saved in 8 bits, that of attention
-  // in 16 bits only.
+  // In fp8, the results of both norms and of the activation function are saved in 8 bits. That of
+  // attention stays in 16 bits.
   CHECK(held("bf16").held - held("fp8").held == Approx(t * (2 * 4096 + 14336)));
   CHECK(held("fp8").for_w == Approx(held("bf16").for_w / 2));
 }

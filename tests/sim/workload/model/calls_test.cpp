@@ -145,7 +145,7 @@ TEST_CASE("the first and the last stage have calls of the vocabulary", "[model]"
 
 TEST_CASE("ring attention overlaps its exchange with attention", "[model]") {
   const auto t = traffic("llama-3-8b", "{}", {.cp = 4}, three_layers);
-  // Keys and values of the whole sequence in 8 heads of 128 elements.
+  // Bytes of keys and values of the whole sequence, in 8 heads of 128 elements.
   const std::uint64_t bytes = 2ULL * 8192 * 2 * 8 * 128;
   CHECK(times(t, PassKind::forward, Group::cp, Collective::ring_exchange, bytes, true) == 3);
   CHECK(times(t, PassKind::input_grad, Group::cp, Collective::ring_exchange, bytes, true) == 6);

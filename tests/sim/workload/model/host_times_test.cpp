@@ -4,7 +4,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/workload/plan/planner.hpp"
 
-// Tests of the time that the host adds to the passes of a model.
+// Tests the time that the host's kernel launches add to the passes of a model.
 
 using namespace pipewright;
 using schedules::PassKind;

@@ -106,10 +106,10 @@ TEST_CASE("a sliding window applies to the layers that have one", "[model][hybri
 TEST_CASE("kernels of a recurrence move the bytes of their tensors", "[model][hybrid]") {
   const SettingFixture fixture(hybrid("MG"), "{}", {});
   const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::mamba);
-  // 96 channels are read and written in 16 bits; the gated norm reads the result and its gates.
+  // The convolution reads and writes 96 channels of 2 bytes. The gated norm also reads gates.
   CHECK(bytes_of(kernels.forward, Part::convolution) == 256.0 * 96 * 4);
   CHECK(bytes_of(kernels.forward, Part::recurrence_norm) == 256.0 * 64 * 6);
-  // The state of a chunk of 128 tokens, 64 x 8 elements in 32 bits, takes 16 bytes per token.
+  // Each chunk of 128 tokens stores a state of 64 x 8 fp32 elements, which is 16 bytes per token.
   const auto states = std::ranges::find_if(
       kernels.forward, [](const auto& kernel) { return kernel.name == "chunk states"; });
   REQUIRE(states != kernels.forward.end());

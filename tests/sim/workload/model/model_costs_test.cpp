@@ -222,13 +222,14 @@ TEST_CASE("hardware FLOPs include recomputation", "[model]") {
   CHECK(none.model_flops_per_microbatch == Approx(3 * forward));
   CHECK(none.full_attention_flops_per_microbatch ==
         Approx(3 * (forward + workload::score_flops(model, 1, 1024))));
-  // Recomputation of stored scores computes the full square, of which half counts.
+  // Recomputing stored scores computes them for all pairs of queries and keys, of which only half
+  // count as model FLOPs.
   const double scores = workload::score_flops(model, 1, 1024);
   CHECK(flops("full", "false").hardware_flops_per_microbatch ==
         Approx(4 * forward - workload::head_flops(model, 1, 1024) + scores));
   CHECK(flops("selective", "false").hardware_flops_per_microbatch ==
         Approx(3 * forward + 2 * scores));
-  // Flash attention recomputes the lower triangle of its scores, although it stores none.
+  // Flash attention stores no scores. Recomputing it computes only those of the lower triangle.
   CHECK(flops("selective", "true").hardware_flops_per_microbatch == Approx(3 * forward + scores));
 }
 
@@ -311,7 +312,7 @@ TEST_CASE("a faster GPU gets more layers by cost", "[model]") {
 }
 
 TEST_CASE("peak memory of 1F1B is within 6 % of measurements", "[model]") {
-  // arXiv 2401.10241, table 4: peak GB (read as GiB) of its 1F1B rows.
+  // Peak memory of the 1F1B rows in arXiv 2401.10241, table 4, whose GB are read as GiB.
   struct Row {
     const char* model;
     std::uint32_t devices;

@@ -43,14 +43,16 @@ double bytes_of(const std::vector<workload::Kernel>& kernels, Part part) {
 
 TEST_CASE("the parameters of a config.json are counted by matrices and norms",
           "[model][huggingface]") {
-  // Both vocabulary matrices; in each of four layers Q and the projection of 256 x 256, K and V of
-  // 256 x 64, an MLP of three 256 x 512 and two norms; the final norm.
+  // The model has two vocabulary matrices and a final norm. Each of four layers has Q and the
+  // projection of 256 x 256, K and V of 256 x 64, an MLP of three 256 x 512 matrices, and two
+  // norms.
   CHECK(count_of("small-dense") ==
         2 * 1000 * 256 + 4 * (2 * 256 * 256 + 2 * 256 * 64 + 3 * 256 * 512 + 2 * 256) + 256);
   // Latent attention: queries down to 48 and up to 4 heads of 24; keys and values down to 32 and 8
   // and up to 4 heads of 16 + 16; the projection; norms of the compressed vectors and of the input.
   constexpr int latent = 128 * 48 + 48 + 48 * 4 * 24 + 128 * 40 + 32 + 32 * 4 * 32 + 64 * 128;
-  // A layer of experts, with its router.
+  // Parameters of a layer with experts: attention, two norms, eight experts, a shared expert and
+  // the router.
   constexpr int mixture = latent + 2 * 128 + 8 * 3 * 128 * 64 + 3 * 128 * 64 + 8 * 128;
   constexpr int dense = latent + 2 * 128 + 3 * 128 * 384;
   // A multi-token prediction module has a layer, a projection of both inputs and three norms.
@@ -124,8 +126,8 @@ TEST_CASE("latent experts receive and process smaller vectors", "[model]") {
   const std::string experts = ", biases: false, experts: {count: 4, top_k: 2, ffn: 96";
   const config::Model plain = small_model(experts + "}");
   const config::Model latent = small_model(experts + ", latent: 16}");
-  // FLOP per token: three matrices of 64 or 16 x 96 in two experts, and the projections to 16 and
-  // back.
+  // A token visits two experts of three matrices, which are 64 x 96, or 16 x 96 in the latent
+  // model. That model also projects tokens to 16 elements and back.
   CHECK(workload::layer_flops(plain, LayerKind::experts, 1, 256) -
             workload::layer_flops(latent, LayerKind::experts, 1, 256) ==
         Approx(2.0 * 256 * (2 * 3 * (64 - 16) * 96 - 2 * 64 * 16)));

@@ -119,7 +119,7 @@ TEST_CASE("buffers hold gradients in flight, gathered inputs and scores", "[mode
 
 TEST_CASE("ring attention has two blocks of K and V, and of their gradients", "[model]") {
   const config::Model model = library_model("llama-3-8b");
-  // A block has 4,096 tokens in 8 heads of 128 elements.
+  // A block is the K and V of a rank: 4,096 tokens in 8 heads of 128 elements.
   const std::uint64_t block = 2ULL * 2 * 4096 * 8 * 128;
   CHECK(buffer_bytes(SettingFixture(model, "{}", {.cp = 2}).setting, 1) == 4 * block);
   CHECK(buffer_bytes(SettingFixture(model, "{}", {.tp = 2, .cp = 2}).setting, 1) == 2 * block);
@@ -159,7 +159,7 @@ TEST_CASE("the vocabulary's weights have no scaled copies", "[model][precision]"
 }
 
 TEST_CASE("shards may have a wider type than gathered weights", "[zero]") {
-  // FSDP2's mixed precision has fp32 shards and bf16 layers.
+  // The mixed precision of FSDP2 keeps shards in fp32 and gathers layers in bf16.
   const auto bytes = [](const std::string& training) {
     const SettingFixture fixture(library_model("llama-3-8b"), training, {.dp = 8});
     return std::pair{

@@ -21,7 +21,7 @@ config::Scenario scenario(const std::string& communication) {
       "s.yaml"));
 }
 
-// Costs of two stages, the second with `parameters` parameters.
+// Returns costs of two stages, of which the second has `parameters` parameters.
 workload::StageCosts with_parameters(std::uint64_t parameters) {
   workload::StageCosts costs;
   costs.traffic.resize(2);

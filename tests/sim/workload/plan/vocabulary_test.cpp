@@ -93,8 +93,8 @@ TEST_CASE("devices exchange hidden states, sums and gradients", "[vocabulary]") 
       }
       return sum;
     };
-    // Hidden states are in fp32; three numbers per token and the parts of the embeddings are
-    // reduced.
+    // Hidden states are broadcast in fp32. All-reduces add up three numbers per token and each
+    // device's part of the embeddings.
     CHECK(bytes(PassKind::forward, Collective::broadcast) == 4 * tokens * hidden);
     CHECK(bytes(PassKind::forward, Collective::all_reduce) == 3 * 4 * tokens + 2 * tokens * hidden);
     CHECK(bytes(PassKind::backward, Collective::all_reduce) == 2 * tokens * hidden);
