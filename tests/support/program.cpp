@@ -35,11 +35,11 @@ Workplace::~Workplace() {
   std::filesystem::remove_all(streams_);
 }
 
-Ran Workplace::run(const std::string& words) const {
+ProgramResult Workplace::run(const std::string& words) const {
   return shell(fmt::format("'{}' {}", PIPEWRIGHT_PROGRAM, words));
 }
 
-Ran Workplace::shell(const std::string& command) const {
+ProgramResult Workplace::shell(const std::string& command) const {
   const int status = std::system(fmt::format("cd '{0}' && ({1}) >'{2}/out' 2>'{2}/err'",
                                              folder_.string(), command, streams_.string())
                                      .c_str());

@@ -6,7 +6,7 @@
 namespace pipewright::tests {
 
 // Exit status and output of a command that a test ran.
-struct Ran {
+struct ProgramResult {
   int status = 0;
   std::string out;
   std::string err;
@@ -21,8 +21,8 @@ class Workplace {
   Workplace& operator=(const Workplace&) = delete;
 
   // Runs `pipewright WORDS` in a shell, in this folder.
-  Ran run(const std::string& words) const;
-  Ran shell(const std::string& command) const;
+  ProgramResult run(const std::string& words) const;
+  ProgramResult shell(const std::string& command) const;
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
   // Returns the names of all files in the folder, separated by spaces.

@@ -16,7 +16,7 @@ namespace {
 std::string loaded(const std::string& words) {
   const tests::Workplace place;
   place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule 1f1b --trace run.h5");
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.shell("LD_DEBUG=files LD_DEBUG_OUTPUT=$PWD/linker " + std::string(PIPEWRIGHT_PROGRAM) +
                   " " + words + " && cat linker.* >all");
   CAPTURE(words, ran.err);
@@ -57,7 +57,7 @@ TEST_CASE("each command loads exactly the libraries that it needs", "[cli]") {
 TEST_CASE("a missing part of the program is named with the places searched", "[cli]") {
   const tests::Workplace place;
   place.shell("cp " PIPEWRIGHT_PROGRAM " .");
-  const tests::Ran ran = place.shell("./pipewright " + passes);
+  const tests::ProgramResult ran = place.shell("./pipewright " + passes);
   CHECK(ran.status == 2);
   const std::string here = std::filesystem::canonical(place.folder()).string();
   CHECK_THAT(ran.err, Catch::Contains("libpipewright_simgrid.so, a part of this program, is missing"

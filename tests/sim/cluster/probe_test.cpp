@@ -15,7 +15,7 @@ TEST_CASE("faults at which SimGrid ends the process are reported as errors", "[c
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\"><zone id='z' routing='Full'><host id='h' speed='1Gf'/>"
               "<storage id='s' typeId='t' attach='h'/></zone></platform>\n");
-  const tests::Ran ran = place.run("platform show ./p.xml");
+  const tests::ProgramResult ran = place.run("platform show ./p.xml");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::StartsWith("pipewright: ./p.xml:3: SimGrid cannot load it: "));
 }

@@ -13,7 +13,7 @@ using namespace pipewright;
 namespace {
 
 double makespan(const tests::Workplace& place, const std::string& detail) {
-  const tests::Ran ran = place.run("run s.yaml --json --detail " + detail);
+  const tests::ProgramResult ran = place.run("run s.yaml --json --detail " + detail);
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return nlohmann::json::parse(ran.out)["makespan_s"];
@@ -52,7 +52,7 @@ TEST_CASE("memory falls with each level of ZeRO", "[detail]") {
               "schedule: 1f1b\nparallel: {tp: 2, dp: 8}\n");
   std::vector<std::vector<std::uint64_t>> peaks;
   for (const std::string zero : {"0", "1", "2", "3"}) {
-    const tests::Ran ran = place.run("run s.yaml --json --set parallel.zero=" + zero);
+    const tests::ProgramResult ran = place.run("run s.yaml --json --set parallel.zero=" + zero);
     INFO(ran.err);
     REQUIRE(ran.status == 0);
     auto& device_peaks = peaks.emplace_back();

@@ -17,7 +17,7 @@ struct Case {
 };
 
 void make(const tests::Workplace& place, const std::string& nodes) {
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("platform make --node dgx-h100 --nodes " + nodes + " -o cluster.xml");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
@@ -30,7 +30,7 @@ void write(const tests::Workplace& place, const std::string& layout) {
 }
 
 double makespan(const tests::Workplace& place, bool symmetric) {
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run(fmt::format("run s.yaml --set symmetric={} --json", symmetric ? "true" : "false"));
   INFO(ran.err);
   REQUIRE(ran.status == 0);
@@ -38,7 +38,7 @@ double makespan(const tests::Workplace& place, bool symmetric) {
 }
 
 std::string error(const tests::Workplace& place, const std::string& keys) {
-  const tests::Ran ran = place.run("run s.yaml --set symmetric=true " + keys);
+  const tests::ProgramResult ran = place.run("run s.yaml --set symmetric=true " + keys);
   CHECK(ran.status == 2);
   return ran.err;
 }

@@ -37,7 +37,7 @@ TEST_CASE("a quoted text is one word of a shell", "[jobs][shell]") {
   CHECK(jobs::shell_word("model.tp=8") == "model.tp=8");
   CHECK(jobs::shell_word("") == "''");
   for (const std::string& name : hostile_names) {
-    const tests::Ran ran = place.shell("printf '<%s>' " + jobs::shell_word(name));
+    const tests::ProgramResult ran = place.shell("printf '<%s>' " + jobs::shell_word(name));
     CAPTURE(name, ran.err);
     CHECK(ran.out == "<" + name + ">");
   }
@@ -61,7 +61,7 @@ TEST_CASE("a model's name cannot break the launch of any framework", "[jobs][lau
       place.write("launch.sh", launch.text);
       // torchrun, python and deepspeed are replaced by a script that prints its arguments.
       place.write("arguments", "#!/bin/sh\nprintf '<%s>' \"$@\"\n");
-      const tests::Ran ran = place.shell(
+      const tests::ProgramResult ran = place.shell(
           "bash -n launch.sh && chmod +x arguments && mkdir bin && for p in torchrun python "
           "deepspeed; do cp arguments bin/$p; done && PATH=$PWD/bin:$PATH bash launch.sh");
       CAPTURE(launch.text, ran.err, ran.out);

@@ -20,12 +20,12 @@ Trip trip(const std::string& words, const std::string& cluster, const std::strin
           const std::string& file) {
   const tests::Workplace place;
   const std::string quick = " --engine timing --json --quiet";
-  const tests::Ran first = place.run("run " + words + quick);
-  const tests::Ran written =
+  const tests::ProgramResult first = place.run("run " + words + quick);
+  const tests::ProgramResult written =
       place.run("run " + words + " --engine timing --quiet --launch " + framework + ":" + file);
   CAPTURE(first.err, written.err);
   REQUIRE(written.status == 0);
-  const tests::Ran again = place.run("run " + file + " --cluster " + cluster + quick);
+  const tests::ProgramResult again = place.run("run " + file + " --cluster " + cluster + quick);
   CAPTURE(again.err, place.read(file));
   REQUIRE(again.status == 0);
   const auto time_of = [](const std::string& json) {
@@ -105,10 +105,11 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
       "training.fused_loss=false communication.overlap_param_gather=false";
   const tests::Workplace place;
   const std::string quick = " --engine timing --json --quiet";
-  const tests::Ran first = place.run("run " + words + quick);
+  const tests::ProgramResult first = place.run("run " + words + quick);
   REQUIRE(place.run("run " + words + " --engine timing --quiet --launch deepspeed:ds.sh").status ==
           0);
-  const tests::Ran again = place.run("run ds.sh ds_config.json --cluster dgx-h100" + quick);
+  const tests::ProgramResult again =
+      place.run("run ds.sh ds_config.json --cluster dgx-h100" + quick);
   CAPTURE(first.err, again.err, place.read("ds.sh"));
   REQUIRE(again.status == 0);
   const auto time_of = [](const std::string& json) {
@@ -120,7 +121,7 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
 
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {
   const tests::Workplace place;
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "run --model llama-3-8b --cluster dgx-h100 -s 4 --dp 8 --global-batch 64 --schedule zb-h1 "
       "--set training.reserved='3 GiB' --engine timing --quiet --launch megatron");
   CHECK(ran.status == 0);

@@ -45,7 +45,7 @@ constexpr const char* compare = "comm compare some.log --cluster dgx-a100 ";
 TEST_CASE("logs are compared, drawn and written as tables", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 1));
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run(std::string(compare) + "-o c.svg c.png c.pdf c.html c.csv c.json");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("all-reduce, 16 ranks on 2 nodes\n"));
@@ -81,7 +81,7 @@ TEST_CASE("a machine that is slower than its cluster file is reported with a sug
           "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 10));
-  const tests::Ran ran = place.run(compare);
+  const tests::ProgramResult ran = place.run(compare);
   CHECK_THAT(ran.out, Catch::Contains("\npredicted times are ") &&
                           Catch::Contains(" % too short (median; 22 of 22 rows err this way)\n") &&
                           Catch::Contains("pipewright comm fit some.log --cluster dgx-a100 -o "));
@@ -90,7 +90,7 @@ TEST_CASE("a machine that is slower than its cluster file is reported with a sug
 TEST_CASE("a median error above --max-error exits with status 1", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 10));
-  const tests::Ran above = place.run(std::string(compare) + "--max-error 20%");
+  const tests::ProgramResult above = place.run(std::string(compare) + "--max-error 20%");
   CHECK(above.status == 1);
   CHECK_THAT(above.err, Catch::Contains("the median error is ") &&
                             Catch::Contains(", above --max-error 20.0 %\n"));
@@ -101,14 +101,15 @@ TEST_CASE("a median error above --max-error exits with status 1", "[cli][comm]")
 TEST_CASE("an assumed bandwidth is compared with measurements and predictions", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 1));
-  const tests::Ran ran = place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
+  const tests::ProgramResult ran =
+      place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
   CHECK(ran.status == 0);
   // The measured curve approaches an algorithm bandwidth of 100 GB/s and a bus bandwidth of 187.5
   // GB/s, but all times include a constant of 100 us.
   CHECK_THAT(ran.out, Catch::Contains("an assumed bus bandwidth of 187 GB/s is off") &&
                           Catch::Contains("measured   1 KiB to 64 MiB"));
   for (const char* wrong : {"187", "fast/s", "'0 GB/s'", "'187 Gb/s'"}) {
-    const tests::Ran rejected = place.run(std::string(compare) + "--assume " + wrong);
+    const tests::ProgramResult rejected = place.run(std::string(compare) + "--assume " + wrong);
     CHECK(rejected.status == 2);
     CHECK_THAT(rejected.err, Catch::Contains("--assume") && Catch::Contains("180 GB/s"));
   }
@@ -117,7 +118,7 @@ TEST_CASE("an assumed bandwidth is compared with measurements and predictions", 
 TEST_CASE("a row with more ranks than the cluster has is reported with its line", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(512, 1));
-  const tests::Ran ran = place.run(std::string(compare) + "-o c.svg");
+  const tests::ProgramResult ran = place.run(std::string(compare) + "-o c.svg");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("some.log:519: dgx-a100: has no 64 nodes of 8 GPUs; ") &&
                           Catch::Contains("32 GPUs in 4 nodes") &&
@@ -130,7 +131,7 @@ TEST_CASE("invalid options are rejected", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 1));
   const auto check_rejected = [&](const std::string& words, const std::string& message) {
-    const tests::Ran ran = place.run(words);
+    const tests::ProgramResult ran = place.run(words);
     CAPTURE(words, ran.err);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.err, Catch::Contains(message));
@@ -156,7 +157,7 @@ TEST_CASE("logs of comm bench are predicted without error on the same cluster", 
     CAPTURE(operation);
     const std::string on = " --cluster dgx-a100 ";
     REQUIRE(place.run("comm bench" + on + "--ranks 16 -o bench.log --op " + operation).status == 0);
-    const tests::Ran ran = place.run("comm compare bench.log" + on + "--max-error 0.1%");
+    const tests::ProgramResult ran = place.run("comm compare bench.log" + on + "--max-error 0.1%");
     CHECK(ran.status == 0);
     CHECK_THAT(ran.out, Catch::StartsWith(operation + ", 16 ranks on 2 nodes\n"));
     CHECK_THAT(ran.out, Catch::Contains("median error 0.0 %, 90th percentile 0.0 %"));
@@ -165,7 +166,7 @@ TEST_CASE("logs of comm bench are predicted without error on the same cluster", 
 
 TEST_CASE("comm compare has examples in its help", "[cli][comm]") {
   const tests::Workplace place;
-  const tests::Ran ran = place.run("comm compare --help");
+  const tests::ProgramResult ran = place.run("comm compare --help");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("pipewright comm compare all_reduce_16.log --cluster"));
   CHECK_THAT(ran.out, Catch::Contains("--max-error 20%   # for CI"));
@@ -175,7 +176,8 @@ TEST_CASE("comm compare --record writes the cluster file with the errors as its 
   const tests::Workplace place;
   REQUIRE(place.run("comm bench --cluster a100-roce --ranks 16 --sizes 8:1G:8 -o a.log").status ==
           0);
-  const tests::Ran ran = place.run("comm compare a.log --cluster dgx-a100 --record b.xml");
+  const tests::ProgramResult ran =
+      place.run("comm compare a.log --cluster dgx-a100 --record b.xml");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   CHECK(ran.out.ends_with("wrote   b.xml\n"));

@@ -7,7 +7,7 @@
 
 #include "support/program.hpp"
 
-using pipewright::tests::Ran;
+using pipewright::tests::ProgramResult;
 using pipewright::tests::Workplace;
 using Json = nlohmann::json;
 
@@ -35,7 +35,7 @@ std::string log_of(double launch_us) {
   return text;
 }
 
-double held_out_median(const Ran& ran) {
+double held_out_median(const ProgramResult& ran) {
   return Json::parse(ran.out)["errors"]["held_out"]["fit"]["median"];
 }
 
@@ -44,7 +44,7 @@ double held_out_median(const Ran& ran) {
 TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cli]") {
   const Workplace place;
   place.write("a.log", log_of(90));
-  const Ran fit =
+  const ProgramResult fit =
       place.run("comm fit a.log --cluster dgx-a100 --hold-out odd -o fitted.xml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
@@ -62,7 +62,7 @@ TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cl
 
   // With the fitted file, the errors are those that the fit reported, and another fit to the same
   // log changes nothing.
-  const Ran refit =
+  const ProgramResult refit =
       place.run("comm fit a.log --cluster fitted.xml --hold-out odd -o twice.xml --json");
   INFO(refit.err);
   REQUIRE(refit.status == 0);
@@ -76,7 +76,7 @@ TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cl
 TEST_CASE("comm fit prints a report", "[cli]") {
   const Workplace place;
   place.write("a.log", log_of(90));
-  const Ran ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
+  const ProgramResult ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   CHECK(ran.out.find("fitted to 56 rows of 1 log") != std::string::npos);
@@ -91,7 +91,7 @@ TEST_CASE("comm fit rejects invalid requests without writing a file", "[cli]") {
   place.write("a.log", log_of(90));
   place.write("mine.xml", "<platform version=\"4.1\"/>");
   const auto check_rejected = [&](const std::string& words, const std::string& reason) {
-    const Ran ran = place.run("comm fit " + words);
+    const ProgramResult ran = place.run("comm fit " + words);
     INFO(ran.err);
     CHECK(ran.status == 2);
     CHECK(ran.err.find(reason) != std::string::npos);

@@ -9,7 +9,7 @@ using namespace pipewright;
 
 TEST_CASE("comm matrix reports pairs, the bisection and the worst permutation", "[cli][comm]") {
   const tests::Workplace place;
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "comm matrix --cluster a100-4nic -o pairs.svg pairs.png pairs.pdf pairs.csv pairs.json");
   CHECK(ran.err.empty());
   CHECK(ran.status == 0);
@@ -48,7 +48,7 @@ TEST_CASE(
   const tests::Workplace place;
   CHECK_THAT(place.run("comm matrix --help").out, Catch::Contains("-o pairs.svg"));
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("comm matrix " + words);
+    const tests::ProgramResult ran = place.run("comm matrix " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;

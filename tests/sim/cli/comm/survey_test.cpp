@@ -26,7 +26,7 @@ double seconds(const tests::Workplace& place, const std::string& options) {
 TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][comm]") {
   const tests::Workplace place;
   make_fabric(place);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("comm survey --cluster f.xml --op all-to-all --size 256M -o s.json");
   CHECK(ran.err.empty());
   CHECK_THAT(ran.out, Catch::StartsWith("f.xml: all-to-all of 256.0 MiB over 64 ranks, ") &&
@@ -50,7 +50,7 @@ TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][
 TEST_CASE("comm survey reports the cost of hash collisions", "[cli][comm]") {
   const tests::Workplace place;
   make_fabric(place);
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "comm survey --cluster f.xml --op all-to-all --size 64M --hash 5 --flows 1 16 -o h.json");
   CHECK(ran.err.empty());
   const auto json = nlohmann::json::parse(place.read("h.json"));
@@ -70,7 +70,7 @@ TEST_CASE("failed and slow elements are selected by name", "[cli][comm]") {
   CHECK(seconds(place, "--slow spine-0-switch=0.5") > 1.5 * whole);
   CHECK(seconds(place, "--multipath hash:1") > whole);
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("comm bench --cluster f.xml --sizes 1M " + words);
+    const tests::ProgramResult ran = place.run("comm bench --cluster f.xml --sizes 1M " + words);
     CHECK(ran.status == 2);
     return ran.err;
   };

@@ -112,7 +112,7 @@ TEST_CASE("completion prints a script for each shell, and lists the shells in er
   CHECK_THAT(place.run("completion bash").out, Catch::Contains("complete -F"));
   CHECK_THAT(place.run("completion zsh").out, Catch::StartsWith("#compdef pipewright"));
   CHECK_THAT(place.run("completion fish").out, Catch::Contains("complete -c pipewright"));
-  const tests::Ran ran = place.run("completion tcsh");
+  const tests::ProgramResult ran = place.run("completion tcsh");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("allowed: bash, zsh, fish"));
 }

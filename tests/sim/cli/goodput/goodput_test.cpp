@@ -8,7 +8,7 @@
 #include "support/program.hpp"
 
 using nlohmann::json;
-using pipewright::tests::Ran;
+using pipewright::tests::ProgramResult;
 using pipewright::tests::Workplace;
 
 namespace {
@@ -29,7 +29,7 @@ bool contains(const std::string& text, const std::string& words) {
 TEST_CASE("goodput reports the effective training time of a run") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  const Ran ran = place.run("goodput job.yaml --seeds 20 --json");
+  const ProgramResult ran = place.run("goodput job.yaml --seeds 20 --json");
   CHECK(ran.err.empty());
   REQUIRE(ran.status == 0);
   const json report = json::parse(ran.out);
@@ -50,8 +50,9 @@ TEST_CASE("goodput reports the effective training time of a run") {
 TEST_CASE("results do not depend on the number of processes") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  const Ran serial = place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
-  const Ran parallel =
+  const ProgramResult serial =
+      place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
+  const ProgramResult parallel =
       place.run("goodput job.yaml --seeds 25 --jobs 3 -o two.csv two.html two.svg");
   REQUIRE(serial.status == 0);
   CHECK(place.read("one.csv") == place.read("two.csv"));
@@ -75,7 +76,7 @@ TEST_CASE("a killed run resumes and gives the same bytes") {
   CHECK(std::count(stored.begin(), stored.end(), '\n') >= 4);
   CHECK(std::count(stored.begin(), stored.end(), '\n') < 41);
   CHECK(contains(place.run(command + "--results r.jsonl").err, "--resume"));
-  const Ran resumed = place.run(command + "--results r.jsonl --resume -o resumed.csv");
+  const ProgramResult resumed = place.run(command + "--results r.jsonl --resume -o resumed.csv");
   CHECK(resumed.err.empty());
   REQUIRE(resumed.status == 0);
   CHECK(place.read("whole.csv") == place.read("resumed.csv"));
@@ -86,7 +87,7 @@ TEST_CASE("results of another question are rejected") {
   const Workplace place;
   place.write("job.yaml", scenario);
   REQUIRE(place.run("goodput job.yaml --seeds 10 --only --results r.jsonl").status == 0);
-  const Ran resumed =
+  const ProgramResult resumed =
       place.run("goodput job.yaml --seeds 10 --only --spares 2 --results r.jsonl --resume");
   CHECK(resumed.status == 2);
   CHECK(contains(resumed.err, "r.jsonl: these results belong to another scenario"));
@@ -97,7 +98,7 @@ TEST_CASE("results are reused for more and for fewer seeds and give the same byt
   const Workplace place;
   place.write("job.yaml", scenario);
   const auto run = [&](const std::string& words) {
-    const Ran ran = place.run("goodput job.yaml --quiet " + words);
+    const ProgramResult ran = place.run("goodput job.yaml --quiet " + words);
     CHECK(ran.err.empty());
     REQUIRE(ran.status == 0);
     return ran.out;
@@ -122,7 +123,7 @@ TEST_CASE("only a given interval is marked as requested", "[goodput]") {
 TEST_CASE("copies to peers and checkpoints to the storage have separate intervals", "[goodput]") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  const Ran ran =
+  const ProgramResult ran =
       place.run("goodput job.yaml --seeds 5 --quiet --set goodput.checkpoint.mode=peer");
   CHECK(contains(ran.out, "(peer): to peers every 60.00 s, to the storage every "));
   CHECK(contains(ran.out, "How often to checkpoint to the storage, 5 seeds"));
@@ -151,7 +152,8 @@ TEST_CASE("a note names spares that the cluster does not have", "[goodput]") {
 TEST_CASE("a number of tokens gives days and a price") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  const Ran ran = place.run("goodput job.yaml --tokens 100B --price 2 --seeds 1 --only --json");
+  const ProgramResult ran =
+      place.run("goodput job.yaml --tokens 100B --price 2 --seeds 1 --only --json");
   REQUIRE(ran.status == 0);
   const json report = json::parse(ran.out);
   const double days = report["days"]["mean"];
@@ -163,10 +165,10 @@ TEST_CASE("a number of tokens gives days and a price") {
 TEST_CASE("goodput rejects options that contradict each other") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  const Ran resume = place.run("goodput job.yaml --resume");
+  const ProgramResult resume = place.run("goodput job.yaml --resume");
   CHECK(resume.status == 2);
   CHECK(contains(resume.err, "--resume needs --results FILE.jsonl"));
-  const Ran size = place.run("goodput -s 2 -b 4 -f 1 --backward-times 2");
+  const ProgramResult size = place.run("goodput -s 2 -b 4 -f 1 --backward-times 2");
   CHECK(size.status == 2);
   CHECK(contains(size.err, "the size of a checkpoint is unknown"));
   CHECK(place.run("goodput --help").out.starts_with("usage: pipewright goodput SCENARIO"));
@@ -177,7 +179,7 @@ TEST_CASE("a job that never trains its tokens ends with an error", "[goodput]") 
   place.write("job.yaml", scenario);
   // Failures are so frequent that 96 nodes would be in repair on average, but the job has only
   // eight.
-  const Ran ran = place.run(
+  const ProgramResult ran = place.run(
       "goodput job.yaml --seeds 1 --only --tokens 1T --spares 0 --set goodput.failures.rate=12000 "
       "goodput.failures.shape=1 goodput.repair='24 h'");
   CHECK(ran.status == 2);

@@ -7,7 +7,7 @@
 
 #include "support/program.hpp"
 
-using pipewright::tests::Ran;
+using pipewright::tests::ProgramResult;
 using pipewright::tests::Workplace;
 using Json = nlohmann::json;
 
@@ -32,7 +32,7 @@ std::string table() {
 TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") {
   const Workplace folder;
   folder.write("t.csv", table());
-  const Ran fit = folder.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
+  const ProgramResult fit = folder.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
   const Json report = Json::parse(fit.out);
@@ -42,7 +42,7 @@ TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") 
   CHECK_THAT(file, Catch::StartsWith("# Fitted by pipewright ") &&
                        Catch::Contains("product bf16, 12 rows") &&
                        Catch::Contains("free_memory: 79.1 GiB"));
-  const Ran check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  const ProgramResult check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
   INFO(check.err);
   REQUIRE(check.status == 0);
   CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 0.02);
@@ -63,7 +63,7 @@ TEST_CASE("gpu fit determines the rates of grouped products, which are no longer
   folder.write("base.yaml",
                "flops: 989.5 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3350 GB/s\n"
                "processors: 132\nassumed: [products.bf16.grouped]\n");
-  const Ran fit = folder.run("gpu fit t.csv --gpu-file ./base.yaml -o mine.yaml --json");
+  const ProgramResult fit = folder.run("gpu fit t.csv --gpu-file ./base.yaml -o mine.yaml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
   CHECK(Json::parse(fit.out)["groups"][0]["kernels"] == "grouped bf16");
@@ -71,14 +71,15 @@ TEST_CASE("gpu fit determines the rates of grouped products, which are no longer
              Catch::Contains("grouped:\n") && Catch::Contains("efficiency: 0.500") &&
                  Catch::Contains("wave: 2 us") && Catch::Contains("overhead: 10 us") &&
                  !Catch::Contains("assumed"));
-  const Ran check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  const ProgramResult check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
   CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 1e-3);
 }
 
 TEST_CASE("gpu check shows errors by kind and the rows with the largest errors", "[cli]") {
   const Workplace folder;
   folder.write("t.csv", table());
-  const Ran ran = folder.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
+  const ProgramResult ran =
+      folder.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out, Catch::Contains("t.csv against h100-sxm") &&
                           Catch::Contains("product bf16    12") &&
@@ -89,7 +90,7 @@ TEST_CASE("gpu check shows errors by kind and the rows with the largest errors",
 TEST_CASE("errors of gpu commands name the fault and its location", "[cli]") {
   const Workplace folder;
   folder.write("t.csv", "dtype,m,n,k,time_us\nbf16,1,2,3,-4\n");
-  const Ran negative = folder.run("gpu fit t.csv --gpu-file h100-sxm");
+  const ProgramResult negative = folder.run("gpu fit t.csv --gpu-file h100-sxm");
   CHECK(negative.status == 2);
   CHECK_THAT(negative.err, Catch::Contains("t.csv:2: time_us is -4; allowed: a number above 0"));
   CHECK_THAT(folder.run("gpu check t.csv").err, Catch::Contains("--gpu-file is missing"));

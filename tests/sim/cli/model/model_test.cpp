@@ -13,7 +13,7 @@ using nlohmann::json;
 namespace {
 
 json model_json(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("model " + words + " --json");
+  const tests::ProgramResult ran = place.run("model " + words + " --json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -180,17 +180,17 @@ TEST_CASE("an invalid model is refused with its location", "[cli][model]") {
   const tests::Workplace place;
   place.write("m.yaml",
               "layers: 4\nhidden: 64\nheads: 4\nvocabulary: 100\nsequence: 64\nparameters: 5B\n");
-  const tests::Ran off = place.run("model m.yaml");
+  const tests::ProgramResult off = place.run("model m.yaml");
   CHECK(off.status == 2);
   CHECK_THAT(off.err, Catch::Contains("m.yaml:6:13: model.parameters is 5 billion, but the other "
                                       "keys imply "));
-  const tests::Ran cut = place.run("model llama-3-8b --tp 3");
+  const tests::ProgramResult cut = place.run("model llama-3-8b --tp 3");
   CHECK(cut.status == 2);
   CHECK_THAT(cut.err, Catch::Contains("parallel.tp is 3, which does not divide"));
-  const tests::Ran unknown_model = place.run("model llama-9");
+  const tests::ProgramResult unknown_model = place.run("model llama-9");
   CHECK(unknown_model.status == 2);
   CHECK_THAT(unknown_model.err, Catch::Contains("llama-3-8b"));
-  const tests::Ran type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
+  const tests::ProgramResult type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
   CHECK(type.status == 2);
   CHECK_THAT(type.err, Catch::Contains("--precision: training.precision is nvfp4, but the GPU "
                                        "'a100-80gb' has no nvfp4 products; allowed: bf16, fp16"));
@@ -210,19 +210,19 @@ TEST_CASE("a config.json runs, and can be changed and swept over like any model"
   place.write("sweep.yaml", "model: ['" + data + "small-dense/config.json', '" + data +
                                 "small-vision']\ncluster: dgx-h100\nparallel: {tp: 2, pp: 2, sp: "
                                 "true}\nschedule: 1f1b\nglobal_batch: 64\n");
-  const tests::Ran search = place.run("search sweep.yaml --quiet");
+  const tests::ProgramResult search = place.run("search sweep.yaml --quiet");
   INFO(search.err);
   CHECK(search.status == 0);
   CHECK_THAT(search.out, Catch::Contains("small-dense") && Catch::Contains("small-vision"));
 
-  const tests::Ran run = place.run(
+  const tests::ProgramResult run = place.run(
       "run --model '" + data +
       "small-mixture' --cluster dgx-h100 --tp 2 --sp -s 2 --set parallel.dp=2 --ep 2 -b 4 "
       "--schedule 1f1b --trace t.h5");
   INFO(run.err);
   REQUIRE(run.status == 0);
   CHECK_THAT(run.out, Catch::Contains("note: model: sequence: 2048 is assumed"));
-  const tests::Ran trace = place.run("show t.h5");
+  const tests::ProgramResult trace = place.run("show t.h5");
   CHECK(trace.status == 0);
   CHECK_THAT(trace.out, Catch::Contains("small-mixture"));
 }

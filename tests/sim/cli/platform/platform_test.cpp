@@ -10,7 +10,7 @@ using namespace pipewright;
 
 TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
   const tests::Workplace place;
-  const tests::Ran generated = place.run(
+  const tests::ProgramResult generated = place.run(
       "platform make --node dgx-a100 --nodes 4 --fabric rail --leaf-nodes 2 "
       "--oversubscription 2 -o mine.xml");
   CHECK(generated.status == 0);
@@ -18,12 +18,13 @@ TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
   CHECK_THAT(place.read("mine.xml"),
              Catch::Contains("value=\"pipewright platform make --node dgx-a100 --nodes 4 --fabric "
                              "rail --leaf-nodes 2 --oversubscription 2\""));
-  const tests::Ran checked = place.run("platform check mine.xml");
+  const tests::ProgramResult checked = place.run("platform check mine.xml");
   CHECK(checked.status == 0);
   CHECK(checked.out ==
         "mine.xml: no faults in 32 GPUs and 160 links\n"
         "examined 260 of 992 pairs of GPUs; the remaining pairs are equivalent\n");
-  const tests::Ran shown = place.run("platform show mine.xml --route node-0-gpu-0 node-3-gpu-1");
+  const tests::ProgramResult shown =
+      place.run("platform show mine.xml --route node-0-gpu-0 node-3-gpu-1");
   CHECK(shown.status == 0);
   CHECK(shown.out ==
         "mine.xml: 4 nodes, 32 GPUs\n"
@@ -93,7 +94,7 @@ TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]"
               "nic_bandwidth: 47 GB/s\n");
   REQUIRE(place.run("platform make --node box.yaml --nodes 2 -o box.xml").status == 0);
   CHECK(place.run("platform check box.xml").status == 0);
-  const tests::Ran shown = place.run("platform show box.xml");
+  const tests::ProgramResult shown = place.run("platform show box.xml");
   // The eight GPUs of a node form 28 pairs; memory and peak rate come from the GPU file.
   for (const char* part : {"2 nodes, 16 GPUs", "16 x mi300x, 1307 TFLOP/s, 192.0 GiB",
                            "\nxgmi           56         48"})
@@ -107,7 +108,7 @@ TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]"
   REQUIRE(
       place.run("platform make --node dgx-h100 --gpu h200 --nic '94 GB/s' -o fast.xml").status ==
       0);
-  const tests::Ran fast = place.run("platform show fast.xml");
+  const tests::ProgramResult fast = place.run("platform show fast.xml");
   for (const char* part : {"8 x h200, 989.5 TFLOP/s, 140.4 GiB", "nic             8         94"})
     CHECK_THAT(fast.out, Catch::Contains(part));
 }
@@ -120,7 +121,7 @@ TEST_CASE("a host's GPU can be a user's file", "[cli][platform]") {
   REQUIRE(place.run("platform make --gpu next.yaml --nvlink '900 GB/s' --nic '94 GB/s' -o c.xml")
               .status == 0);
   CHECK(place.run("platform check c.xml").status == 0);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("run --cluster c.xml --model llama-3-8b --set parallel.pp=2 --tp 4 -b 4");
   CAPTURE(ran.err);
   CHECK(ran.status == 0);
@@ -145,7 +146,7 @@ TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
   const tests::Workplace place;
   place.write("box.yaml", "gpu: h200\nlink_bandwidth: 370 GB/s\nnic: 47 GB/s\n");
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("platform make " + words + " -o x.xml");
+    const tests::ProgramResult ran = place.run("platform make " + words + " -o x.xml");
     CHECK(ran.status != 0);
     CHECK(place.files() == "box.yaml");
     return ran.err;
@@ -171,7 +172,7 @@ TEST_CASE("faults of a platform are reported by line, with status 1", "[cli][pla
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\"><zone id='z' routing='Full'>\n"
               "<host id='a' speed='1Gf'/></zone></platform>\n");
-  const tests::Ran ran = place.run("platform check p.xml");
+  const tests::ProgramResult ran = place.run("platform check p.xml");
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out, Catch::StartsWith("p.xml:4: GPU 'a' has no property gpu"));
 }
@@ -180,10 +181,10 @@ TEST_CASE("platform has examples in its help, and rejects invalid options with t
           "[cli][platform]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("platform --help").out, Catch::Contains("platform make --node dgx-h100"));
-  const tests::Ran help = place.run("platform make --help");
+  const tests::ProgramResult help = place.run("platform make --help");
   CHECK_THAT(help.out, Catch::Contains("gb200-nvl72") && Catch::Contains("dragonfly"));
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("platform " + words);
+    const tests::ProgramResult ran = place.run("platform " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -208,7 +209,7 @@ TEST_CASE("a platform with missing routes can be shown", "[cli][platform]") {
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\"><zone id='z' routing='Full'>\n"
               "<host id='a' speed='312Tf'/><host id='b' speed='312Tf'/></zone></platform>\n");
-  const tests::Ran ran = place.run("platform show p.xml");
+  const tests::ProgramResult ran = place.run("platform show p.xml");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("p.xml: 1 node, 2 GPUs\n") &&
                           Catch::EndsWith("bisection none: no route leads from 'a' to 'b'\n"));
@@ -216,7 +217,7 @@ TEST_CASE("a platform with missing routes can be shown", "[cli][platform]") {
 
 TEST_CASE("show and check print JSON", "[cli][platform]") {
   const tests::Workplace place;
-  const tests::Ran shown =
+  const tests::ProgramResult shown =
       place.run("platform show dgx-a100 --route node-0-gpu-0 node-1-gpu-0 --json");
   CHECK(shown.status == 0);
   const auto json = nlohmann::json::parse(shown.out);
@@ -224,7 +225,7 @@ TEST_CASE("show and check print JSON", "[cli][platform]") {
   CHECK(json["bisection"]["bytes_per_s"] == 384e9);
   CHECK(json["route"]["links"].size() == 2);
   CHECK(json["messages"]["collective.launch"] == Approx(9.6e-6));
-  const tests::Ran checked = place.run("platform check dgx-a100 --json");
+  const tests::ProgramResult checked = place.run("platform check dgx-a100 --json");
   CHECK(checked.status == 0);
   const auto report = nlohmann::json::parse(checked.out);
   CHECK(report["faults"].empty());

@@ -44,7 +44,7 @@ TEST_CASE("sequences are described by their repetitions", "[layout]") {
 TEST_CASE("the layout shows the placement of ranks and their communication", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 2, tp: 2, dp: 2}");
-  const tests::Ran ran = place.run(quick);
+  const tests::ProgramResult ran = place.run(quick);
   CHECK(ran.err == "");
   CHECK(ran.status == 0);
   CHECK(ran.out ==
@@ -135,7 +135,7 @@ TEST_CASE("a layout of many stages shows the first and the last", "[layout]") {
 
 TEST_CASE("without a cluster the layout has no nodes", "[layout]") {
   const tests::Workplace place;
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("layout -s 2 -b 4 -f 1 --backward-times 2 --p2p-time '1 ms' --set parallel.dp=2");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("4 ranks on ideal network, 1 ms a hop: dp 2 x pp 2\n\n"
@@ -146,7 +146,7 @@ TEST_CASE("without a cluster the layout has no nodes", "[layout]") {
 TEST_CASE("a layout that the cluster cannot hold is refused", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 2, tp: 8}");
-  const tests::Ran ran = place.run(quick);
+  const tests::ProgramResult ran = place.run(quick);
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("tp 8 x cp 1 x pp 2 x dp 1 = 16 GPUs, but "));
   CHECK(place.run("layout --help").status == 0);

@@ -55,7 +55,7 @@ void make_small(const tests::Workplace& place) {
 TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[run]") {
   const tests::Workplace place;
   make_small(place);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 3 -b 8") + on_64);
   CHECK(ran.status == 2);
   CHECK(ran.err ==
@@ -83,13 +83,13 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
   const auto run = [&](const std::string& all_words) {
     return place.run("run " + all_words + " --gpu h100-sxm --engine timing --quiet");
   };
-  const tests::Ran ran = run(words);
+  const tests::ProgramResult ran = run(words);
   INFO(ran.err);
   REQUIRE(ran.status == 2);
   const std::vector<std::string> offered = offers(ran.err);
   CHECK(!offered.empty());
   for (const std::string& option : offered) {
-    const tests::Ran offered_run = run(changed(words, option));
+    const tests::ProgramResult offered_run = run(changed(words, option));
     INFO(option << ": " << offered_run.err);
     CHECK(offered_run.status == 0);
   }
@@ -112,7 +112,7 @@ TEST_CASE("a scenario can come through a pipe", "[run]") {
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   const std::string program = std::string(PIPEWRIGHT_PROGRAM) + " run ";
   for (const std::string words : {"- --json", "-c /dev/stdin --json", "-c - --json -o a.csv"}) {
-    const tests::Ran ran = place.shell("cat s.yaml | " + program + words);
+    const tests::ProgramResult ran = place.shell("cat s.yaml | " + program + words);
     INFO(ran.err);
     REQUIRE(ran.status == 0);
     CHECK(json::parse(ran.out)["makespan_s"] == 33);
@@ -124,7 +124,7 @@ TEST_CASE("outputs describe the job", "[run]") {
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 --tp 4 --sp --dp 2 --zero 1 --global-batch 16 "
       "--microbatch-size 2 --recompute-activations full --partition by_cost --quiet ";
-  const tests::Ran ran = place.run(words + "-o a.csv a.json");
+  const tests::ProgramResult ran = place.run(words + "-o a.csv a.json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out,
@@ -183,7 +183,7 @@ TEST_CASE("pass times that exceed the GPU's peak are noted", "[run]") {
 
 TEST_CASE("a key that is set twice is refused", "[run]") {
   const tests::Workplace place;
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "run -s 4 -f 1 --backward-times 2 --set microbatches=1 "
       "microbatches=2");
   CHECK(ran.status == 2);

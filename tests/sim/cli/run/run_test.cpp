@@ -10,7 +10,7 @@ using nlohmann::json;
 namespace {
 
 json summary(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("run " + words + " --json");
+  const tests::ProgramResult ran = place.run("run " + words + " --json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -80,7 +80,7 @@ TEST_CASE("the configurations of a newcomer run in JSON and in YAML", "[run]") {
   place.write("six.json", six);
   place.write("five.yaml", five);
   for (const std::string words : {"-c six.json", "--config five.yaml"}) {
-    const tests::Ran ran = place.run("run " + words);
+    const tests::ProgramResult ran = place.run("run " + words);
     INFO(ran.err);
     CHECK(ran.status == 0);
   }
@@ -103,7 +103,7 @@ TEST_CASE("every kind of output is written, and an unknown kind is refused with 
   CHECK(json::parse(place.read("a.json"))["makespan_s"] == 33);
   CHECK(place.read("a.csv").substr(0, 9) == "schedule,");
 
-  const tests::Ran ran = place.run("run" + quick + "-o b.xyz --trace b.h5");
+  const tests::ProgramResult ran = place.run("run" + quick + "-o b.xyz --trace b.h5");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("b.xyz") && Catch::Contains(".html") &&
                           Catch::Contains(".svg") && Catch::Contains(".pdf"));
@@ -130,7 +130,7 @@ TEST_CASE("the same input gives the same bytes", "[run]") {
 
 TEST_CASE("several schedules share one table and have a trace each", "[run]") {
   const tests::Workplace place;
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("run" + quick + "--schedule 1f1b interleaved-1f1b --chunks 2 --trace t.h5");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("1f1b") && Catch::Contains("interleaved-1f1b"));
@@ -177,7 +177,7 @@ TEST_CASE("errors name their position, and nothing is written", "[run]") {
               "devices: 4\nmicrobatches: 8\nforward_times: [1, 2]\nbackward_times: 2\n");
   const auto error = [&](const std::string& words) {
     const std::string before = place.files();
-    const tests::Ran ran = place.run("run " + words + " -o x.html --trace x.h5");
+    const tests::ProgramResult ran = place.run("run " + words + " -o x.html --trace x.h5");
     CAPTURE(words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
@@ -210,12 +210,12 @@ TEST_CASE("a run overwrites no input and writes no file twice", "[run]") {
   const std::string scenario = R"({"devices": 2, "microbatches": 2, "forward_times": 1,
                                    "backward_times": 2})";
   place.write("a.json", scenario);
-  const tests::Ran over = place.run("run a.json -o a.json");
+  const tests::ProgramResult over = place.run("run a.json -o a.json");
   CHECK(over.status == 2);
   CHECK_THAT(over.err, Catch::Contains("a.json: is an input of this command"));
   CHECK(place.run("run a.json --trace ./a.json").status == 2);
   CHECK(place.read("a.json") == scenario);
-  const tests::Ran twice = place.run("run a.json -o b.json --trace b.json");
+  const tests::ProgramResult twice = place.run("run a.json -o b.json --trace b.json");
   CHECK(twice.status == 2);
   CHECK_THAT(twice.err, Catch::Contains("b.json: is given as an output twice"));
   CHECK(place.files() == "a.json");
@@ -225,7 +225,7 @@ TEST_CASE("a missing folder is an error and leaves no incomplete file", "[run]")
   const tests::Workplace place;
   for (const std::string words :
        {"--trace no/where.h5", "-o no/where.html", "-o no/where.png", "-o no/where.json"}) {
-    const tests::Ran ran = place.run("run" + quick + words);
+    const tests::ProgramResult ran = place.run("run" + quick + words);
     CAPTURE(words, ran.err);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.err, Catch::Contains("no/where") || Catch::Contains("no: "));
@@ -238,7 +238,7 @@ TEST_CASE("an output that cannot be written costs neither the report nor the oth
   const tests::Workplace place;
   for (const std::string& words : {"run" + quick, std::string("show t.h5")}) {
     REQUIRE(place.run("run" + quick + "--trace t.h5").status == 0);
-    const tests::Ran ran = place.run(words + " -o no/a.html b.json no/c.csv d.csv");
+    const tests::ProgramResult ran = place.run(words + " -o no/a.html b.json no/c.csv d.csv");
     CAPTURE(words, ran.out, ran.err);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.out, Catch::Contains("\n1f1b ") && Catch::Contains("wrote   b.json\n") &&
@@ -248,7 +248,7 @@ TEST_CASE("an output that cannot be written costs neither the report nor the oth
     CHECK(place.files() == "b.json d.csv t.h5");
     place.shell("rm b.json d.csv");
   }
-  const tests::Ran machine = place.run("run" + quick + "-o no/a.html b.json --json");
+  const tests::ProgramResult machine = place.run("run" + quick + "-o no/a.html b.json --json");
   CHECK(machine.status == 2);
   CHECK(json::parse(machine.out)["makespan_s"] == 33);
   CHECK(place.files() == "b.json t.h5");
@@ -256,7 +256,8 @@ TEST_CASE("an output that cannot be written costs neither the report nor the oth
 
 TEST_CASE("the first screen is short, and --details has the tables of devices", "[run]") {
   const tests::Workplace place;
-  const tests::Ran ran = place.run("run" + quick + "--schedule 1f1b gpipe --engine timing");
+  const tests::ProgramResult ran =
+      place.run("run" + quick + "--schedule 1f1b gpipe --engine timing");
   CHECK(ran.status == 0);
   CHECK(ran.err.empty());
   CHECK(ran.out ==
@@ -264,10 +265,10 @@ TEST_CASE("the first screen is short, and --details has the tables of devices", 
         "schedule   iteration   bubble   exposed comm\n"
         "1f1b         33.00 s   27.3 %          0.0 %\n"
         "gpipe        33.00 s   27.3 %          0.0 %\n");
-  const tests::Ran details = place.run("run" + quick + "--details");
+  const tests::ProgramResult details = place.run("run" + quick + "--details");
   CHECK_THAT(details.out, Catch::Contains("4 devices x 8 microbatches x 1 iteration, engine ") &&
                               Catch::Contains("\ndevice  passes"));
-  const tests::Ran spread =
+  const tests::ProgramResult spread =
       place.run("run" + quick + "--set variation.jitter='2 %' --repeat 4 --quiet");
   CHECK_THAT(spread.out, Catch::Contains("median of") && Catch::Contains("4 seeds"));
 }
@@ -277,7 +278,7 @@ TEST_CASE("a full disk is an error and leaves no file", "[run]") {
   // Limits files to 1 KiB (POSIX: 512-byte blocks).
   for (const std::string words :
        {"--trace t.h5", "-o t.html", "-o t.svg", "-o t.png", "-o t.pdf", "-o t.csv"}) {
-    const tests::Ran ran =
+    const tests::ProgramResult ran =
         place.shell("ulimit -f 2; '" PIPEWRIGHT_PROGRAM "' run" +
                     std::string(" -s 64 -b 256 -f 1 --backward-times 2 ") + words + " > /dev/null");
     CAPTURE(words, ran.err);
@@ -303,8 +304,8 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted run
   // A background process of a shell without job control ignores SIGINT; `env` restores its default
   // action.
   for (const std::string signal : {"TERM", "INT"}) {
-    const tests::Ran interrupted = place.shell("env --default-signal=INT " + long_run + "kill -" +
-                                               signal + " $pid; wait $pid");
+    const tests::ProgramResult interrupted = place.shell("env --default-signal=INT " + long_run +
+                                                         "kill -" + signal + " $pid; wait $pid");
     CAPTURE(signal);
     CHECK(interrupted.status == 130);
     CHECK_THAT(interrupted.err, Catch::Contains("interrupted"));
@@ -318,7 +319,7 @@ TEST_CASE("help has examples and goes to standard output", "[run]") {
        {"--help", "run --help", "show --help", "schedule --help", "schedule list --help",
         "schedule show --help", "schedule check --help", "schedule explain --help",
         "schedule search --help", "schedule frontier --help"}) {
-    const tests::Ran ran = place.run(words);
+    const tests::ProgramResult ran = place.run(words);
     CHECK(ran.status == 0);
     CHECK(ran.err.empty());
     CHECK_THAT(ran.out, Catch::Contains("  pipewright "));
@@ -333,13 +334,13 @@ TEST_CASE("a model's memory is compared with its GPU without a cluster too", "[r
   const std::string words =
       "run --model llama-3-70b --gpu h100-sxm --tp 2 -s 4 -b 8 "
       "--set parallel.sp=true --engine timing --require-fit";
-  const tests::Ran text = place.run(words);
+  const tests::ProgramResult text = place.run(words);
   CHECK(text.status == 3);
   CHECK_THAT(text.out, Catch::Contains(" of 79 GiB   does not fit\n") &&
                            Catch::Contains("note: 1f1b does not fit: device 0 peaks at ") &&
                            Catch::Contains(" over its 79.1 GiB, from 0 s on, with weights and "
                                            "state alone: "));
-  const tests::Ran ran = place.run(words + " --json");
+  const tests::ProgramResult ran = place.run(words + " --json");
   CHECK(ran.status == 3);
   const json run = json::parse(ran.out);
   CHECK(run["fits"] == false);
@@ -470,7 +471,7 @@ TEST_CASE("run notes communication outside of the cluster's record", "[cli]") {
               .status == 0);
   REQUIRE(place.run("comm compare a.log --cluster dgx-h100 --record b.xml").status == 0);
   const std::string words = "run --model llama-3-8b --tp 8 -s 2 --dp 1 -b 4 --cluster b.xml ";
-  const tests::Ran ran = place.run(words);
+  const tests::ProgramResult ran = place.run(words);
   INFO(ran.out << ran.err);
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("note: collectives of ") &&

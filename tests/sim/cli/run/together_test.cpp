@@ -40,13 +40,13 @@ struct Two : tests::Workplace {
     write("other.yaml", pipeline("1"));
   }
   json together(const std::string& words) const {
-    const tests::Ran ran = run("run " + words + " --together --json");
+    const tests::ProgramResult ran = run("run " + words + " --together --json");
     INFO(ran.err);
     REQUIRE(ran.status == 0);
     return json::parse(ran.out);
   }
   std::string error(const std::string& words) const {
-    const tests::Ran ran = run("run " + words);
+    const tests::ProgramResult ran = run("run " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -105,7 +105,7 @@ TEST_CASE("any number of jobs run at once, also of one scenario", "[together]") 
 
 TEST_CASE("jobs that run at once are on one page and have a trace each", "[together]") {
   const Two place;
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "run one.yaml other.yaml --together --phase 0.0625 -o both.html both.json --trace "
       "both.h5");
   INFO(ran.err);
@@ -115,7 +115,7 @@ TEST_CASE("jobs that run at once are on one page and have a trace each", "[toget
   CHECK_THAT(place.read("both.html"),
              Contains("other takes 1.125 times as long as alone and starts "
                       "500.0 ms later"));
-  const tests::Ran shown = place.run("show both-other.h5 --json");
+  const tests::ProgramResult shown = place.run("show both-other.h5 --json");
   REQUIRE(shown.status == 0);
   const json summary = json::parse(shown.out);
   CHECK(summary["iterations"] == 4);
@@ -125,8 +125,8 @@ TEST_CASE("jobs that run at once are on one page and have a trace each", "[toget
 TEST_CASE("the same jobs give the same bytes", "[together]") {
   const Two place;
   const std::string words = "run one.yaml other.yaml --together --phase 0.3 -o ";
-  const tests::Ran first = place.run(words + "first.html");
-  const tests::Ran again = place.run(words + "again.html");
+  const tests::ProgramResult first = place.run(words + "first.html");
+  const tests::ProgramResult again = place.run(words + "again.html");
   CHECK(first.out.substr(0, first.out.find("wrote")) ==
         again.out.substr(0, again.out.find("wrote")));
   CHECK(place.read("first.html") == place.read("again.html"));
@@ -142,7 +142,7 @@ TEST_CASE("collectives in passes contend on links that jobs share", "[together]"
       "training: {sequence: 256}\n";
   place.write("experts.yaml", common + "parallel: {tp: 2, sp: true, ep: 8, dp: 8}\n");
   place.write("inside.yaml", common + "parallel: {tp: 8, sp: true, dp: 2}\n");
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("run experts.yaml inside.yaml --together --placing interleaved --phase 0");
   INFO(ran.err);
   REQUIRE(ran.status == 0);

@@ -11,7 +11,7 @@ namespace {
 const std::string passes = "-s 4 -b 8 -f '1 ms' --backward-times '2 ms' ";
 
 void complains(const tests::Workplace& place, const std::string& words, const std::string& what) {
-  const tests::Ran ran = place.run(words);
+  const tests::ProgramResult ran = place.run(words);
   CAPTURE(words, ran.out);
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Contains(what));
@@ -61,7 +61,8 @@ TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
 TEST_CASE("the option --pp sets the number of devices under either key", "[run]") {
   const tests::Workplace place;
   const auto devices = [&](const std::string& words) {
-    const tests::Ran ran = place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
+    const tests::ProgramResult ran =
+        place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
     CAPTURE(words, ran.err);
     REQUIRE(ran.status == 0);
     return nlohmann::json::parse(ran.out).at("num_stages").get<int>();
@@ -76,7 +77,7 @@ TEST_CASE("the option --pp sets the number of devices under either key", "[run]"
 
 TEST_CASE("a layout takes the options of a run", "[layout]") {
   const tests::Workplace place;
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("layout --model llama-3-8b --cluster dgx-h100 --tp 4 --pp 2 -b 8");
   CAPTURE(ran.err);
   CHECK(ran.status == 0);
@@ -93,7 +94,8 @@ TEST_CASE("a run prints the cost of a number of tokens", "[run]") {
   const tests::Workplace place;
   const std::string job =
       "run --model llama-3-8b --cluster dgx-h100 --tp 8 --global-batch 8 --schedule 1f1b --quiet ";
-  const tests::Ran json = place.run(job + "--json --tokens 300B --price '2.5 EUR' --power 700 100");
+  const tests::ProgramResult json =
+      place.run(job + "--json --tokens 300B --price '2.5 EUR' --power 700 100");
   REQUIRE(json.status == 0);
   const nlohmann::json run = nlohmann::json::parse(json.out);
   const double seconds = 300e9 / run.at("tokens_per_s").get<double>();

@@ -37,7 +37,7 @@ const std::string stuck = "0F0,0B0,0F1,0B1\r\n1F0,1F1,1B0,1B1\r\n";
 TEST_CASE("schedule check describes a file and the cost of its receives", "[cli][torch]") {
   const tests::Workplace place;
   place.write("behind.csv", behind);
-  const tests::Ran ran = place.run("schedule check behind.csv");
+  const tests::ProgramResult ran = place.run("schedule check behind.csv");
   CHECK(ran.status == 0);
   CHECK(ran.out ==
         "behind.csv: compute_comms, 3 ranks, 3 stages (1 a rank), 2 microbatches, 12 passes\n"
@@ -101,7 +101,7 @@ TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
   for (const std::string& text : {swapped, stuck, blocked, std::string("0F0,1\"B\"\n")}) {
     CAPTURE(text);
     place.write("bad.csv", text);
-    const tests::Ran ran = place.run("schedule check bad.csv --json");
+    const tests::ProgramResult ran = place.run("schedule check bad.csv --json");
     CHECK(ran.status == 2);
     CHECK(ran.err.empty());
     const auto json = nlohmann::json::parse(ran.out);
@@ -111,7 +111,7 @@ TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
           place.run("schedule check bad.csv").err);
   }
   // A file that cannot be read is reported as text.
-  const tests::Ran none = place.run("schedule check none.csv --json");
+  const tests::ProgramResult none = place.run("schedule check none.csv --json");
   CHECK(none.status == 2);
   CHECK(none.out.empty());
   CHECK_THAT(none.err, Catch::Contains("none.csv: cannot read"));
@@ -135,7 +135,7 @@ TEST_CASE("a file of passes is checked as PyTorch lowers it, and with late recei
 TEST_CASE("schedule check warns of late receives that NCCL would swap", "[cli][torch]") {
   const tests::Workplace place;
   place.write("v.csv", place.run("schedule show zb-v -s 2 -b 4 --format csv").out);
-  const tests::Ran ran = place.run("schedule check v.csv");
+  const tests::ProgramResult ran = place.run("schedule check v.csv");
   CHECK(ran.status == 0);
   const std::size_t late = ran.out.find("receives posted before the pass: ");
   REQUIRE(late != std::string::npos);
@@ -153,7 +153,7 @@ TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli]
   const tests::Workplace place;
   const auto error = [&](const std::string& text, const std::string& more = "") {
     place.write("bad.csv", text);
-    const tests::Ran ran = place.run("schedule check bad.csv " + more);
+    const tests::ProgramResult ran = place.run("schedule check bad.csv " + more);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -216,7 +216,7 @@ TEST_CASE("a schedule from a file runs like a schedule of the catalog", "[cli][t
   place.write("deep/run.yaml",
               "{devices: 4, microbatches: 8, iterations: 2, forward_times: 1, backward_times: 2, "
               "schedule: [mine.csv, 1f1b]}");
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("run deep/run.yaml --engine timing --trace t.h5 -o t.csv --json");
   CHECK(ran.err == "");
   const auto runs = nlohmann::json::parse(ran.out);
@@ -288,7 +288,7 @@ TEST_CASE("schedule show warns of an export that schedule check finds unsound", 
   const std::string v = "schedule show zb-v -s 4 -b 8 --format comms ";
   CHECK(place.run(v).err.empty());
   for (const std::string option : {"--late-receives", "--defer-receives"}) {
-    const tests::Ran ran = place.run(v + option);
+    const tests::ProgramResult ran = place.run(v + option);
     CAPTURE(ran.err);
     CHECK(ran.status == 0);
     CHECK_THAT(ran.err, Catch::Contains("warning: zb-v: NCCL would swap tensors"));
@@ -301,7 +301,7 @@ TEST_CASE("schedule show warns of an export that schedule check finds unsound", 
 TEST_CASE("a file whose only communication is REDUCE_GRAD counts as a file of passes", "[cli]") {
   const tests::Workplace place;
   place.write("mine.csv", "0F0,,,0B0,0REDUCE_GRAD\r\n,1F0,1B0,1REDUCE_GRAD,\r\n");
-  const tests::Ran ran = place.run("schedule check mine.csv");
+  const tests::ProgramResult ran = place.run("schedule check mine.csv");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("mine.csv: compute_only") &&
@@ -312,7 +312,7 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
   const tests::Workplace place;
   place.write("mine.csv", "0F0,0F1,,0B0,,0B1\r\n,1F0,1B0,1F1,1B1,\r\n");
   const std::string times = " -f '1 ms' --backward-times '2 ms' --engine timing";
-  const tests::Ran ran = place.run("run --schedule mine.csv" + times);
+  const tests::ProgramResult ran = place.run("run --schedule mine.csv" + times);
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("2 devices, 2 microbatches "));
@@ -323,7 +323,7 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
   CHECK_THAT(place.run("run s.yaml").out, Catch::StartsWith("2 devices, 2 microbatches "));
 
   place.write("old.csv", "0F0,0BW0\r\n1F0,1BW0\r\n");
-  const tests::Ran legacy = place.run("run --schedule old.csv --legacy" + times);
+  const tests::ProgramResult legacy = place.run("run --schedule old.csv --legacy" + times);
   CAPTURE(legacy.out, legacy.err);
   CHECK(legacy.status == 0);
   CHECK_THAT(legacy.out, Catch::StartsWith("2 devices, 1 microbatch "));

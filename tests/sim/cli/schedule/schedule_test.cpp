@@ -6,7 +6,7 @@
 using namespace pipewright;
 
 TEST_CASE("schedule list names every schedule of the catalog", "[cli]") {
-  const tests::Ran ran = tests::Workplace().run("schedule list");
+  const tests::ProgramResult ran = tests::Workplace().run("schedule list");
   CHECK(ran.status == 0);
   for (const auto& entry : schedules::catalog())
     CHECK_THAT(ran.out, Catch::Contains(std::string(entry.name) + " "));
@@ -38,7 +38,7 @@ TEST_CASE("schedule show draws a schedule or writes it for PyTorch", "[cli]") {
 TEST_CASE("schedule refuses unknown names, formats and sizes", "[cli]") {
   const tests::Workplace place;
   const auto error = [&](const std::string& words) {
-    const tests::Ran ran = place.run(words);
+    const tests::ProgramResult ran = place.run(words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -57,7 +57,7 @@ TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
   const tests::Workplace place;
   place.write("mine.yaml", "placement: v\ninterval: 6\ncells: {F0: {}, F1: {}, I1: {}, I0: {}}\n");
   for (const std::string words : {"v-half", "mine.yaml"}) {
-    const tests::Ran ran = place.run("schedule explain -s 3 -b 6 " + words);
+    const tests::ProgramResult ran = place.run("schedule explain -s 3 -b 6 " + words);
     CHECK(ran.status == 0);
     for (const char* step : {"1. the block", "2. repeated", "3. squeezed", "4. reordered"})
       CHECK_THAT(ran.out, Catch::Contains(step));
@@ -67,7 +67,7 @@ TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
   place.write("still.yaml",
               "placement: looped\ninterval: 3\ncells: {F0: {}, B0: {}}\n"
               "reorder: false\n");
-  const tests::Ran still = place.run("schedule explain still.yaml");
+  const tests::ProgramResult still = place.run("schedule explain still.yaml");
   CHECK_THAT(still.out, Catch::Contains("3. squeezed") && !Catch::Contains("4. reordered"));
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("counts of one are in the singular", "[cli]") {
 TEST_CASE("schedule explain refuses schedules without a building block", "[cli]") {
   const tests::Workplace place;
   const auto error = [&](const std::string& words) {
-    const tests::Ran ran = place.run("schedule explain " + words);
+    const tests::ProgramResult ran = place.run("schedule explain " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;

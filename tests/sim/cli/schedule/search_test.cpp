@@ -19,7 +19,7 @@ const std::string uneven =
     "-s 4 -b 12 -f 10 11 12 14 --input-grad-times 11 11 12 15 --weight-grad-times 7 8 8 10 "
     "--p2p-time 0.5";
 
-Json parsed(const tests::Ran& ran) {
+Json parsed(const tests::ProgramResult& ran) {
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return Json::parse(ran.out);
@@ -33,7 +33,7 @@ double max_in_flight(const Json& run) {
 }
 
 std::string error(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run(words);
+  const tests::ProgramResult ran = place.run(words);
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
   CHECK(place.files().empty());
@@ -64,7 +64,7 @@ TEST_CASE("schedule search is never worse than a schedule of the catalog that fi
       // The search does not cover schedules with two copies of the weights, fused pairs or slices.
       if (entry.name.starts_with("dualpipe") || entry.takes(&schedules::Parameters::slices))
         continue;
-      const tests::Ran ran =
+      const tests::ProgramResult ran =
           place.run(fmt::format("run {} --engine timing --schedule {} --json", uneven, entry.name));
       if (ran.status != 0) continue;
       const Json run = Json::parse(ran.out);
@@ -158,7 +158,7 @@ TEST_CASE("schedule search is deterministic, and prints a table of the schedules
           "[cli][search]") {
   const tests::Workplace place;
   const std::string words = "schedule search " + uneven + " --memory-limit 3 -o best.csv";
-  const tests::Ran once = place.run(words);
+  const tests::ProgramResult once = place.run(words);
   const std::string csv = place.read("best.csv");
   CHECK(place.run(words).out == once.out);
   CHECK(place.read("best.csv") == csv);
@@ -169,7 +169,7 @@ TEST_CASE("schedule search is deterministic, and prints a table of the schedules
 TEST_CASE("Ctrl-C ends a search with the best schedule so far", "[cli][search]") {
   const tests::Workplace place;
   // Uninterrupted, this search takes about twenty seconds and ends with status 0.
-  const tests::Ran ran = place.shell(
+  const tests::ProgramResult ran = place.shell(
       "'" PIPEWRIGHT_PROGRAM
       "' schedule search -s 7 -b 40 -f 10 12 11 9 13 10 12 "
       "--input-grad-times 11 9 12 13 10 9 11 --weight-grad-times 7 8 6 9 8 7 6 --p2p-time 0.7 "

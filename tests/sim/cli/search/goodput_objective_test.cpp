@@ -32,7 +32,7 @@ const char* const failing_nodes =
     "[sync, async], storage: 2 GB/s, network: 1 TB/s}}";
 
 json searched(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+  const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -59,7 +59,7 @@ TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
     ++simulated;
     const std::string number = row["candidate"].dump();
     place.run("search all.h5 --quiet -o candidate.yaml --candidate " + number);
-    const tests::Ran ran = place.run("goodput candidate.yaml --seeds 6 --only --json");
+    const tests::ProgramResult ran = place.run("goodput candidate.yaml --seeds 6 --only --json");
     REQUIRE(ran.status == 0);
     const double tokens = json::parse(ran.out)["tokens_per_day"]["mean"];
     CAPTURE(number);
@@ -107,7 +107,7 @@ TEST_CASE("a search for tokens per day prints the effective share of the time",
           "[sweep][goodput]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep(failing_nodes));
-  const tests::Ran ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("tokens a day of a goodput run, 6 seeds"));
   CHECK_THAT(ran.out, Catch::Contains("effective training time 84"));
@@ -120,7 +120,7 @@ TEST_CASE("a search for tokens per day prints the effective share of the time",
   place.write("bare.yaml",
               "model: llama-3-8b\nparallel: {tp: [1, 2]}\nmicrobatches: 8\n"
               "search: {objective: tokens_a_day}\n");
-  const tests::Ran bare = place.run("search bare.yaml --quiet");
+  const tests::ProgramResult bare = place.run("search bare.yaml --quiet");
   CHECK(bare.status == 2);
   CHECK_THAT(bare.err, Catch::Contains("goodput: {failures: rsc-1"));
 }
@@ -128,7 +128,7 @@ TEST_CASE("a search for tokens per day prints the effective share of the time",
 TEST_CASE("a candidate whose goodput run is impossible is illegal", "[sweep][goodput]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep("{checkpoint: {network: 1 MB/s}}"));
-  const tests::Ran ran = place.run("search sweep.yaml --quiet --json");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --json");
   CHECK(ran.status == 1);
   const json run = json::parse(ran.out);
   CHECK(run["best"].is_null());

@@ -31,7 +31,7 @@ const std::string h100_first = "placement: {gpu_types: [h100-sxm, a100-80gb]}\n"
 
 json run(const tests::Workplace& place, const std::string& text, const std::string& words = "") {
   place.write("one.yaml", text);
-  const tests::Ran ran = place.run("run one.yaml --json --quiet " + words);
+  const tests::ProgramResult ran = place.run("run one.yaml --json --quiet " + words);
   CAPTURE(text, ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -44,7 +44,7 @@ double seconds(const tests::Workplace& place, const std::string& text,
 
 std::string error_of(const tests::Workplace& place, const std::string& text) {
   place.write("one.yaml", text);
-  const tests::Ran ran = place.run("run one.yaml");
+  const tests::ProgramResult ran = place.run("run one.yaml");
   CHECK(ran.status == 2);
   return ran.err;
 }
@@ -119,7 +119,7 @@ TEST_CASE("a search over splits and the order of types finds what trying all fin
               scenario(fmt::format("partition: {{any_of: [{}]}}\nplacement: {{gpu_types: {{any_of: "
                                    "[[a100-80gb, h100-sxm], [h100-sxm, a100-80gb]]}}}}\n",
                                    fmt::join(splits, ", "))));
-  const tests::Ran ran = place.run("search sweep.yaml --json --quiet");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   double found = std::numeric_limits<double>::infinity();
@@ -172,7 +172,7 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
     }
   place.write("sweep.yaml", by_device(fmt::format("{{any_of: [{}]}}", fmt::join(all, ", ")),
                                       h100_first + "search: {gpus: [16, 24, 28, 32]}\n"));
-  const tests::Ran ran = place.run("search sweep.yaml --json --quiet");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   const json result = json::parse(ran.out);
@@ -183,12 +183,12 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
     CHECK(row["values"]["parallel.tp_by_device"] == best);
   }
   // The page shows no torchrun command, which would start a job without tp per device.
-  const tests::Ran paged = place.run("search sweep.yaml --quiet -o page.html");
+  const tests::ProgramResult paged = place.run("search sweep.yaml --quiet -o page.html");
   CHECK(paged.status == 0);
   CHECK_THAT(place.read("page.html"), !Contains("torchrun --nnodes"));
   // In constraints, the name tp stands for the mean of the devices' tp, and pp for the number of
   // devices.
-  const tests::Ran some =
+  const tests::ProgramResult some =
       place.run("search sweep.yaml --quiet --set \"search.constraints=['tp == 6 and pp == 2']\"");
   CAPTURE(some.out, some.err);
   CHECK_THAT(some.out, Contains("2 candidates") || Contains("tp_by_device [4, 8]") ||
@@ -215,7 +215,7 @@ TEST_CASE("what is written of devices with a tp of their own tells it", "[mixed]
     tp.push_back(cells.at(column));
   }
   CHECK(tp == std::vector<std::string>{"tp", "4", "8"});
-  const tests::Ran launch = place.run("run one.yaml --launch megatron");
+  const tests::ProgramResult launch = place.run("run one.yaml --launch megatron");
   CHECK(launch.status == 2);
   CHECK_THAT(launch.err,
              Contains("parallel.tp_by_device is 4/8, but a job of Megatron-LM has one tp for all "

@@ -165,7 +165,7 @@ TEST_CASE("a worker simulates as `pipewright run` does, and its bounds hold", "[
   }
   const tests::Workplace place;
   place.write("candidate.yaml", config::to_yaml(space.candidate(task.candidates[0])));
-  const tests::Ran ran = place.run("run candidate.yaml --json");
+  const tests::ProgramResult ran = place.run("run candidate.yaml --json");
   REQUIRE(ran.status == 0);
   const CandidateRow row =
       worker.rows({.id = 99, .kind = Task::Kind::simulate, .candidates = {task.candidates[0]}})

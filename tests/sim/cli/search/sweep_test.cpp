@@ -22,14 +22,14 @@ const char* const sweep =
     "search: {gpus: 16, constraints: tp * pp <= 8}\n";
 
 json searched(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+  const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
 }
 
 std::string error_of(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words);
+  const tests::ProgramResult ran = place.run("search " + words);
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
   return ran.err;
@@ -70,13 +70,13 @@ TEST_CASE("every candidate uses its own routing and NCCL version", "[sweep]") {
     std::string words;
     for (const char* const key : {"communication.multipath", "communication.nccl"})
       words += std::string(" ") + key + "=" + row["values"][key].get<std::string>();
-    const tests::Ran ran = place.run("run one.yaml --json --set" + words);
+    const tests::ProgramResult ran = place.run("run one.yaml --json --set" + words);
     CAPTURE(words, ran.err);
     REQUIRE(ran.status == 0);
     CHECK(json::parse(ran.out)["makespan_s"] == row["time_s"]);
   }
   place.write("file.yaml", scenario + "communication: {multipath: [spread, file]}\n");
-  const tests::Ran mixed = place.run("search file.yaml --quiet --exhaustive");
+  const tests::ProgramResult mixed = place.run("search file.yaml --quiet --exhaustive");
   CHECK_THAT(mixed.out + mixed.err, Catch::Contains("loads a cluster once"));
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
   const json found = searched(place, "sweep.yaml -o best.yaml page.html all.csv all.json");
   CHECK(json::parse(place.read("all.json")) == found);
   CHECK_THAT(place.read("page.html"), Catch::StartsWith("<!DOCTYPE html>"));
-  const tests::Ran ran = place.run("run best.yaml --json");
+  const tests::ProgramResult ran = place.run("run best.yaml --json");
   REQUIRE(ran.status == 0);
   CHECK(json::parse(ran.out)["makespan_s"].get<double>() == Approx(best_time(found)).epsilon(1e-9));
 }
@@ -110,8 +110,8 @@ TEST_CASE("a search whose page cannot be written prints its report and writes th
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   // The shell limits file sizes, so that the page cannot be written but the scenario can.
-  const tests::Ran ran = place.shell("ulimit -f 16; '" PIPEWRIGHT_PROGRAM
-                                     "' search sweep.yaml --quiet -o page.html best.yaml");
+  const tests::ProgramResult ran = place.shell(
+      "ulimit -f 16; '" PIPEWRIGHT_PROGRAM "' search sweep.yaml --quiet -o page.html best.yaml");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 2);
   CHECK_THAT(ran.out, Catch::Contains("\nbest: ") && Catch::Contains("wrote   best.yaml\n") &&
@@ -132,7 +132,7 @@ TEST_CASE("the number of workers changes neither the best nor the fronts", "[swe
 TEST_CASE("results can be shown again and continued", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
-  const tests::Ran first = place.run("search sweep.yaml --results r.h5 --quiet");
+  const tests::ProgramResult first = place.run("search sweep.yaml --results r.h5 --quiet");
   REQUIRE(first.status == 0);
   CHECK(place.files() == "r.h5 sweep.yaml");
   const json again = searched(place, "r.h5");
@@ -187,7 +187,7 @@ TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
       error_of(place, "sweep.yaml --set global_batch=1..100000 training.microbatch_size=1..100000");
   CHECK_THAT(large, Catch::Contains("--yes") && Catch::Contains("--budget"));
   // With --budget the search starts and covers a part of the sweep.
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "search sweep.yaml --budget '15 s' --quiet --set global_batch=1..100000 "
       "training.microbatch_size=1..100000");
   CHECK(ran.err.empty());
@@ -198,7 +198,7 @@ TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
 TEST_CASE("a search that is stopped at once accounts for all combinations", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
-  const tests::Ran ran = place.run("search sweep.yaml --budget '0 s' --quiet");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --budget '0 s' --quiet");
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out,
              Catch::Contains("the search was stopped before a candidate was simulated\n") &&
@@ -242,7 +242,7 @@ TEST_CASE("known rows, a condition and a candidate need no walk over a huge swee
   // 4e12 combinations.
   place.write("huge.yaml",
               "devices: 1..200\nmicrobatches: 1..100000\niterations: 1..100000\n" + times);
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "search huge.yaml --budget '0.3 s' --jobs 1 --no-front --reuse small.h5 --why-not 'pp == 4' "
       "--candidate 3999999999999 -o last.yaml");
   CAPTURE(ran.err);
@@ -259,7 +259,7 @@ TEST_CASE("shards that are searched separately have the same best and proof", "[
   for (int shard = 1; shard <= 3; ++shard)
     searched(place, fmt::format("sweep.yaml --shard {0}/3 --results part-{0}.h5", shard));
   const auto merged = [&](const std::string& files) {
-    const tests::Ran ran = place.run("search " + files + " --json");
+    const tests::ProgramResult ran = place.run("search " + files + " --json");
     CAPTURE(ran.err);
     REQUIRE(ran.status == 0);
     return json::parse(ran.out);
@@ -298,7 +298,7 @@ TEST_CASE("a shard that is killed and resumed has the results of an undisturbed 
     return fmt::format("sweep.yaml --shard {}/3 --jobs 1 --exhaustive --results {}", number, file);
   };
   // Kills the search once some candidates are finished. Its workers end with it.
-  const tests::Ran killed = place.shell(fmt::format(
+  const tests::ProgramResult killed = place.shell(fmt::format(
       "'{}' search {} --quiet & search=$!; "
       "until [ $(cat killed.h5.journal 2>/dev/null | wc -l) -gt 4 ] || ! kill -0 $search; "
       "do sleep 0.005; done; kill -9 $search; wait $search",

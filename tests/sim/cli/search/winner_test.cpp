@@ -20,7 +20,7 @@ const char* const sweep =
     "search: {gpus: 16, constraints: tp * pp <= 8}\n";
 
 json searched(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+  const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -74,7 +74,7 @@ TEST_CASE("the option --why-not describes the losing candidate, or why there is 
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("search r.h5 --quiet --why-not 'tp == 4 and pp == 1' 'tp == 8' 'tp * pp == 16'");
   CHECK_THAT(ran.out, Catch::Contains("why not tp == 4 and pp == 1?\n"));
   CHECK_THAT(ran.out, Catch::Contains("  best that meets it: "));
@@ -88,7 +88,7 @@ TEST_CASE("the option --why-not describes the losing candidate, or why there is 
 TEST_CASE("an invalid condition is refused before the search", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
-  const tests::Ran ran = place.run("search sweep.yaml --quiet --why-not 'tp = 8'");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --why-not 'tp = 8'");
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
   CHECK_THAT(ran.err, Catch::Contains("--why-not: constraint 'tp = 8', column 4: '=' is no "
@@ -165,7 +165,7 @@ TEST_CASE("unknown settings of --under are refused", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
-    const tests::Ran ran = place.run("search sweep.yaml --quiet --under " + words);
+    const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --under " + words);
     CHECK(ran.status == 2);
     return ran.err;
   };
@@ -216,7 +216,7 @@ TEST_CASE("errors of --costs say what is missing", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
-    const tests::Ran ran = place.run("search sweep.yaml --quiet --costs " + words);
+    const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --costs " + words);
     CHECK(ran.status == 2);
     return ran.err;
   };

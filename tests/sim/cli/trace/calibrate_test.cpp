@@ -49,10 +49,11 @@ Printed row(const std::string& out, const std::string& name) {
   return cells;
 }
 
-tests::Ran calibrated(const tests::Workplace& place, const std::string& gpu) {
+tests::ProgramResult calibrated(const tests::Workplace& place, const std::string& gpu) {
   place.write("gpt.yaml", scenario + "gpu: " + gpu + "\n");
   place.write("rank0.json", profile(0));
-  tests::Ran ran = place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
+  tests::ProgramResult ran =
+      place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return ran;
@@ -62,7 +63,7 @@ tests::Ran calibrated(const tests::Workplace& place, const std::string& gpu) {
 
 TEST_CASE("kernels of a profile are compared with the model by kind", "[cli]") {
   const tests::Workplace place;
-  const tests::Ran ran = calibrated(place, "a100-80gb");
+  const tests::ProgramResult ran = calibrated(place, "a100-80gb");
   CAPTURE(ran.out);
   for (const auto& [name, kernels, ms] :
        {std::tuple{"products", 2, 80}, {"attention", 1, 12}, {"memory-bound", 1, 20}}) {
@@ -82,7 +83,7 @@ TEST_CASE("on the calibrated GPU, the modelled kernels take the measured time", 
   calibrated(place, "a100-80gb");
   const std::string first = place.read("my.yaml");
   CHECK_THAT(first, Catch::Contains("# a100-80gb, calibrated") && Catch::Contains("flops: 312"));
-  const tests::Ran again = calibrated(place, "my.yaml");
+  const tests::ProgramResult again = calibrated(place, "my.yaml");
   CAPTURE(again.out, first);
   for (const char* const name : {"products", "attention", "memory-bound"})
     CHECK(row(again.out, name).factor == Approx(1).margin(0.002));
@@ -98,7 +99,7 @@ TEST_CASE("clocks of data types keep their proportion", "[cli]") {
     return std::pair(gpu.clock.products, gpu.products.fp8->clock.value());
   };
   const auto [products, fp8] = clocks("b200");
-  const tests::Ran ran = calibrated(place, "b200");
+  const tests::ProgramResult ran = calibrated(place, "b200");
   CHECK_THAT(ran.out, Catch::Contains("clocks of single data types scale with the clock of "
                                       "products: fp8 0.8"));
   const auto [now, fp8_now] = clocks((place.folder() / "my.yaml").string());
@@ -108,7 +109,7 @@ TEST_CASE("clocks of data types keep their proportion", "[cli]") {
 
 TEST_CASE("the launch time is scaled by the number of kernels per modelled kernel", "[cli]") {
   const tests::Workplace place;
-  const tests::Ran ran = calibrated(place, "a100-80gb");
+  const tests::ProgramResult ran = calibrated(place, "a100-80gb");
   double modelled = 0;
   for (const char* const name : {"products", "attention", "memory-bound"})
     modelled += row(ran.out, name).modelled_kernels;
@@ -128,7 +129,8 @@ TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
   test::ChromeText text;
   text.add("ProfilerStep#0", 0, 100, "user_annotation", 1, 1).add("a_gemm", 0, 10, "kernel");
   place.write("rank0.json", text.text(0));
-  const tests::Ran ran = place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
+  const tests::ProgramResult ran =
+      place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out,
              Catch::Contains("note: no value of clock.products makes the model's products take"));
@@ -165,7 +167,7 @@ TEST_CASE("inputs that cannot be calibrated are refused with a remedy", "[cli]")
   place.write("rank9.json", profile(9));
   place.write("no-rank.json", profile(-1));
   const auto fails = [&](const std::string& words, const std::string& with) {
-    const tests::Ran ran = place.run("profile " + words);
+    const tests::ProgramResult ran = place.run("profile " + words);
     CAPTURE(words, ran.err, ran.out);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.err, Catch::Contains(with));

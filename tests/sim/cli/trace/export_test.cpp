@@ -24,7 +24,7 @@ const std::string cluster =
 TEST_CASE("export writes valid Chrome traces of runs", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
-  const tests::Ran ran = place.run("export t.h5 -o t.json");
+  const tests::ProgramResult ran = place.run("export t.h5 -o t.json");
   CHECK(ran.out == "wrote   t.json\n");
   CHECK(test::broken_rules(place.read("t.json")) == std::vector<std::string>{});
   // Each arrow is a transfer: 8 microbatches cross 3 stage boundaries forward and backward.
@@ -39,7 +39,7 @@ TEST_CASE("export writes valid Chrome traces of runs", "[cli]") {
 
 TEST_CASE("export writes valid Chrome traces of runs on a cluster", "[cli]") {
   const tests::Workplace place;
-  const tests::Ran made = place.run(cluster);
+  const tests::ProgramResult made = place.run(cluster);
   CAPTURE(made.err);
   REQUIRE(made.status == 0);
   REQUIRE(place.run("export t.h5 -o t.json").status == 0);
@@ -79,7 +79,7 @@ TEST_CASE("export errors leave no files", "[cli]") {
   const std::string whole = place.read("t.h5");
   place.write("half.h5", whole.substr(0, whole.size() / 2));
   const auto refused = [&](const std::string& words, const std::string& why) {
-    const tests::Ran ran = place.run("export " + words);
+    const tests::ProgramResult ran = place.run("export " + words);
     CAPTURE(words, ran.err);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
@@ -122,10 +122,10 @@ TEST_CASE("the Python example computes the figures of the summary", "[cli]") {
     WARN("skipped: h5py or pandas is not installed");
     return;
   }
-  const tests::Ran made = place.run(cluster);
+  const tests::ProgramResult made = place.run(cluster);
   REQUIRE(made.status == 0);
   const auto summary = nlohmann::json::parse(place.run("show t.h5 --json").out);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.shell("/usr/bin/python3 '" PIPEWRIGHT_ROOT "/examples/read_trace.py' t.h5");
   CAPTURE(ran.out, ran.err);
   REQUIRE(ran.status == 0);

@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 json why_json(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("why " + words + " --json");
+  const tests::ProgramResult ran = place.run("why " + words + " --json");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   CHECK(ran.err.empty());
@@ -23,7 +23,7 @@ json why_json(const tests::Workplace& place, const std::string& words) {
 }
 
 double makespan(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("run " + words + " --json");
+  const tests::ProgramResult ran = place.run("run " + words + " --json");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out)["makespan_s"];
@@ -65,7 +65,7 @@ constexpr const char* one_by_one = "0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n";
 TEST_CASE("why reports the critical path, the parts of time and the gain of changes", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
-  const tests::Ran ran = place.run("why a.h5");
+  const tests::ProgramResult ran = place.run("why a.h5");
   CHECK(ran.status == 0);
   CHECK(ran.err.empty());
   for (const char* part : {"1f1b: 33.00 s", "100.0 % of the critical path is compute", "bubble:",
@@ -175,7 +175,7 @@ TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "
   const auto rows = rows_of(why);
   CHECK(!rows.contains("recompute full"));  // as it is
   CHECK(rows.contains("recompute selective"));
-  const tests::Ran without =
+  const tests::ProgramResult without =
       place.run("run " + scenario + " --schedule 1f1b --set training.recompute=none --json");
   REQUIRE(without.status == 0);
   CHECK(rows.at("recompute none") == Approx(json::parse(without.out)["makespan_s"].get<double>()));
@@ -198,7 +198,7 @@ TEST_CASE("why lists dispatch apart from other collectives and tries other dispa
   const auto rows = rows_of(why);
   CHECK(rows.contains("experts.dispatcher allgather"));
   CHECK(!rows.contains("experts.dispatcher alltoall"));  // as it is
-  const tests::Ran deepep =
+  const tests::ProgramResult deepep =
       place.run("run " + scenario + " --set training.experts.dispatcher=deepep --json");
   REQUIRE(deepep.status == 0);
   CHECK(rows.at("experts.dispatcher deepep") ==
@@ -243,7 +243,7 @@ TEST_CASE("a change that cannot run says so in its row", "[cli]") {
               .run("run -s 2 -b 4 -f 1 1 1 1 --backward-times 2 2 2 2 --schedule "
                    "interleaved-1f1b --trace a.h5")
               .status == 0);
-  const tests::Ran ran = place.run("why a.h5");
+  const tests::ProgramResult ran = place.run("why a.h5");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out,
              Catch::Contains("cannot run:") && Catch::Contains("one more chunk: 3 chunks"));
@@ -256,7 +256,7 @@ TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
       place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule plan.csv --trace a.h5").status ==
       0);
   REQUIRE(place.shell("rm plan.csv").status == 0);
-  const tests::Ran ran = place.run("why a.h5");
+  const tests::ProgramResult ran = place.run("why a.h5");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("of the critical path"));
   CHECK_THAT(ran.err, Catch::Contains("no what-if: a.h5: the scenario cannot be run again") &&
@@ -282,7 +282,7 @@ TEST_CASE("a file that has changed since the run is noted", "[cli]") {
 TEST_CASE("why refuses wrong arguments", "[cli]") {
   const tests::Workplace place;
   const auto refuses = [&](const std::string& words, const char* message) {
-    const tests::Ran ran = place.run("why " + words);
+    const tests::ProgramResult ran = place.run("why " + words);
     CAPTURE(words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
