@@ -13,12 +13,12 @@ struct ProgramResult {
 };
 
 // A temporary folder in which a test runs commands; the destructor removes it.
-class Workplace {
+class CommandFolder {
  public:
-  Workplace();
-  ~Workplace();
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
+  CommandFolder();
+  ~CommandFolder();
+  CommandFolder(const CommandFolder&) = delete;
+  CommandFolder& operator=(const CommandFolder&) = delete;
 
   // Runs `pipewright WORDS` in a shell, in this folder.
   ProgramResult run(const std::string& words) const;

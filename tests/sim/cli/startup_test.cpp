@@ -14,7 +14,7 @@ namespace {
 
 // Returns the large libraries that the dynamic linker loads for a command, such as "simgrid hdf5".
 std::string loaded(const std::string& words) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule 1f1b --trace run.h5");
   const tests::ProgramResult ran =
       place.shell("LD_DEBUG=files LD_DEBUG_OUTPUT=$PWD/linker " + std::string(PIPEWRIGHT_PROGRAM) +
@@ -55,7 +55,7 @@ TEST_CASE("each command loads exactly the libraries that it needs", "[cli]") {
 }
 
 TEST_CASE("a missing part of the program is named with the places searched", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.shell("cp " PIPEWRIGHT_PROGRAM " .");
   const tests::ProgramResult ran = place.shell("./pipewright " + passes);
   CHECK(ran.status == 2);

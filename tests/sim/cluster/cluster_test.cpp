@@ -148,7 +148,7 @@ TEST_CASE("the bandwidth of a link class and the latency of all routes can be sc
 }
 
 TEST_CASE("GPUs reach other nodes through NICs even if SimGrid loads the file", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto node = [](const std::string& name) {
     return "<cluster id='" + name + "' prefix='" + name +
            "-gpu-' suffix='' radical='0-1' speed='1Tf' bw='10GBps' lat='1us'>"
@@ -178,7 +178,7 @@ TEST_CASE("GPUs reach other nodes through NICs even if SimGrid loads the file", 
 
 TEST_CASE("latencies between coordinates of zones belong to routes, and are paid once",
           "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -200,7 +200,7 @@ TEST_CASE("latencies between coordinates of zones belong to routes, and are paid
 }
 
 TEST_CASE("a route without links is valid if it has a latency", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -255,7 +255,7 @@ TEST_CASE("several clusters in a process are independent", "[cluster]") {
 }
 
 TEST_CASE("SimGrid can load only one platform in a process", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"

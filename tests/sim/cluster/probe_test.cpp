@@ -9,7 +9,7 @@ using namespace pipewright;
 using cluster::Cluster;
 
 TEST_CASE("faults at which SimGrid ends the process are reported as errors", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -22,7 +22,7 @@ TEST_CASE("faults at which SimGrid ends the process are reported as errors", "[c
 
 TEST_CASE("faults at which SimGrid ends the process during route queries are reported as errors",
           "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -36,7 +36,7 @@ TEST_CASE("faults at which SimGrid ends the process during route queries are rep
 
 TEST_CASE("a file that SimGrid cannot load is reported with the line where SimGrid stopped",
           "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto complaint = [&](const std::string& content) -> std::string {
     place.write("p.xml",
                 "<?xml version='1.0'?>\n"
@@ -60,7 +60,7 @@ TEST_CASE("a file that SimGrid cannot load is reported with the line where SimGr
 }
 
 TEST_CASE("an invalid NIC latency is reported with the NIC's line", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write(
       "p.xml",
       "<?xml version='1.0'?>\n"
@@ -73,7 +73,7 @@ TEST_CASE("an invalid NIC latency is reported with the NIC's line", "[cluster]")
 }
 
 TEST_CASE("SimGrid's messages are reported with the file's name and line", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"

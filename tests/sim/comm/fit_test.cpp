@@ -128,7 +128,7 @@ TEST_CASE("parameters are recovered from times with the rounding of nccl-tests",
 }
 
 TEST_CASE("parameters are recovered from times with four digits", "[fit]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const cluster::NodeKind node = cluster::find_node_kind(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml");
   place.write("pcie.xml", cluster::make_platform({.nodes = {{&node, 1}}, .fabric = "leaf-spine"}));
   Cluster cluster = Cluster::load(place.folder() / "pcie.xml");

@@ -12,7 +12,7 @@ using namespace pipewright;
 
 namespace {
 
-double makespan(const tests::Workplace& place, const std::string& detail) {
+double makespan(const tests::CommandFolder& place, const std::string& detail) {
   const tests::ProgramResult ran = place.run("run s.yaml --json --detail " + detail);
   INFO(ran.err);
   REQUIRE(ran.status == 0);
@@ -22,7 +22,7 @@ double makespan(const tests::Workplace& place, const std::string& detail) {
 }  // namespace
 
 TEST_CASE("fast and full detail agree within 2 %", "[detail]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o cluster.xml").status == 0);
   for (const std::string scenario :
        {"model: llama-3-8b\ndevices: 2\nparallel: {tp: 8, dp: 4}\nschedule: 1f1b\n",
@@ -45,7 +45,7 @@ TEST_CASE("fast and full detail agree within 2 %", "[detail]") {
 }
 
 TEST_CASE("memory falls with each level of ZeRO", "[detail]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o cluster.xml").status == 0);
   place.write("s.yaml",
               "model: llama-3-8b\ncluster: cluster.xml\ndevices: 4\nmicrobatches: 8\n"

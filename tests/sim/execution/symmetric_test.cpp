@@ -16,20 +16,20 @@ struct Case {
   std::string layout;  // keys of the scenario
 };
 
-void make(const tests::Workplace& place, const std::string& nodes) {
+void make(const tests::CommandFolder& place, const std::string& nodes) {
   const tests::ProgramResult ran =
       place.run("platform make --node dgx-h100 --nodes " + nodes + " -o cluster.xml");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
 }
 
-void write(const tests::Workplace& place, const std::string& layout) {
+void write(const tests::CommandFolder& place, const std::string& layout) {
   place.write(
       "s.yaml",
       "model: llama-3-8b\ncluster: cluster.xml\nmicrobatches: 4\nschedule: 1f1b\n" + layout);
 }
 
-double makespan(const tests::Workplace& place, bool symmetric) {
+double makespan(const tests::CommandFolder& place, bool symmetric) {
   const tests::ProgramResult ran =
       place.run(fmt::format("run s.yaml --set symmetric={} --json", symmetric ? "true" : "false"));
   INFO(ran.err);
@@ -37,7 +37,7 @@ double makespan(const tests::Workplace& place, bool symmetric) {
   return nlohmann::json::parse(ran.out)["makespan_s"];
 }
 
-std::string error(const tests::Workplace& place, const std::string& keys) {
+std::string error(const tests::CommandFolder& place, const std::string& keys) {
   const tests::ProgramResult ran = place.run("run s.yaml --set symmetric=true " + keys);
   CHECK(ran.status == 2);
   return ran.err;
@@ -46,7 +46,7 @@ std::string error(const tests::Workplace& place, const std::string& keys) {
 }  // namespace
 
 TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const auto& [nodes, layout] :
        {Case{"2", "devices: 2\nparallel: {tp: 4, dp: 2}\n"},
         Case{"8 --fabric leaf-spine --leaf-nodes 2", "devices: 2\nparallel: {tp: 4, dp: 8}\n"},
@@ -76,14 +76,14 @@ TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
 TEST_CASE("collectives slow a symmetric run nearly as much as the full one", "[symmetric]") {
   // In the full run, replicas gather weights at slightly different times and are slowed down at
   // different times. The symmetric run has only one replica.
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make(place, "32 --fabric fat-tree --leaf-nodes 4 --pod-leaves 2");
   write(place, "devices: 4\nparallel: {tp: 4, dp: 16, zero: 3}\n");
   CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(1e-3));
 }
 
 TEST_CASE("asymmetric runs are refused with the reason", "[symmetric]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make(place, "4");
   write(place, "devices: 2\nparallel: {tp: 8, dp: 2}\n");
   for (const char* const variation :

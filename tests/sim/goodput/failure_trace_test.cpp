@@ -47,7 +47,7 @@ std::string event(const std::string& node, const std::string& at, const std::str
 }  // namespace
 
 TEST_CASE("a failure trace is read by its heading and sorted by time") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("t.csv", "kind,time,nodes\ngpu,3 h,\nnetwork,1 h,4\nsoftware,2 h,\n");
   const std::string file = (place.folder() / "t.csv").string();
   const Setting setting = setting_of("{failure_trace: " + file + ", repair: 2 h}");
@@ -60,7 +60,7 @@ TEST_CASE("a failure trace is read by its heading and sorted by time") {
 }
 
 TEST_CASE("an error in a trace names its line") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto [text, words] = GENERATE(table<std::string, std::string>(
       {{"time,kind\n1 h,gpu\nsoon,gpu\n", "t.csv:3:1: time is the text 'soon'"},
        {"when,kind\n1 h,gpu\n", "t.csv:1:1: there is no column time"},
@@ -74,7 +74,7 @@ TEST_CASE("an error in a trace names its line") {
 }
 
 TEST_CASE("fault events become failures with their repair times") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("t.json", "[\n" + event("a", "0", "fault_start") + ",\n" +
                             event("b", "1.5", "fault_start", "NIC") + ",\n" +
                             event("a", "2", "fault_start", "Fan") + ",\n" +
@@ -99,7 +99,7 @@ TEST_CASE("fault events become failures with their repair times") {
 }
 
 TEST_CASE("an error in an event names its line") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto [events, words] = GENERATE(table<std::string, std::string>(
       {{event("a", "2", "fault_start") + ",\n" + event("b", "1", "fault_start"),
         "t.json:4:34: event_time is 1, earlier than the previous event"},
@@ -149,7 +149,7 @@ TEST_CASE("a job has its part of the failures in the trace of a cluster", "[good
 }
 
 TEST_CASE("the cluster of a trace has at least as many nodes as the job") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("t.csv", "time,node\n1 h,a\n2 h,b\n3 h,a\n4 h,\n");
   const std::string trace = "failure_trace: " + (place.folder() / "t.csv").string();
   const Setting setting = setting_of("{" + trace + ", trace_nodes: 200}");

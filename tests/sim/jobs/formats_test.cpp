@@ -89,7 +89,7 @@ TEST_CASE("torchtitan's TOML means FSDP in fp32 with PyTorch's defaults", "[jobs
 }
 
 TEST_CASE("torchtitan's first stages have the layers that remain after even division", "[jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("run.toml",
               "[model]\nname = \"llama3\"\nflavor = \"70B\"\n"
               "[training]\nlocal_batch_size = 8\nseq_len = 8192\n"

@@ -169,7 +169,7 @@ TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {
 }
 
 TEST_CASE("an empty value of a size is refused, with its location", "[jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string start =
       "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --num-attention-heads 8 "
       "--seq-length 512 --vocab-size 1000 --micro-batch-size 1 --bf16 \\\n  ";

@@ -33,7 +33,7 @@ config::Scenario scenario_of_name(const std::string& name) {
 }  // namespace
 
 TEST_CASE("a quoted text is one word of a shell", "[jobs][shell]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(jobs::shell_word("model.tp=8") == "model.tp=8");
   CHECK(jobs::shell_word("") == "''");
   for (const std::string& name : hostile_names) {
@@ -57,7 +57,7 @@ TEST_CASE("a model's name cannot break the launch of any framework", "[jobs][lau
         CHECK(model == name);
         continue;
       }
-      const tests::Workplace place;
+      const tests::CommandFolder place;
       place.write("launch.sh", launch.text);
       // torchrun, python and deepspeed are replaced by a script that prints its arguments.
       place.write("arguments", "#!/bin/sh\nprintf '<%s>' \"$@\"\n");

@@ -18,7 +18,7 @@ struct Trip {
 // script that was written for a framework. A launch script does not name a cluster.
 Trip trip(const std::string& words, const std::string& cluster, const std::string& framework,
           const std::string& file) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string quick = " --engine timing --json --quiet";
   const tests::ProgramResult first = place.run("run " + words + quick);
   const tests::ProgramResult written =
@@ -103,7 +103,7 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
   const std::string words =
       "--model llama-3-8b --cluster dgx-h100 --tp 2 --sp --dp 16 --zero 2 --global-batch 64 --set "
       "training.fused_loss=false communication.overlap_param_gather=false";
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string quick = " --engine timing --json --quiet";
   const tests::ProgramResult first = place.run("run " + words + quick);
   REQUIRE(place.run("run " + words + " --engine timing --quiet --launch deepspeed:ds.sh").status ==
@@ -120,7 +120,7 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
 }
 
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run(
       "run --model llama-3-8b --cluster dgx-h100 -s 4 --dp 8 --global-batch 64 --schedule zb-h1 "
       "--set training.reserved='3 GiB' --engine timing --quiet --launch megatron");
@@ -137,7 +137,7 @@ TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]")
 }
 
 TEST_CASE("a launch states each difference once", "[jobs][launch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string framework : {"megatron", "bridge", "nemo"}) {
     const std::string text =
         place

@@ -127,7 +127,7 @@ TEST_CASE("workers do not inherit each other's pipes", "[workers]") {
 }
 
 TEST_CASE("workers ignore signals of the terminal and end with the coordinator", "[workers]") {
-  const pipewright::tests::Workplace place;
+  const pipewright::tests::CommandFolder place;
   const std::string name = (place.folder() / "worker").string();
   const pid_t coordinator = fork();
   if (coordinator == 0) {

@@ -129,7 +129,7 @@ TEST_CASE("the objective tokens_a_day needs failures", "[search][sweep]") {
 }
 
 TEST_CASE("a sweep finds its trace of failures wherever it is read", "[search][sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("failures.csv", "time\n1 h\n");
   place.write("s.yaml", passes + "goodput: {failure_trace: failures.csv}\n");
   const Sweep sweep = read_sweep(config::read_yaml_file((place.folder() / "s.yaml").string()));

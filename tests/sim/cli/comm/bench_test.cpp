@@ -6,7 +6,7 @@
 using namespace pipewright;
 
 TEST_CASE("comm bench prints the table of nccl-tests with a formula", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4, 4}, 10}));
   const tests::ProgramResult ran =
       place.run("comm bench --cluster c.xml --op all-to-all --sizes 1M,1G --assume '10 GB/s'");
@@ -33,7 +33,7 @@ TEST_CASE("comm bench prints the table of nccl-tests with a formula", "[comm_ben
 }
 
 TEST_CASE("comm bench writes logs, tables and JSON", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4}}));
   const tests::ProgramResult ran = place.run(
       "comm bench --cluster c.xml --op broadcast --ranks 4 --sizes 8:8K:32 -o x.log x.csv x.json");
@@ -49,7 +49,7 @@ TEST_CASE("comm bench writes logs, tables and JSON", "[comm_bench]") {
 }
 
 TEST_CASE("comm bench sends the bytes of a matrix, and names the busiest rank", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4}}));
   // Rank 3 receives most, 100 MB over a link of 100 GB/s; no rank sends more than 60 MB.
   place.write("m.csv",
@@ -73,7 +73,7 @@ TEST_CASE("comm bench sends the bytes of a matrix, and names the busiest rank", 
 }
 
 TEST_CASE("comm bench rejects invalid options with the allowed values", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4}}));
   const auto check = [&](const std::string& arguments, const std::string& words) {
     const tests::ProgramResult ran = place.run("comm bench " + arguments);

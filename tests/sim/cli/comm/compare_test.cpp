@@ -43,7 +43,7 @@ constexpr const char* compare = "comm compare some.log --cluster dgx-a100 ";
 }  // namespace
 
 TEST_CASE("logs are compared, drawn and written as tables", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
   const tests::ProgramResult ran =
       place.run(std::string(compare) + "-o c.svg c.png c.pdf c.html c.csv c.json");
@@ -68,7 +68,7 @@ TEST_CASE("logs are compared, drawn and written as tables", "[cli][comm]") {
 }
 
 TEST_CASE("rows measured in place and out of place can be selected", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
   CHECK_THAT(place.run(std::string(compare) + "--in-place").out,
              Catch::StartsWith("all-reduce, 16 ranks on 2 nodes, in place\n") &&
@@ -79,7 +79,7 @@ TEST_CASE("rows measured in place and out of place can be selected", "[cli][comm
 
 TEST_CASE("a machine that is slower than its cluster file is reported with a suggestion to fit it",
           "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 10));
   const tests::ProgramResult ran = place.run(compare);
   CHECK_THAT(ran.out, Catch::Contains("\npredicted times are ") &&
@@ -88,7 +88,7 @@ TEST_CASE("a machine that is slower than its cluster file is reported with a sug
 }
 
 TEST_CASE("a median error above --max-error exits with status 1", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 10));
   const tests::ProgramResult above = place.run(std::string(compare) + "--max-error 20%");
   CHECK(above.status == 1);
@@ -99,7 +99,7 @@ TEST_CASE("a median error above --max-error exits with status 1", "[cli][comm]")
 }
 
 TEST_CASE("an assumed bandwidth is compared with measurements and predictions", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
   const tests::ProgramResult ran =
       place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
@@ -116,7 +116,7 @@ TEST_CASE("an assumed bandwidth is compared with measurements and predictions", 
 }
 
 TEST_CASE("a row with more ranks than the cluster has is reported with its line", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(512, 1));
   const tests::ProgramResult ran = place.run(std::string(compare) + "-o c.svg");
   CHECK(ran.status == 2);
@@ -128,7 +128,7 @@ TEST_CASE("a row with more ranks than the cluster has is reported with its line"
 }
 
 TEST_CASE("invalid options are rejected", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
   const auto check_rejected = [&](const std::string& words, const std::string& message) {
     const tests::ProgramResult ran = place.run(words);
@@ -152,7 +152,7 @@ TEST_CASE("invalid options are rejected", "[cli][comm]") {
 }
 
 TEST_CASE("logs of comm bench are predicted without error on the same cluster", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string operation : {"all-reduce", "all-gather", "all-to-all", "send-recv"}) {
     CAPTURE(operation);
     const std::string on = " --cluster dgx-a100 ";
@@ -165,7 +165,7 @@ TEST_CASE("logs of comm bench are predicted without error on the same cluster", 
 }
 
 TEST_CASE("comm compare has examples in its help", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run("comm compare --help");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("pipewright comm compare all_reduce_16.log --cluster"));
@@ -173,7 +173,7 @@ TEST_CASE("comm compare has examples in its help", "[cli][comm]") {
 }
 
 TEST_CASE("comm compare --record writes the cluster file with the errors as its record", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run("comm bench --cluster a100-roce --ranks 16 --sizes 8:1G:8 -o a.log").status ==
           0);
   const tests::ProgramResult ran =

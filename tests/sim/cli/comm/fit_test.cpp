@@ -7,8 +7,8 @@
 
 #include "support/program.hpp"
 
+using pipewright::tests::CommandFolder;
 using pipewright::tests::ProgramResult;
-using pipewright::tests::Workplace;
 using Json = nlohmann::json;
 
 namespace {
@@ -42,7 +42,7 @@ double held_out_median(const ProgramResult& ran) {
 }  // namespace
 
 TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cli]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("a.log", log_of(90));
   const ProgramResult fit =
       place.run("comm fit a.log --cluster dgx-a100 --hold-out odd -o fitted.xml --json");
@@ -74,7 +74,7 @@ TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cl
 }
 
 TEST_CASE("comm fit prints a report", "[cli]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("a.log", log_of(90));
   const ProgramResult ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
   INFO(ran.err);
@@ -87,7 +87,7 @@ TEST_CASE("comm fit prints a report", "[cli]") {
 }
 
 TEST_CASE("comm fit rejects invalid requests without writing a file", "[cli]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("a.log", log_of(90));
   place.write("mine.xml", "<platform version=\"4.1\"/>");
   const auto check_rejected = [&](const std::string& words, const std::string& reason) {

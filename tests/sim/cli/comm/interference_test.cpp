@@ -7,7 +7,7 @@
 using namespace pipewright;
 
 TEST_CASE("comm interference accepts a layout and traffic as options", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run(
       "comm interference --cluster dgx-a100 --tp 8 --dp 2 --pp 2 --traffic 'all-reduce 1G dp' "
       "'send-recv 256M pp' 'all-gather 64M tp ring' -o found.json");
@@ -30,7 +30,7 @@ TEST_CASE("comm interference accepts a layout and traffic as options", "[cli][co
 }
 
 TEST_CASE("comm interference uses the traffic of a job", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran =
       place.run("comm interference '" PIPEWRIGHT_ROOT
                 "/platforms/scenarios/mixtral-8x7b-h100.yaml' -o found.json");
@@ -53,7 +53,7 @@ TEST_CASE("comm interference uses the traffic of a job", "[cli][comm]") {
 }
 
 TEST_CASE("comm interference without a model uses the tensors between stages", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plain.yaml",
               "num_stages: 4\nnum_batches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n"
               "cluster: dgx-a100\nboundary_tensor: 16 MiB\n");
@@ -63,7 +63,7 @@ TEST_CASE("comm interference without a model uses the tensors between stages", "
 }
 
 TEST_CASE("comm interference rejects invalid traffic with the reason", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("comm interference --help").out, Catch::Contains("'send-recv 32M pp'"));
   const auto complaint = [&](const std::string& words) {
     const tests::ProgramResult ran = place.run("comm interference " + words);

@@ -8,7 +8,7 @@
 using namespace pipewright;
 
 TEST_CASE("comm matrix reports pairs, the bisection and the worst permutation", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run(
       "comm matrix --cluster a100-4nic -o pairs.svg pairs.png pairs.pdf pairs.csv pairs.json");
   CHECK(ran.err.empty());
@@ -32,7 +32,7 @@ TEST_CASE("comm matrix reports pairs, the bisection and the worst permutation", 
 
 TEST_CASE("comm matrix accepts a selection of GPUs, nodes as rows, and a message size",
           "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string first = place.run("comm matrix --cluster dgx-a100 --gpus 2").out;
   CHECK_THAT(first, Catch::StartsWith("dgx-a100: 2 GPUs on 1 node\n"));
   const std::string selected =
@@ -45,7 +45,7 @@ TEST_CASE("comm matrix accepts a selection of GPUs, nodes as rows, and a message
 TEST_CASE(
     "comm matrix has examples in its help, and rejects invalid options with the allowed values",
     "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("comm matrix --help").out, Catch::Contains("-o pairs.svg"));
   const auto complaint = [&](const std::string& words) {
     const tests::ProgramResult ran = place.run("comm matrix " + words);

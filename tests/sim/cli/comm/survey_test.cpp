@@ -8,14 +8,14 @@ using namespace pipewright;
 namespace {
 
 // 8 nodes below two leaves, with four spines that can fail separately.
-void make_fabric(const tests::Workplace& place) {
+void make_fabric(const tests::CommandFolder& place) {
   REQUIRE(place
               .run("platform make --node a100-4nic --nodes 8 --fabric leaf-spine --leaf-nodes 4 "
                    "--oversubscription 2 --spines 4 -o f.xml")
               .status == 0);
 }
 
-double seconds(const tests::Workplace& place, const std::string& options) {
+double seconds(const tests::CommandFolder& place, const std::string& options) {
   const auto run =
       place.run("comm bench --cluster f.xml --op all-to-all --sizes 256M --json " + options);
   return nlohmann::json::parse(run.out)["rows"][0]["seconds"];
@@ -24,7 +24,7 @@ double seconds(const tests::Workplace& place, const std::string& options) {
 }  // namespace
 
 TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
   const tests::ProgramResult ran =
       place.run("comm survey --cluster f.xml --op all-to-all --size 256M -o s.json");
@@ -48,7 +48,7 @@ TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][
 }
 
 TEST_CASE("comm survey reports the cost of hash collisions", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
   const tests::ProgramResult ran = place.run(
       "comm survey --cluster f.xml --op all-to-all --size 64M --hash 5 --flows 1 16 -o h.json");
@@ -64,7 +64,7 @@ TEST_CASE("comm survey reports the cost of hash collisions", "[cli][comm]") {
 }
 
 TEST_CASE("failed and slow elements are selected by name", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
   const double whole = seconds(place, "");
   CHECK(seconds(place, "--slow spine-0-switch=0.5") > 1.5 * whole);
@@ -83,7 +83,7 @@ TEST_CASE("failed and slow elements are selected by name", "[cli][comm]") {
 }
 
 TEST_CASE("comm survey accepts a scenario, and run accepts slow elements", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
   place.write("job.yaml",
               "devices: 2\nmicrobatches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n"

@@ -38,7 +38,7 @@ TEST_CASE("commands and verbs are completed", "[cli]") {
 }
 
 TEST_CASE("every option in a command's help is offered with its help", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto check = [&](std::vector<std::string> words, const Command& command) {
     const std::string help = place.run(fmt::format("{} --help", fmt::join(words, " "))).out;
     const Syntax syntax = syntax_of(command);
@@ -108,7 +108,7 @@ TEST_CASE("keys and values of --set are completed", "[cli]") {
 }
 
 TEST_CASE("completion prints a script for each shell, and lists the shells in errors", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("completion bash").out, Catch::Contains("complete -F"));
   CHECK_THAT(place.run("completion zsh").out, Catch::StartsWith("#compdef pipewright"));
   CHECK_THAT(place.run("completion fish").out, Catch::Contains("complete -c pipewright"));

@@ -8,8 +8,8 @@
 #include "support/program.hpp"
 
 using nlohmann::json;
+using pipewright::tests::CommandFolder;
 using pipewright::tests::ProgramResult;
-using pipewright::tests::Workplace;
 
 namespace {
 
@@ -27,7 +27,7 @@ bool contains(const std::string& text, const std::string& words) {
 }  // namespace
 
 TEST_CASE("goodput reports the effective training time of a run") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const ProgramResult ran = place.run("goodput job.yaml --seeds 20 --json");
   CHECK(ran.err.empty());
@@ -48,7 +48,7 @@ TEST_CASE("goodput reports the effective training time of a run") {
 }
 
 TEST_CASE("results do not depend on the number of processes") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const ProgramResult serial =
       place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
@@ -62,7 +62,7 @@ TEST_CASE("results do not depend on the number of processes") {
 }
 
 TEST_CASE("a killed run resumes and gives the same bytes") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const std::string command = "goodput job.yaml --seeds 400 --only --quiet ";
   REQUIRE(place.run(command + "-o whole.csv").status == 0);
@@ -84,7 +84,7 @@ TEST_CASE("a killed run resumes and gives the same bytes") {
 }
 
 TEST_CASE("results of another question are rejected") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   REQUIRE(place.run("goodput job.yaml --seeds 10 --only --results r.jsonl").status == 0);
   const ProgramResult resumed =
@@ -95,7 +95,7 @@ TEST_CASE("results of another question are rejected") {
 }
 
 TEST_CASE("results are reused for more and for fewer seeds and give the same bytes", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const auto run = [&](const std::string& words) {
     const ProgramResult ran = place.run("goodput job.yaml --quiet " + words);
@@ -111,7 +111,7 @@ TEST_CASE("results are reused for more and for fewer seeds and give the same byt
 }
 
 TEST_CASE("only a given interval is marked as requested", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const std::string chosen = place.run("goodput job.yaml --seeds 5 --quiet").out;
   CHECK_FALSE(contains(chosen, "requested"));
@@ -121,7 +121,7 @@ TEST_CASE("only a given interval is marked as requested", "[goodput]") {
 }
 
 TEST_CASE("copies to peers and checkpoints to the storage have separate intervals", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const ProgramResult ran =
       place.run("goodput job.yaml --seeds 5 --quiet --set goodput.checkpoint.mode=peer");
@@ -133,7 +133,7 @@ TEST_CASE("copies to peers and checkpoints to the storage have separate interval
 
 TEST_CASE("the page describes the model, the hardware and the checkpoints in a line each",
           "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   REQUIRE(place.run("goodput job.yaml --seeds 5 --quiet --only -o days.html").status == 0);
   const std::string page = place.read("days.html");
@@ -142,7 +142,7 @@ TEST_CASE("the page describes the model, the hardware and the checkpoints in a l
 }
 
 TEST_CASE("a note names spares that the cluster does not have", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", "cluster: dgx-h100-8\n" + scenario.substr(0, scenario.find("gpu:")) +
                               scenario.substr(scenario.find("parallel:")));
   CHECK(contains(place.run("goodput job.yaml --seeds 1 --only --spares 5").err,
@@ -150,7 +150,7 @@ TEST_CASE("a note names spares that the cluster does not have", "[goodput]") {
 }
 
 TEST_CASE("a number of tokens gives days and a price") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const ProgramResult ran =
       place.run("goodput job.yaml --tokens 100B --price 2 --seeds 1 --only --json");
@@ -163,7 +163,7 @@ TEST_CASE("a number of tokens gives days and a price") {
 }
 
 TEST_CASE("goodput rejects options that contradict each other") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const ProgramResult resume = place.run("goodput job.yaml --resume");
   CHECK(resume.status == 2);
@@ -175,7 +175,7 @@ TEST_CASE("goodput rejects options that contradict each other") {
 }
 
 TEST_CASE("a job that never trains its tokens ends with an error", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   // Failures are so frequent that 96 nodes would be in repair on average, but the job has only
   // eight.

@@ -7,8 +7,8 @@
 
 #include "support/program.hpp"
 
+using pipewright::tests::CommandFolder;
 using pipewright::tests::ProgramResult;
-using pipewright::tests::Workplace;
 using Json = nlohmann::json;
 
 namespace {
@@ -30,7 +30,7 @@ std::string table() {
 }  // namespace
 
 TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") {
-  const Workplace folder;
+  const CommandFolder folder;
   folder.write("t.csv", table());
   const ProgramResult fit = folder.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
   INFO(fit.err);
@@ -51,7 +51,7 @@ TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") 
 
 TEST_CASE("gpu fit determines the rates of grouped products, which are no longer assumed",
           "[cli]") {
-  const Workplace folder;
+  const CommandFolder folder;
   // 4 products x 33 tiles of 128 columns occupy all 132 SMs, so a wave covers 128 rows. Times
   // assume half of 989.5 TFLOP/s, 2 us per wave and 10 us per kernel.
   std::string table = "kernel,dtype,m,n,k,count,time_us\n";
@@ -76,7 +76,7 @@ TEST_CASE("gpu fit determines the rates of grouped products, which are no longer
 }
 
 TEST_CASE("gpu check shows errors by kind and the rows with the largest errors", "[cli]") {
-  const Workplace folder;
+  const CommandFolder folder;
   folder.write("t.csv", table());
   const ProgramResult ran =
       folder.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
@@ -88,7 +88,7 @@ TEST_CASE("gpu check shows errors by kind and the rows with the largest errors",
 }
 
 TEST_CASE("errors of gpu commands name the fault and its location", "[cli]") {
-  const Workplace folder;
+  const CommandFolder folder;
   folder.write("t.csv", "dtype,m,n,k,time_us\nbf16,1,2,3,-4\n");
   const ProgramResult negative = folder.run("gpu fit t.csv --gpu-file h100-sxm");
   CHECK(negative.status == 2);

@@ -10,7 +10,7 @@
 using namespace pipewright;
 
 TEST_CASE("help lists each topic with the question that its page answers", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run("help");
   CHECK(ran.status == 0);
   for (const cli::Topic& topic : cli::topics()) {
@@ -33,7 +33,7 @@ TEST_CASE("every page of docs is a topic with its name", "[cli]") {
 }
 
 TEST_CASE("help prints a topic without Markdown markup", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const cli::Topic& topic : cli::topics()) {
     const tests::ProgramResult ran = place.run("help " + std::string(topic.name));
     CAPTURE(topic.name, ran.err);
@@ -45,13 +45,13 @@ TEST_CASE("help prints a topic without Markdown markup", "[cli]") {
 }
 
 TEST_CASE("help COMMAND prints the same as COMMAND --help", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(place.run("help run").out == place.run("run --help").out);
   CHECK(place.run("help schedule list").out == place.run("schedule list --help").out);
 }
 
 TEST_CASE("an unknown topic is refused with a suggestion and all topics", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run("help shedules");
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());

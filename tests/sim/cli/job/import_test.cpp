@@ -16,7 +16,7 @@ const std::string data = PIPEWRIGHT_TEST_DATA "/jobs/";
 }  // namespace
 
 TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult written =
       place.run("import " + data + "moe.sh --cluster dgx-h100-8 -o scenario.yaml");
   CAPTURE(written.err);
@@ -37,7 +37,7 @@ TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]")
 }
 
 TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[cli][jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run("run " + data + "moe.sh");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err,
@@ -51,7 +51,7 @@ TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[
 }
 
 TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("run " + data + "functional.yaml --cluster dgx-h100").err,
              Catch::Contains("the number of GPUs is unknown; give --dp"));
   CHECK(place.run("run " + data + "functional.yaml --cluster dgx-h100 --dp 4 --engine timing")
@@ -69,7 +69,7 @@ TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]"
 }
 
 TEST_CASE("files of a job are recognised without reading the job", "[cli][jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string script = (place.folder() / "train.sh").string();
   const std::string variables = (place.folder() / "variables.sh").string();
   place.write("variables.sh", "export NODES=4\n");

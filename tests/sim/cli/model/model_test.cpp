@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-json model_json(const tests::Workplace& place, const std::string& words) {
+json model_json(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("model " + words + " --json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
@@ -29,7 +29,7 @@ const std::string plain_gpu =
 }  // namespace
 
 TEST_CASE("model without a name lists models with parameters and FLOPs", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json models = model_json(place, "");
   const auto named = [&](const char* name) {
     return *std::ranges::find_if(models, [&](const json& row) { return row["model"] == name; });
@@ -47,7 +47,7 @@ TEST_CASE("model without a name lists models with parameters and FLOPs", "[cli][
 }
 
 TEST_CASE("a model's bytes are listed by its parts on one GPU", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json whole = model_json(place, "llama-3-8b");
   const json& parts = whole["parts"];
   REQUIRE(parts.size() == 4);
@@ -67,7 +67,7 @@ TEST_CASE("a model's bytes are listed by its parts on one GPU", "[cli][model]") 
 }
 
 TEST_CASE("the JSON of a model has its layout, precision and peak", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json run = model_json(
       place, "llama-3-8b --gpu h100-sxm --tp 8 --sp --precision fp8 --microbatch-size 2");
   CHECK(run["layout"]["tp"] == 8);
@@ -79,7 +79,7 @@ TEST_CASE("the JSON of a model has its layout, precision and peak", "[cli][model
 }
 
 TEST_CASE("a model without a GPU uses the GPU of its cluster", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json run = model_json(place, "llama-3-8b --cluster dgx-h100-8");
   CHECK(run["gpu"] == "h100-sxm");
   CHECK(run["times"] == model_json(place, "llama-3-8b --gpu h100-sxm")["times"]);
@@ -87,7 +87,7 @@ TEST_CASE("a model without a GPU uses the GPU of its cluster", "[cli][model]") {
 }
 
 TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plain.yaml", plain_gpu);
   const json run = model_json(place, "llama-3-8b --gpu plain.yaml --tp 8 --sp --sequence 2048");
   const json& layer = run["times"][0];
@@ -121,7 +121,7 @@ TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]
 }
 
 TEST_CASE("a pass takes at least as long as the host needs to launch it", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("slow.yaml",
               "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n"
               "launch: 10 ms\n");
@@ -136,7 +136,7 @@ TEST_CASE("a pass takes at least as long as the host needs to launch it", "[cli]
 }
 
 TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plain.yaml", plain_gpu);
   const auto passes = [&](const std::string& recompute) {
     return model_json(place, "llama-3-8b --gpu plain.yaml --set training.recompute=" +
@@ -156,7 +156,7 @@ TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
 }
 
 TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml", plain_gpu + "launch: 1 us\nassumed: [attention.forward, launch]\n");
   // If the launch time is only assumed, it is not known whether launches limit the pass, so the
   // result depends on it.
@@ -177,7 +177,7 @@ TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
 }
 
 TEST_CASE("an invalid model is refused with its location", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("m.yaml",
               "layers: 4\nhidden: 64\nheads: 4\nvocabulary: 100\nsequence: 64\nparameters: 5B\n");
   const tests::ProgramResult off = place.run("model m.yaml");
@@ -197,7 +197,7 @@ TEST_CASE("an invalid model is refused with its location", "[cli][model]") {
 }
 
 TEST_CASE("a config.json runs, and can be changed and swept over like any model", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string data = PIPEWRIGHT_TEST_DATA "/models/";
   const json shape = model_json(place, "'" + data + "small-dense' --set model.layers=8");
   CHECK(shape["model"] == "small-dense");

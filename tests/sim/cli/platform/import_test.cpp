@@ -13,7 +13,7 @@ const std::string data = PIPEWRIGHT_TEST_DATA "/import/";
 }  // namespace
 
 TEST_CASE("an imported node can be used for a cluster", "[cli][platform][import]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran =
       place.run("platform import " + data + "hgx-h100.xml -o box.yaml");
   CHECK(ran.status == 0);
@@ -31,7 +31,7 @@ TEST_CASE("an imported node can be used for a cluster", "[cli][platform][import]
 }
 
 TEST_CASE("an imported fabric can be checked, shown and used", "[cli][platform][import]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran =
       place.run("platform import " + data + "topology.conf --node dgx-h100 -o c.xml");
   CAPTURE(ran.err);
@@ -53,7 +53,7 @@ TEST_CASE("an imported fabric can be checked, shown and used", "[cli][platform][
 
 TEST_CASE("import has examples in its help, and rejects invalid files with the allowed ones",
           "[cli][platform][import]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("platform --help").out, Catch::Contains("  import  "));
   CHECK_THAT(place.run("platform import --help").out,
              Catch::Contains("ibnetdiscover > fabric.txt") && Catch::Contains("--host-gpus"));

@@ -9,7 +9,7 @@
 using namespace pipewright;
 
 TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult generated = place.run(
       "platform make --node dgx-a100 --nodes 4 --fabric rail --leaf-nodes 2 "
       "--oversubscription 2 -o mine.xml");
@@ -67,7 +67,7 @@ TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
 }
 
 TEST_CASE("library files are equal to the output of their commands", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   std::size_t generated = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
@@ -88,7 +88,7 @@ TEST_CASE("library files are equal to the output of their commands", "[cli][plat
 }
 
 TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("box.yaml",
               "gpu: mi300x\nwiring: mesh\nlink_class: xgmi\nlink_bandwidth: 48 GB/s\n"
               "nic_bandwidth: 47 GB/s\n");
@@ -114,7 +114,7 @@ TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]"
 }
 
 TEST_CASE("a host's GPU can be a user's file", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("next.yaml",
               "flops: 4000 TFLOP/s\nmemory: 300 GiB\nmemory_bandwidth: 12000 GB/s\n"
               "processors: 200\n");
@@ -133,7 +133,7 @@ TEST_CASE("a host's GPU can be a user's file", "[cli][platform]") {
 }
 
 TEST_CASE("texts of a node file can contain any character", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("odd.yaml",
               "help: a --box-- <of> \"mine\"\ngpu: h200\nlink_bandwidth: 370 GB/s\n"
               "nic_bandwidth: 47 GB/s\nsources: ['--> & so on']\n");
@@ -143,7 +143,7 @@ TEST_CASE("texts of a node file can contain any character", "[cli][platform]") {
 }
 
 TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("box.yaml", "gpu: h200\nlink_bandwidth: 370 GB/s\nnic: 47 GB/s\n");
   const auto complaint = [&](const std::string& words) {
     const tests::ProgramResult ran = place.run("platform make " + words + " -o x.xml");
@@ -166,7 +166,7 @@ TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
 }
 
 TEST_CASE("faults of a platform are reported by line, with status 1", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -179,7 +179,7 @@ TEST_CASE("faults of a platform are reported by line, with status 1", "[cli][pla
 
 TEST_CASE("platform has examples in its help, and rejects invalid options with the allowed values",
           "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("platform --help").out, Catch::Contains("platform make --node dgx-h100"));
   const tests::ProgramResult help = place.run("platform make --help");
   CHECK_THAT(help.out, Catch::Contains("gb200-nvl72") && Catch::Contains("dragonfly"));
@@ -203,7 +203,7 @@ TEST_CASE("platform has examples in its help, and rejects invalid options with t
 }
 
 TEST_CASE("a platform with missing routes can be shown", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -216,7 +216,7 @@ TEST_CASE("a platform with missing routes can be shown", "[cli][platform]") {
 }
 
 TEST_CASE("show and check print JSON", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult shown =
       place.run("platform show dgx-a100 --route node-0-gpu-0 node-1-gpu-0 --json");
   CHECK(shown.status == 0);
@@ -233,7 +233,7 @@ TEST_CASE("show and check print JSON", "[cli][platform]") {
 }
 
 TEST_CASE("an option of another fabric is rejected", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto complaint = [&](const std::string& options) {
     return place.run("platform make --node dgx-h100 --nodes 8 " + options).err;
   };

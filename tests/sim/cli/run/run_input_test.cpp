@@ -46,14 +46,14 @@ std::string changed(std::string words, const std::string& option) {
 
 constexpr auto on_64 = " --cluster small.xml --quiet ";
 
-void make_small(const tests::Workplace& place) {
+void make_small(const tests::CommandFolder& place) {
   REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o small.xml").status == 0);
 }
 
 }  // namespace
 
 TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_small(place);
   const tests::ProgramResult ran =
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 3 -b 8") + on_64);
@@ -71,7 +71,7 @@ TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[r
 }
 
 TEST_CASE("sizes offered for layers that do not divide into stages all run", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = GENERATE(
       as<std::string>(), "--model llama-3-405b -s 16 --chunks 8 -b 16 --schedule interleaved-1f1b",
       "--model deepseek-v3 -s 64 -b 4 --schedule 1f1b",
@@ -96,7 +96,7 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
 }
 
 TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // With ends_less, the two ends count as a layer each. 70 + 2 layers divide into 12 stages, but
   // not into 5 x 3 = 15 or 4 x 4.
   place.write("m.yaml", "layers: 70\nhidden: 256\nheads: 8\nvocabulary: 1000\nsequence: 128\n");
@@ -108,7 +108,7 @@ TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
 }
 
 TEST_CASE("a scenario can come through a pipe", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   const std::string program = std::string(PIPEWRIGHT_PROGRAM) + " run ";
   for (const std::string words : {"- --json", "-c /dev/stdin --json", "-c - --json -o a.csv"}) {
@@ -120,7 +120,7 @@ TEST_CASE("a scenario can come through a pipe", "[run]") {
 }
 
 TEST_CASE("outputs describe the job", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 --tp 4 --sp --dp 2 --zero 1 --global-batch 16 "
       "--microbatch-size 2 --recompute-activations full --partition by_cost --quiet ";
@@ -174,7 +174,7 @@ TEST_CASE("outputs describe the job", "[run]") {
 }
 
 TEST_CASE("pass times that exceed the GPU's peak are noted", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --quiet --backward-times 0 -f ";
   CHECK_THAT(place.run(words + "0.001").out, Catch::Contains("is more than the GPUs can do"));
@@ -182,7 +182,7 @@ TEST_CASE("pass times that exceed the GPU's peak are noted", "[run]") {
 }
 
 TEST_CASE("a key that is set twice is refused", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run(
       "run -s 4 -f 1 --backward-times 2 --set microbatches=1 "
       "microbatches=2");
@@ -191,7 +191,7 @@ TEST_CASE("a key that is set twice is refused", "[run]") {
 }
 
 TEST_CASE("unknown names of a platform file are refused with a suggestion", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_small(place);
   const std::string words = "run --model llama-3-8b -s 2 -b 4 --quiet ";
   CHECK_THAT(place

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 namespace {
 
-json summary(const tests::Workplace& place, const std::string& words) {
+json summary(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("run " + words + " --json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
@@ -26,7 +26,7 @@ TEST_CASE("bubbles and in-flight peaks with F=I=W=1 equal the reference table", 
     int chunks;
     double small_idle, small_peak, large_idle, large_peak;  // p=4, m=16 and p=8, m=32
   };
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const Row& row :
        {Row{"gpipe", 1, 9, 16, 21, 32}, Row{"1f1b", 1, 9, 4, 21, 8},
         Row{"eager-1f1b", 1, 9, 7, 21, 15}, Row{"interleaved-1f1b", 2, 4.5, 5.5, 10.5, 11.5},
@@ -76,7 +76,7 @@ TEST_CASE("the configurations of a newcomer run in JSON and in YAML", "[run]") {
   const std::string five =
       "num_stages: 5\nnum_batches: 8\nforward_times: [0.9, 1.1, 1.0, 0.8, 1.2]\n"
       "backward_times: [1.8, 2.2, 2.0, 1.6, 2.4]\np2p_time: 0.1\noutput_file: five.png\n";
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("six.json", six);
   place.write("five.yaml", five);
   for (const std::string words : {"-c six.json", "--config five.yaml"}) {
@@ -93,7 +93,7 @@ TEST_CASE("the configurations of a newcomer run in JSON and in YAML", "[run]") {
 }
 
 TEST_CASE("every kind of output is written, and an unknown kind is refused with a list", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(place.run("run" + quick + "-o a.html a.svg a.png -o a.pdf a.json a.csv --trace a.h5")
             .status == 0);
   CHECK(place.files() == "a.csv a.h5 a.html a.json a.pdf a.png a.svg");
@@ -111,7 +111,7 @@ TEST_CASE("every kind of output is written, and an unknown kind is refused with 
 }
 
 TEST_CASE("the same input gives the same bytes", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = "run" + quick +
                             "--schedule 1f1b interleaved-1f1b --chunks 2 --set boundary_tensor=1GB "
                             "--cluster " PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml ";
@@ -129,7 +129,7 @@ TEST_CASE("the same input gives the same bytes", "[run]") {
 }
 
 TEST_CASE("several schedules share one table and have a trace each", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran =
       place.run("run" + quick + "--schedule 1f1b interleaved-1f1b --chunks 2 --trace t.h5");
   CHECK(ran.status == 0);
@@ -144,7 +144,7 @@ TEST_CASE("several schedules share one table and have a trace each", "[run]") {
 }
 
 TEST_CASE("options override the scenario, and --set reaches every key", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   CHECK(summary(place, "s.yaml -b 16")["num_batches"] == 16);
   CHECK(summary(place, "s.yaml --set microbatches=24")["num_batches"] == 24);
@@ -156,7 +156,7 @@ TEST_CASE("options override the scenario, and --set reaches every key", "[run]")
 }
 
 TEST_CASE("the main scenario reproduces the order of the published bubble rates", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json runs = summary(place, PIPEWRIGHT_ROOT "/platforms/scenarios/gpt-6b-a100.yaml");
   REQUIRE(runs.size() == 3);
   const double ideal = 64 * (29.935 + 29.621 + 19.388) * 1e-3;
@@ -172,7 +172,7 @@ TEST_CASE("the main scenario reproduces the order of the published bubble rates"
 }
 
 TEST_CASE("errors name their position, and nothing is written", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("bad.yaml",
               "devices: 4\nmicrobatches: 8\nforward_times: [1, 2]\nbackward_times: 2\n");
   const auto error = [&](const std::string& words) {
@@ -206,7 +206,7 @@ TEST_CASE("errors name their position, and nothing is written", "[run]") {
 }
 
 TEST_CASE("a run overwrites no input and writes no file twice", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string scenario = R"({"devices": 2, "microbatches": 2, "forward_times": 1,
                                    "backward_times": 2})";
   place.write("a.json", scenario);
@@ -222,7 +222,7 @@ TEST_CASE("a run overwrites no input and writes no file twice", "[run]") {
 }
 
 TEST_CASE("a missing folder is an error and leaves no incomplete file", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string words :
        {"--trace no/where.h5", "-o no/where.html", "-o no/where.png", "-o no/where.json"}) {
     const tests::ProgramResult ran = place.run("run" + quick + words);
@@ -235,7 +235,7 @@ TEST_CASE("a missing folder is an error and leaves no incomplete file", "[run]")
 
 TEST_CASE("an output that cannot be written costs neither the report nor the other outputs",
           "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string& words : {"run" + quick, std::string("show t.h5")}) {
     REQUIRE(place.run("run" + quick + "--trace t.h5").status == 0);
     const tests::ProgramResult ran = place.run(words + " -o no/a.html b.json no/c.csv d.csv");
@@ -255,7 +255,7 @@ TEST_CASE("an output that cannot be written costs neither the report nor the oth
 }
 
 TEST_CASE("the first screen is short, and --details has the tables of devices", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran =
       place.run("run" + quick + "--schedule 1f1b gpipe --engine timing");
   CHECK(ran.status == 0);
@@ -274,7 +274,7 @@ TEST_CASE("the first screen is short, and --details has the tables of devices", 
 }
 
 TEST_CASE("a full disk is an error and leaves no file", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // Limits files to 1 KiB (POSIX: 512-byte blocks).
   for (const std::string words :
        {"--trace t.h5", "-o t.html", "-o t.svg", "-o t.png", "-o t.pdf", "-o t.csv"}) {
@@ -290,7 +290,7 @@ TEST_CASE("a full disk is an error and leaves no file", "[run]") {
 
 TEST_CASE("a killed run leaves no trace under the final name, an interrupted run none at all",
           "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string long_run =
       "'" PIPEWRIGHT_PROGRAM
       "' run -s 64 -b 40000 -f 1 --backward-times 2 --trace t.h5 & pid=$!; "
@@ -314,7 +314,7 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted run
 }
 
 TEST_CASE("help has examples and goes to standard output", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string words :
        {"--help", "run --help", "show --help", "schedule --help", "schedule list --help",
         "schedule show --help", "schedule check --help", "schedule explain --help",
@@ -330,7 +330,7 @@ TEST_CASE("help has examples and goes to standard output", "[run]") {
 }
 
 TEST_CASE("a model's memory is compared with its GPU without a cluster too", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "run --model llama-3-70b --gpu h100-sxm --tp 2 -s 4 -b 8 "
       "--set parallel.sp=true --engine timing --require-fit";
@@ -356,7 +356,7 @@ TEST_CASE("a model's memory is compared with its GPU without a cluster too", "[r
 }
 
 TEST_CASE("HFU counts recomputation by the schedule's own passes", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 --engine timing "
       "--schedule grouped-interleaved --chunks 2 --recompute 1";
@@ -371,7 +371,7 @@ TEST_CASE("HFU counts recomputation by the schedule's own passes", "[run]") {
 }
 
 TEST_CASE("MFU counts causal attention, and a second figure counts full attention", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "--model llama-3-8b --gpu h100-sxm -s 4 -b 8 --engine timing --schedule 1f1b";
   const json run = summary(place, words);
@@ -386,7 +386,7 @@ TEST_CASE("MFU counts causal attention, and a second figure counts full attentio
 }
 
 TEST_CASE("a note says that GPUs wait for their host, and suggests a remedy", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto note = [&](const std::string& launch, const std::string& graphs) {
     return place
         .run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --set gpu.launch=" +
@@ -402,7 +402,7 @@ TEST_CASE("a note says that GPUs wait for their host, and suggests a remedy", "[
 }
 
 TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 2000 GB/s\n"
               "processors: 108\nassumed: [products.bf16.efficiency, free_memory]\n");
@@ -429,7 +429,7 @@ TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "
 }
 
 TEST_CASE("assumed host bandwidth and free memory are noted where they matter", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nfree_memory: 79 GiB\n"
               "memory_bandwidth: 2000 GB/s\nhost_bandwidth: 55 GB/s\nprocessors: 108\n"
@@ -453,7 +453,7 @@ TEST_CASE("assumed host bandwidth and free memory are noted where they matter", 
 }
 
 TEST_CASE("waiting for the other end of a pipeline is not communication", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // Without a network, reducing the gradients of the tied embedding takes no time.
   for (const std::string engine : {"simgrid", "timing"}) {
     const json run =
@@ -464,7 +464,7 @@ TEST_CASE("waiting for the other end of a pipeline is not communication", "[run]
 }
 
 TEST_CASE("run notes communication outside of the cluster's record", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("comm bench --cluster dgx-h100 --ranks 8 --op all-gather --sizes 8:8G:8 -o "
                    "a.log")

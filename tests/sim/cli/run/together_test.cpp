@@ -33,7 +33,7 @@ std::string pipeline(const std::string& side) {
          "backward_times: 2 s\nboundary_tensor: 1 GB\n";
 }
 
-struct Two : tests::Workplace {
+struct Two : tests::CommandFolder {
   Two() {
     write("trunk.xml", trunk);
     write("one.yaml", pipeline("0"));

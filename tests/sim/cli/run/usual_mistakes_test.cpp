@@ -10,7 +10,8 @@ namespace {
 
 const std::string passes = "-s 4 -b 8 -f '1 ms' --backward-times '2 ms' ";
 
-void complains(const tests::Workplace& place, const std::string& words, const std::string& what) {
+void complains(const tests::CommandFolder& place, const std::string& words,
+               const std::string& what) {
   const tests::ProgramResult ran = place.run(words);
   CAPTURE(words, ran.out);
   CHECK(ran.status == 2);
@@ -20,7 +21,7 @@ void complains(const tests::Workplace& place, const std::string& words, const st
 }  // namespace
 
 TEST_CASE("files that are no scenarios are recognised", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("cluster.xml", "<?xml version='1.0'?>\n<platform version='4.1'/>\n");
   place.write("sweep.yaml",
               "model: llama-3-8b\ncluster: dgx-h100\nglobal_batch: 64\nsearch: {objective: mfu}\n");
@@ -31,7 +32,7 @@ TEST_CASE("files that are no scenarios are recognised", "[run]") {
 }
 
 TEST_CASE("other programs' spellings are recognised", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   complains(place, "run " + passes + "--schedule 1F1B", "did you mean '1f1b'?");
   complains(place, "run " + passes + "--schedule Interleaved1F1B",
             "did you mean 'interleaved-1f1b'?");
@@ -39,14 +40,14 @@ TEST_CASE("other programs' spellings are recognised", "[run]") {
 }
 
 TEST_CASE("a note says that a single chunk interleaves nothing", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = "run " + passes + "--schedule interleaved-1f1b --chunks ";
   CHECK_THAT(place.run(words + "1").out, Contains("with one chunk per device interleaves nothing"));
   CHECK(place.run(words + "2").out.find("interleaves nothing") == std::string::npos);
 }
 
 TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // dgx-h100 has four nodes of eight GPUs.
   const std::string words =
       "run --cluster dgx-h100 --model llama-3-8b --global-batch 8 --set parallel.tp=8 "
@@ -59,7 +60,7 @@ TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
 }
 
 TEST_CASE("the option --pp sets the number of devices under either key", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto devices = [&](const std::string& words) {
     const tests::ProgramResult ran =
         place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
@@ -76,7 +77,7 @@ TEST_CASE("the option --pp sets the number of devices under either key", "[run]"
 }
 
 TEST_CASE("a layout takes the options of a run", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran =
       place.run("layout --model llama-3-8b --cluster dgx-h100 --tp 4 --pp 2 -b 8");
   CAPTURE(ran.err);
@@ -85,13 +86,13 @@ TEST_CASE("a layout takes the options of a run", "[layout]") {
 }
 
 TEST_CASE("a run of absurd size is refused at once", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   complains(place, "run -s 4 -b 2147483640 -f 1 --backward-times 2",
             "passes are more than the 268435456 that are supported");
 }
 
 TEST_CASE("a run prints the cost of a number of tokens", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string job =
       "run --model llama-3-8b --cluster dgx-h100 --tp 8 --global-batch 8 --schedule 1f1b --quiet ";
   const tests::ProgramResult json =

@@ -35,7 +35,7 @@ const std::string stuck = "0F0,0B0,0F1,0B1\r\n1F0,1F1,1B0,1B1\r\n";
 }  // namespace
 
 TEST_CASE("schedule check describes a file and the cost of its receives", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("behind.csv", behind);
   const tests::ProgramResult ran = place.run("schedule check behind.csv");
   CHECK(ran.status == 0);
@@ -57,7 +57,7 @@ TEST_CASE("schedule check describes a file and the cost of its receives", "[cli]
 }
 
 TEST_CASE("schedule check reports in seconds when times of passes are set", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("behind.csv", behind);
   const std::string times = " -f '10 ms' --backward-times '20 ms'";
   const std::string text = place.run("schedule check behind.csv" + times).out;
@@ -75,7 +75,7 @@ TEST_CASE("schedule check reports in seconds when times of passes are set", "[cl
 }
 
 TEST_CASE("schedule check reports the same figures in JSON", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("a \"b\".csv", behind);
   const auto json = nlohmann::json::parse(place.run("schedule check 'a \"b\".csv' --json").out);
   CHECK(json["file"] == "a \"b\".csv");
@@ -97,7 +97,7 @@ TEST_CASE("schedule check reports the same figures in JSON", "[cli][torch]") {
 }
 
 TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string& text : {swapped, stuck, blocked, std::string("0F0,1\"B\"\n")}) {
     CAPTURE(text);
     place.write("bad.csv", text);
@@ -119,7 +119,7 @@ TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
 
 TEST_CASE("a file of passes is checked as PyTorch lowers it, and with late receives",
           "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(place
             .shell("'" PIPEWRIGHT_PROGRAM "' schedule show interleaved-1f1b -s 4 -b 8 --format "
                    "csv >il.csv")
@@ -133,7 +133,7 @@ TEST_CASE("a file of passes is checked as PyTorch lowers it, and with late recei
 }
 
 TEST_CASE("schedule check warns of late receives that NCCL would swap", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("v.csv", place.run("schedule show zb-v -s 2 -b 4 --format csv").out);
   const tests::ProgramResult ran = place.run("schedule check v.csv");
   CHECK(ran.status == 0);
@@ -150,7 +150,7 @@ TEST_CASE("schedule check warns of late receives that NCCL would swap", "[cli][t
 }
 
 TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto error = [&](const std::string& text, const std::string& more = "") {
     place.write("bad.csv", text);
     const tests::ProgramResult ran = place.run("schedule check bad.csv " + more);
@@ -187,7 +187,7 @@ TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli]
 }
 
 TEST_CASE("schedule show writes both forms, and reads its own files", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string csv = place.run("schedule show 1f1b -s 2 -b 3 --format csv").out;
   place.write("mine.csv", csv);
   CHECK(place.run("schedule show mine.csv --format csv").out == csv);
@@ -210,7 +210,7 @@ TEST_CASE("schedule show writes both forms, and reads its own files", "[cli][tor
 }
 
 TEST_CASE("a schedule from a file runs like a schedule of the catalog", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   std::filesystem::create_directory(place.folder() / "deep");
   place.write("deep/mine.csv", place.run("schedule show 1f1b -s 4 -b 8 --format csv").out);
   place.write("deep/run.yaml",
@@ -239,7 +239,7 @@ TEST_CASE("a schedule from a file runs like a schedule of the catalog", "[cli][t
 }
 
 TEST_CASE("the error of a file that deadlocks has the file's path", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   std::filesystem::create_directory(place.folder() / "deep");
   place.write("deep/stuck.csv", stuck);
   const std::string named = "pipewright: deep/stuck.csv: deadlock: 2 of 2 ";
@@ -253,7 +253,7 @@ TEST_CASE("the error of a file that deadlocks has the file's path", "[cli][torch
 }
 
 TEST_CASE("a note says once that SEND and RECV of a file are not simulated", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("a.csv", swapped);
   place.write("passes.csv", "0F0,0B0\n");
   const std::string note =
@@ -271,7 +271,7 @@ TEST_CASE("a note says once that SEND and RECV of a file are not simulated", "[c
 }
 
 TEST_CASE("both engines name the half of a pair that waits forever", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("pair.csv", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1F1,1B0,1B1\n");
   for (const std::string engine : {"timing", "simgrid"})
     CHECK_THAT(
@@ -284,7 +284,7 @@ TEST_CASE("both engines name the half of a pair that waits forever", "[cli][torc
 TEST_CASE("schedule show warns of an export that schedule check finds unsound", "[cli]") {
   // In ZB-V, which has a V shape, neighbouring ranks exchange activations and gradients in both
   // directions. With looped stages on four ranks they do not.
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string v = "schedule show zb-v -s 4 -b 8 --format comms ";
   CHECK(place.run(v).err.empty());
   for (const std::string option : {"--late-receives", "--defer-receives"}) {
@@ -299,7 +299,7 @@ TEST_CASE("schedule show warns of an export that schedule check finds unsound", 
 }
 
 TEST_CASE("a file whose only communication is REDUCE_GRAD counts as a file of passes", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("mine.csv", "0F0,,,0B0,0REDUCE_GRAD\r\n,1F0,1B0,1REDUCE_GRAD,\r\n");
   const tests::ProgramResult ran = place.run("schedule check mine.csv");
   CAPTURE(ran.out, ran.err);
@@ -309,7 +309,7 @@ TEST_CASE("a file whose only communication is REDUCE_GRAD counts as a file of pa
 }
 
 TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("mine.csv", "0F0,0F1,,0B0,,0B1\r\n,1F0,1B0,1F1,1B1,\r\n");
   const std::string times = " -f '1 ms' --backward-times '2 ms' --engine timing";
   const tests::ProgramResult ran = place.run("run --schedule mine.csv" + times);
@@ -333,7 +333,7 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
 }
 
 TEST_CASE("the schedule of a file is recognised, also with one more forward ahead", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto order = [&](const std::string& words) {
     REQUIRE(
         place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show " + words + " --format csv > mine.csv")

@@ -31,7 +31,7 @@ const char* const failing_nodes =
     "{duration: 8 d, failures: {kind: node, rate: 280}, spares: rest, checkpoint: {mode: "
     "[sync, async], storage: 2 GB/s, network: 1 TB/s}}";
 
-json searched(const tests::Workplace& place, const std::string& words) {
+json searched(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
@@ -48,7 +48,7 @@ const json& row_of(const json& run, const json& candidate) {
 
 TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
           "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep(failing_nodes));
   const json all = searched(place, "sweep.yaml --exhaustive --results all.h5");
   double most_tokens = 0;
@@ -92,7 +92,7 @@ TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
 }
 
 TEST_CASE("without failures tokens per day equal the throughput", "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep("{failures: {rate: 0}}"));
   const json days = searched(place, "sweep.yaml --exhaustive");
   const json rates = searched(place, "sweep.yaml --exhaustive --set search.objective=throughput");
@@ -105,7 +105,7 @@ TEST_CASE("without failures tokens per day equal the throughput", "[sweep][goodp
 
 TEST_CASE("a search for tokens per day prints the effective share of the time",
           "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep(failing_nodes));
   const tests::ProgramResult ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
   REQUIRE(ran.status == 0);
@@ -126,7 +126,7 @@ TEST_CASE("a search for tokens per day prints the effective share of the time",
 }
 
 TEST_CASE("a candidate whose goodput run is impossible is illegal", "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep("{checkpoint: {network: 1 MB/s}}"));
   const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --json");
   CHECK(ran.status == 1);

@@ -29,7 +29,8 @@ std::string scenario(const std::string& more) {
 const std::string a100_first = "placement: {gpu_types: [a100-80gb, h100-sxm]}\n";
 const std::string h100_first = "placement: {gpu_types: [h100-sxm, a100-80gb]}\n";
 
-json run(const tests::Workplace& place, const std::string& text, const std::string& words = "") {
+json run(const tests::CommandFolder& place, const std::string& text,
+         const std::string& words = "") {
   place.write("one.yaml", text);
   const tests::ProgramResult ran = place.run("run one.yaml --json --quiet " + words);
   CAPTURE(text, ran.err);
@@ -37,12 +38,12 @@ json run(const tests::Workplace& place, const std::string& text, const std::stri
   return json::parse(ran.out);
 }
 
-double seconds(const tests::Workplace& place, const std::string& text,
+double seconds(const tests::CommandFolder& place, const std::string& text,
                const std::string& words = "") {
   return run(place, text, words).at("makespan_s");
 }
 
-std::string error_of(const tests::Workplace& place, const std::string& text) {
+std::string error_of(const tests::CommandFolder& place, const std::string& text) {
   place.write("one.yaml", text);
   const tests::ProgramResult ran = place.run("run one.yaml");
   CHECK(ran.status == 2);
@@ -54,7 +55,7 @@ std::string split(int first) { return fmt::format("partition: [{}, {}]\n", first
 }  // namespace
 
 TEST_CASE("stages are on the types of GPU that are named, in their order", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // The platform file lists A100 nodes first, so this order is the default.
   CHECK(seconds(place, scenario(a100_first)) == seconds(place, scenario("")));
   // Naming the types of GPU has the same effect as naming all hosts in this order.
@@ -70,7 +71,7 @@ TEST_CASE("stages are on the types of GPU that are named, in their order", "[mix
 
 TEST_CASE("only types that are named are used, and those have to be there and be enough",
           "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // The two types of GPU have peaks of 312 and 989 TFLOP/s.
   const std::string half =
       "cluster: a100-h100-mixed\nmodel: llama-3-8b\nschedule: 1f1b\nmicrobatches: 4\n"
@@ -90,7 +91,7 @@ TEST_CASE("only types that are named are used, and those have to be there and be
 // by_cost minimizes the time of the slowest stage, which determines the pace of a full pipeline.
 // The makespan follows it only with many microbatches.
 TEST_CASE("by_cost gives the faster type more layers, whichever stage it is", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string many = "--set microbatches=64";
   for (const std::string& order : {a100_first, h100_first}) {
     double least = std::numeric_limits<double>::infinity();
@@ -107,7 +108,7 @@ TEST_CASE("by_cost gives the faster type more layers, whichever stage it is", "[
 }
 
 TEST_CASE("a search over splits and the order of types finds what trying all finds", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   double least = std::numeric_limits<double>::infinity();
   std::vector<std::string> splits;
   for (int first = 1; first < 8; ++first) {
@@ -142,13 +143,13 @@ std::string by_device(const std::string& tp, const std::string& more = "") {
 }  // namespace
 
 TEST_CASE("a tp by device that is the same for all is that tp", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(run(place, by_device("[8, 8]")) == run(place, scenario("")));
 }
 
 // The A100 stage has two nodes for two replicas, which use four or all eight GPUs of their node.
 TEST_CASE("a stage on more GPUs is faster, on fewer it holds more", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json fewer = run(place, by_device("[4, 8]", a100_first));
   const json more = run(place, by_device("[8, 8]", a100_first));
   CHECK(fewer["makespan_s"] > more["makespan_s"]);
@@ -161,7 +162,7 @@ TEST_CASE("a stage on more GPUs is faster, on fewer it holds more", "[mixed]") {
 }
 
 TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::vector<std::string> all{"[8, 8]", "[4, 8]", "[8, 4]", "[4, 4]", "[2, 4, 8]", "[8]"};
   double least = std::numeric_limits<double>::infinity();
   std::string best;
@@ -198,7 +199,7 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
 }
 
 TEST_CASE("what is written of devices with a tp of their own tells it", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json result = run(place, by_device("[4, 8]", a100_first), "-o rows.csv --trace run.h5");
   CHECK(result["job"]["tp_by_device"] == "4/8");
   // With tp 4 and 8, a device has up to 8 GPUs in each of two replicas, which the trace stores.

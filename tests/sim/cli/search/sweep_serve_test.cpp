@@ -163,7 +163,7 @@ TEST_CASE("a worker simulates as `pipewright run` does, and its bounds hold", "[
     CHECK(row.time_s >= rows[i].bound_s * (1 - 1e-9));
     CHECK(row.peak_bytes == rows[i].peak_bytes);
   }
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("candidate.yaml", config::to_yaml(space.candidate(task.candidates[0])));
   const tests::ProgramResult ran = place.run("run candidate.yaml --json");
   REQUIRE(ran.status == 0);

@@ -21,14 +21,14 @@ const char* const sweep =
     "symmetric: true\n"
     "search: {gpus: 16, constraints: tp * pp <= 8}\n";
 
-json searched(const tests::Workplace& place, const std::string& words) {
+json searched(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
 }
 
-std::string error_of(const tests::Workplace& place, const std::string& words) {
+std::string error_of(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("search " + words);
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
@@ -51,7 +51,7 @@ double best_time(const json& run) {
 }  // namespace
 
 TEST_CASE("every candidate uses its own routing and NCCL version", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("platform make --node dgx-h100 --nodes 8 --fabric leaf-spine --leaf-nodes 1 "
                    "--spines 4 -o spines.xml")
@@ -81,7 +81,7 @@ TEST_CASE("every candidate uses its own routing and NCCL version", "[sweep]") {
 }
 
 TEST_CASE("a search finds what simulating everything finds with far fewer simulations", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json found = searched(place, "sweep.yaml --no-front");
   const json all = searched(place, "sweep.yaml --exhaustive");
@@ -95,7 +95,7 @@ TEST_CASE("a search finds what simulating everything finds with far fewer simula
 }
 
 TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json found = searched(place, "sweep.yaml -o best.yaml page.html all.csv all.json");
   CHECK(json::parse(place.read("all.json")) == found);
@@ -107,7 +107,7 @@ TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
 
 TEST_CASE("a search whose page cannot be written prints its report and writes the other files",
           "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   // The shell limits file sizes, so that the page cannot be written but the scenario can.
   const tests::ProgramResult ran = place.shell(
@@ -121,7 +121,7 @@ TEST_CASE("a search whose page cannot be written prints its report and writes th
 }
 
 TEST_CASE("the number of workers changes neither the best nor the fronts", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json one_worker = searched(place, "sweep.yaml --jobs 1");
   const json three_workers = searched(place, "sweep.yaml --jobs 3");
@@ -130,7 +130,7 @@ TEST_CASE("the number of workers changes neither the best nor the fronts", "[swe
 }
 
 TEST_CASE("results can be shown again and continued", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const tests::ProgramResult first = place.run("search sweep.yaml --results r.h5 --quiet");
   REQUIRE(first.status == 0);
@@ -144,7 +144,7 @@ TEST_CASE("results can be shown again and continued", "[sweep]") {
 }
 
 TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
               "processors: 132\nproducts: {fp8: {flops: 2000 TFLOP/s}}\n"
@@ -174,14 +174,14 @@ TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
 }
 
 TEST_CASE("the error of a space without candidates names the rule to blame", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const std::string nothing = error_of(place, "sweep.yaml --set search.constraints='tp > 4'");
   CHECK_THAT(nothing, Catch::Contains("tp > 4"));
 }
 
 TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const std::string large =
       error_of(place, "sweep.yaml --set global_batch=1..100000 training.microbatch_size=1..100000");
@@ -196,7 +196,7 @@ TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
 }
 
 TEST_CASE("a search that is stopped at once accounts for all combinations", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const tests::ProgramResult ran = place.run("search sweep.yaml --budget '0 s' --quiet");
   CHECK(ran.status == 1);
@@ -210,7 +210,7 @@ TEST_CASE("a search that is stopped at once accounts for all combinations", "[sw
 }
 
 TEST_CASE("a combination that a rule excludes cannot be written as a scenario", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // The rule for the number of GPUs comes from search.gpus, or without it from the size of the
   // cluster.
   for (const char* const more : {"", " --set search={} cluster=dgx-h100-8 parallel.dp=auto"}) {
@@ -235,7 +235,7 @@ TEST_CASE("a combination that a rule excludes cannot be written as a scenario", 
 }
 
 TEST_CASE("known rows, a condition and a candidate need no walk over a huge sweep", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string times = "forward_times: 1 ms\nbackward_times: 2 ms\nschedule: [1f1b, gpipe]\n";
   place.write("small.yaml", "devices: [2, 4]\nmicrobatches: [4, 8, 16]\n" + times);
   searched(place, "small.yaml --results small.h5");
@@ -253,7 +253,7 @@ TEST_CASE("known rows, a condition and a candidate need no walk over a huge swee
 }
 
 TEST_CASE("shards that are searched separately have the same best and proof", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json whole = searched(place, "sweep.yaml");
   for (int shard = 1; shard <= 3; ++shard)
@@ -292,7 +292,7 @@ TEST_CASE("shards that are searched separately have the same best and proof", "[
 }
 
 TEST_CASE("a shard that is killed and resumed has the results of an undisturbed one", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const auto shard = [](int number, const std::string& file) {
     return fmt::format("sweep.yaml --shard {}/3 --jobs 1 --exhaustive --results {}", number, file);
@@ -321,7 +321,7 @@ TEST_CASE("a shard that is killed and resumed has the results of an undisturbed 
 }
 
 TEST_CASE("errors of the command line say what is allowed", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   CHECK_THAT(error_of(place, ""), Catch::Contains("search needs a sweep"));
   CHECK_THAT(error_of(place, "sweep.yaml --resume"), Catch::Contains("--results FILE.h5"));

@@ -19,7 +19,7 @@ const char* const sweep =
     "symmetric: true\n"
     "search: {gpus: 16, constraints: tp * pp <= 8}\n";
 
-json searched(const tests::Workplace& place, const std::string& words) {
+json searched(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
@@ -45,7 +45,7 @@ double time_of(const json& run, const json& candidate) {
 
 TEST_CASE("the best candidate that meets a condition is the one that simulating all finds",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json all = searched(place, "sweep.yaml --exhaustive");
   const double best = time_of(all, all["best"]);
@@ -71,7 +71,7 @@ TEST_CASE("the best candidate that meets a condition is the one that simulating 
 
 TEST_CASE("the option --why-not describes the losing candidate, or why there is none",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
   const tests::ProgramResult ran =
@@ -86,7 +86,7 @@ TEST_CASE("the option --why-not describes the losing candidate, or why there is 
 }
 
 TEST_CASE("an invalid condition is refused before the search", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --why-not 'tp = 8'");
   CHECK(ran.status == 2);
@@ -97,7 +97,7 @@ TEST_CASE("an invalid condition is refused before the search", "[sweep][winner]"
 
 TEST_CASE("the certainty of the winner does not depend on the number of processes",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
   const std::string words = "r.h5 --under top=3 draws=4 turns=false";
@@ -111,7 +111,7 @@ TEST_CASE("the certainty of the winner does not depend on the number of processe
 
 TEST_CASE("the best few do not depend on which candidates the search simulated",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const std::string words = " --under top=4 draws=1 turns=false jitter=0 network=0 slow=0";
   const json found = searched(place, "sweep.yaml --no-front" + words);
@@ -123,7 +123,7 @@ TEST_CASE("the best few do not depend on which candidates the search simulated",
 }
 
 TEST_CASE("without variation all draws have the planned time", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json run = searched(place,
                             "sweep.yaml --under top=2 draws=2 jitter=0 network=0 slow=0 error=0 "
@@ -135,7 +135,7 @@ TEST_CASE("without variation all draws have the planned time", "[sweep][winner]"
 }
 
 TEST_CASE("a slow GPU makes the iteration of its pipeline longer", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml",
               "devices: 1\nmicrobatches: 8\nforward_times: 1 s\nbackward_times: 2 s\n"
               "schedule: [1f1b, gpipe]\n");
@@ -150,7 +150,7 @@ TEST_CASE("a slow GPU makes the iteration of its pipeline longer", "[sweep][winn
 }
 
 TEST_CASE("a slower network and less memory change the winner", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json run = searched(place, "sweep.yaml --under top=4 draws=1");
   const json& turns = run["robust"]["turns"];
@@ -162,7 +162,7 @@ TEST_CASE("a slower network and less memory change the winner", "[sweep][winner]
 }
 
 TEST_CASE("unknown settings of --under are refused", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
     const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --under " + words);
@@ -177,7 +177,7 @@ TEST_CASE("unknown settings of --under are refused", "[sweep][winner]") {
 TEST_CASE(
     "the cheapest candidate on each cluster uses the price of its GPUs and keeps the deadline",
     "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml",
               "cluster: [dgx-a100, dgx-h100]\nmodel: llama-3-8b\n"
               "parallel: {tp: [1, 2, 4], pp: 2, sp: true, zero: 1}\nschedule: 1f1b\n"
@@ -213,7 +213,7 @@ TEST_CASE(
 }
 
 TEST_CASE("errors of --costs say what is missing", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
     const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --costs " + words);

@@ -49,7 +49,7 @@ Printed row(const std::string& out, const std::string& name) {
   return cells;
 }
 
-tests::ProgramResult calibrated(const tests::Workplace& place, const std::string& gpu) {
+tests::ProgramResult calibrated(const tests::CommandFolder& place, const std::string& gpu) {
   place.write("gpt.yaml", scenario + "gpu: " + gpu + "\n");
   place.write("rank0.json", profile(0));
   tests::ProgramResult ran =
@@ -62,7 +62,7 @@ tests::ProgramResult calibrated(const tests::Workplace& place, const std::string
 }  // namespace
 
 TEST_CASE("kernels of a profile are compared with the model by kind", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = calibrated(place, "a100-80gb");
   CAPTURE(ran.out);
   for (const auto& [name, kernels, ms] :
@@ -79,7 +79,7 @@ TEST_CASE("kernels of a profile are compared with the model by kind", "[cli]") {
 }
 
 TEST_CASE("on the calibrated GPU, the modelled kernels take the measured time", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   calibrated(place, "a100-80gb");
   const std::string first = place.read("my.yaml");
   CHECK_THAT(first, Catch::Contains("# a100-80gb, calibrated") && Catch::Contains("flops: 312"));
@@ -93,7 +93,7 @@ TEST_CASE("on the calibrated GPU, the modelled kernels take the measured time", 
 }
 
 TEST_CASE("clocks of data types keep their proportion", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto clocks = [](const std::string& name) {
     const config::Gpu gpu = config::read_gpu({config::make_text(name, {}), "gpu"});
     return std::pair(gpu.clock.products, gpu.products.fp8->clock.value());
@@ -108,7 +108,7 @@ TEST_CASE("clocks of data types keep their proportion", "[cli]") {
 }
 
 TEST_CASE("the launch time is scaled by the number of kernels per modelled kernel", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = calibrated(place, "a100-80gb");
   double modelled = 0;
   for (const char* const name : {"products", "attention", "memory-bound"})
@@ -124,7 +124,7 @@ TEST_CASE("the launch time is scaled by the number of kernels per modelled kerne
 }
 
 TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
   test::ChromeText text;
   text.add("ProfilerStep#0", 0, 100, "user_annotation", 1, 1).add("a_gemm", 0, 10, "kernel");
@@ -143,7 +143,7 @@ TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
 }
 
 TEST_CASE("an implausible clock is noted", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // The GPU has no overheads and very fast memory, so that the time of products is inversely
   // proportional to its `flops`.
   const auto with_peak = [&](double teraflops) {
@@ -160,7 +160,7 @@ TEST_CASE("an implausible clock is noted", "[cli]") {
 }
 
 TEST_CASE("inputs that cannot be calibrated are refused with a remedy", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
   place.write("times.yaml", "devices: 1\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   place.write("rank0.json", profile(0));

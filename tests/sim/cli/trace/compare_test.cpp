@@ -19,7 +19,7 @@ const std::string predicted =
 }  // namespace
 
 TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--schedule 1f1b gpipe --trace t.h5").status == 0);
   REQUIRE(place.run(quick + "--schedule 1f1b --p2p-time 0.5 --trace slow.h5").status == 0);
 
@@ -52,7 +52,7 @@ TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
 }
 
 TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--trace t.h5").status == 0);
   const std::string whole = place.read("t.h5");
   place.write("half.h5", whole.substr(0, whole.size() / 2));
@@ -83,7 +83,7 @@ TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {
 }
 
 TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(predicted).status == 0);
   const std::string measured = samples + "kineto-rank{rank}.json'";
   const tests::ProgramResult ran =
@@ -115,7 +115,7 @@ TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", 
 }
 
 TEST_CASE("predicted memory is compared with snapshots of PyTorch's allocator", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --trace p.h5 "
                    "--set activation.per_microbatch='3 MiB' --set state.weights='12 MiB'")
@@ -131,7 +131,7 @@ TEST_CASE("predicted memory is compared with snapshots of PyTorch's allocator", 
 }
 
 TEST_CASE("a prediction is compared with a log of Megatron and a schedule of PyTorch", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(predicted).status == 0);
   const tests::ProgramResult log = place.run("compare p.h5 " + samples + "megatron.log' --skip 1");
   CAPTURE(log.out, log.err);

@@ -13,7 +13,7 @@ namespace {
 
 const std::string samples = "'" PIPEWRIGHT_TEST_DATA "/measured/";
 
-double makespan(const tests::Workplace& place, const std::string& words) {
+double makespan(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run(words + " --json");
   CAPTURE(words, ran.err);
   REQUIRE(ran.status == 0);
@@ -23,7 +23,7 @@ double makespan(const tests::Workplace& place, const std::string& words) {
 // Runs a job, exports its trace in the format of PyTorch's profiler, derives a scenario from that
 // profile, and checks that running the scenario gives the same times.
 void check_round_trip(const std::string& words) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CAPTURE(words);
   REQUIRE(place.run("run " + words + " --engine timing --trace t.h5").status == 0);
   const trace::Trace original = trace::read_trace(place.folder() / "t.h5");
@@ -60,7 +60,7 @@ TEST_CASE("profiles with several stages per device or split backwards give the s
 
 TEST_CASE("full backwards are timed apart from halves if a run has both", "[cli]") {
   // Microbatch 1 has an undivided backward pass, which is shorter than I and W of microbatch 0.
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   test::ChromeText text;
   text.add("PP:0F0", 0, 1000).add("PP:0F1", 1000, 1000);
   text.add("PP:0I0", 2000, 1500).add("PP:0W0", 3500, 1000).add("PP:0B1", 4500, 2200);
@@ -82,7 +82,7 @@ TEST_CASE("fused passes are not counted as single passes", "[cli]") {
 }
 
 TEST_CASE("the scenario of a profile has units and the spread of times", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run("profile " + samples + "kineto-rank{rank}.json'");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
@@ -96,7 +96,7 @@ TEST_CASE("the scenario of a profile has units and the spread of times", "[cli]"
 }
 
 TEST_CASE("a measured order can be written as a schedule file", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   test::ChromeText text;
   text.add("PP:0F0", 0, 10).add("PP:0F1", 10, 10).add("PP:0F2", 20, 10);
   text.add("PP:0B0", 30, 20).add("PP:0B1", 50, 20).add("PP:0B2", 70, 20);
@@ -120,7 +120,7 @@ TEST_CASE("a measured order can be written as a schedule file", "[cli]") {
 }
 
 TEST_CASE("an exported trace can be read as a measured run by a pattern", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run("run -s 3 -b 6 -f '1 ms' --backward-times '2 ms' --schedule 1f1b --trace t.h5")
               .status == 0);
   REQUIRE(place.run("export t.h5 -o t.json").status == 0);
@@ -135,7 +135,7 @@ TEST_CASE("an exported trace can be read as a measured run by a pattern", "[cli]
 }
 
 TEST_CASE("an exported trace keeps stages and iterations as a measured run", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("run -s 3 -b 6 -f '1 ms' --backward-times '2 ms' --schedule interleaved-1f1b "
                    "--chunks 2 --iterations 2 --trace t.h5")
@@ -148,7 +148,7 @@ TEST_CASE("an exported trace keeps stages and iterations as a measured run", "[c
 }
 
 TEST_CASE("measured times can be put into an existing scenario", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("base.yaml",
               "devices: 2\nmicrobatches: 16\nforward_times: 7 s\ninput_grad_times: 3 s\n"
               "weight_grad_times: 4 s\np2p_time: 1 ms\n");
@@ -165,7 +165,7 @@ TEST_CASE("measured times can be put into an existing scenario", "[cli]") {
 }
 
 TEST_CASE("measured times in the scenario of a model reproduce its duration", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string alone = "gpu: a100-80gb\np2p_time: 1 ms\n";
   const std::string cluster = "cluster: dgx-h100\nparallel: {tp: 2}\n";
   const auto [schedule, where] = GENERATE_COPY(table<std::string, std::string>(
@@ -187,7 +187,7 @@ TEST_CASE("measured times in the scenario of a model reproduce its duration", "[
 }
 
 TEST_CASE("profile refuses files without passes", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto fails = [&](const std::string& words, const std::string& with) {
     const tests::ProgramResult ran = place.run("profile " + words);
     CAPTURE(words, ran.err, ran.out);

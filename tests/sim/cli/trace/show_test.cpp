@@ -19,7 +19,7 @@ std::string first_lines_until(const std::string& text, const std::string& end) {
 }  // namespace
 
 TEST_CASE("show prints the tables of run --details", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const tests::ProgramResult ran =
       place.run(quick + "--schedule 1f1b gpipe --details --trace t.h5");
   const tests::ProgramResult shown = place.run("show t-1f1b.h5 t-gpipe.h5");
@@ -32,7 +32,7 @@ TEST_CASE("show prints the tables of run --details", "[cli]") {
 }
 
 TEST_CASE("the scenario in a trace reproduces the run", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--schedule gpipe interleaved-1f1b --chunks 2 --trace t.h5").status ==
           0);
   const tests::ProgramResult stored = place.shell(
@@ -48,7 +48,7 @@ TEST_CASE("the scenario in a trace reproduces the run", "[cli]") {
 }
 
 TEST_CASE("show draws the same pictures as run", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--trace t.h5 -o a.svg a.html").status == 0);
   REQUIRE(place.run("show t.h5 -o b.svg b.html").status == 0);
   CHECK(place.read("a.svg") == place.read("b.svg"));
@@ -56,7 +56,7 @@ TEST_CASE("show draws the same pictures as run", "[cli]") {
 }
 
 TEST_CASE("a damaged trace is refused", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--trace t.h5").status == 0);
   const std::string whole = place.read("t.h5");
   place.write("half.h5", whole.substr(0, whole.size() / 2));

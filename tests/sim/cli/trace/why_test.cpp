@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-json why_json(const tests::Workplace& place, const std::string& words) {
+json why_json(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("why " + words + " --json");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
@@ -22,7 +22,7 @@ json why_json(const tests::Workplace& place, const std::string& words) {
   return json::parse(ran.out);
 }
 
-double makespan(const tests::Workplace& place, const std::string& words) {
+double makespan(const tests::CommandFolder& place, const std::string& words) {
   const tests::ProgramResult ran = place.run("run " + words + " --json");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
@@ -63,7 +63,7 @@ constexpr const char* one_by_one = "0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n";
 }  // namespace
 
 TEST_CASE("why reports the critical path, the parts of time and the gain of changes", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   const tests::ProgramResult ran = place.run("why a.h5");
   CHECK(ran.status == 0);
@@ -76,7 +76,7 @@ TEST_CASE("why reports the critical path, the parts of time and the gain of chan
 }
 
 TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
               "processors: 132\nproducts: {fp8: {flops: 2000 TFLOP/s}}\n"
@@ -106,7 +106,7 @@ TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
 }
 
 TEST_CASE("each what-if equals a run of the changed scenario", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   const json why = why_json(place, "a.h5 --jobs 2");
   CHECK(why["what_if"]["rerun_s"] == why["makespan_s"]);
@@ -126,7 +126,7 @@ TEST_CASE("each what-if equals a run of the changed scenario", "[cli]") {
 }
 
 TEST_CASE("what-ifs improve links and latencies of the trace's cluster", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("cluster.xml", cluster_with(1, 100));
   place.write("job.yaml",
               "cluster: cluster.xml\ndevices: 2\nmicrobatches: 4\nforward_times: 1 s\n"
@@ -150,7 +150,7 @@ TEST_CASE("what-ifs improve links and latencies of the trace's cluster", "[cli]"
 }
 
 TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(
       place
           .run("run -s 16 -b 64 -f 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 4 --backward-times 2 2 2 2 2 2 "
@@ -168,7 +168,7 @@ TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
 }
 
 TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/gpt3-175b-a100.yaml";
   REQUIRE(place.run("run " + scenario + " --schedule 1f1b --trace a.h5").status == 0);
   const json why = why_json(place, "a.h5");
@@ -191,7 +191,7 @@ TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "
 }
 
 TEST_CASE("why lists dispatch apart from other collectives and tries other dispatchers", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/mixtral-8x7b-h100.yaml";
   REQUIRE(place.run("run " + scenario + " --trace a.h5").status == 0);
   const json why = why_json(place, "a.h5");
@@ -219,7 +219,7 @@ TEST_CASE("why lists dispatch apart from other collectives and tries other dispa
 }
 
 TEST_CASE("what-ifs remove jitter and stragglers", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 --backward-times 2 --set 'variation.jitter=5 %' --set "
                    "'variation.stragglers={device: 1, factor: 2}' --trace a.h5")
@@ -230,13 +230,13 @@ TEST_CASE("what-ifs remove jitter and stragglers", "[cli]") {
 }
 
 TEST_CASE("the number of parallel simulations does not change the report", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   CHECK(place.run("why a.h5 --jobs 1").out == place.run("why a.h5 --jobs 3").out);
 }
 
 TEST_CASE("a change that cannot run says so in its row", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // The schedule has four stages with their own times, which is valid for two chunks per device
   // only.
   REQUIRE(place
@@ -250,7 +250,7 @@ TEST_CASE("a change that cannot run says so in its row", "[cli]") {
 }
 
 TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plan.csv", both_at_once);
   REQUIRE(
       place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule plan.csv --trace a.h5").status ==
@@ -265,7 +265,7 @@ TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
 }
 
 TEST_CASE("a file that has changed since the run is noted", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plan.csv", both_at_once);
   REQUIRE(place
               .run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule plan.csv "
@@ -280,7 +280,7 @@ TEST_CASE("a file that has changed since the run is noted", "[cli]") {
 }
 
 TEST_CASE("why refuses wrong arguments", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto refuses = [&](const std::string& words, const char* message) {
     const tests::ProgramResult ran = place.run("why " + words);
     CAPTURE(words);

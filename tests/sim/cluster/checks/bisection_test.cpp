@@ -41,7 +41,7 @@ double count_routes(const Cluster& cluster, bool by_local_index) {
 
 std::string query(const std::string& text,
                   const std::function<std::string(const Cluster&)>& evaluate) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml", text);
   return tests::in_child([&] { return evaluate(Cluster::load(place.folder() / "p.xml")); });
 }

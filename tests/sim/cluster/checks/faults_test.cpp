@@ -15,7 +15,7 @@ namespace {
 
 // Returns the faults found in a platform with this zone content, one per line.
 std::string faults(const std::string& content, const std::string& routing = "Full") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -163,7 +163,7 @@ TEST_CASE("a link that differs strongly from its class is reported", "[faults]")
 }
 
 TEST_CASE("uplinks are compared relative to the number of GPUs below them", "[faults]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // Three leaves have four nodes each, and one leaf has a single node, which needs only a quarter
   // of the uplink.
   std::string text = cluster::make_platform(
@@ -238,7 +238,7 @@ TEST_CASE(
 
 TEST_CASE("disconnected rails are not a fault, but a missing route between connected rails is",
           "[faults]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto first_fault = [&](const std::string& text) {
     place.write("p.xml", text);
     return tests::in_child([&] {
@@ -265,7 +265,7 @@ TEST_CASE("disconnected rails are not a fault, but a missing route between conne
 
 TEST_CASE("a missing route among many GPUs is reported with the number of affected pairs",
           "[faults]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // A dragonfly with eight groups of two nodes, in which the route between groups 3 and 6 is
   // removed.
   std::string text = cluster::make_platform({.nodes = {{&cluster::find_node_kind("dgx-h100"), 16}},

@@ -65,7 +65,7 @@ TEST_CASE(
     "parallel cables become one link with their sum, and parallel spines stay separate switches",
     "[import]") {
   const NodeKind kind = two_gpus();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto made =
       cluster::import_fabric(cluster::read_ibnetdiscover(sample("ibnetdiscover.txt")), kind, {});
   place.write("f.xml", made.xml);

@@ -30,7 +30,7 @@ std::string fault_of_yaml(const std::string& text, const std::string& name = "")
 // Describes a platform in one line: GPUs, links by class, and the route from the first GPU to the
 // last.
 std::string summary(const std::string& xml) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("f.xml", xml);
   return tests::in_child([&] {
     const cluster::Cluster cluster = cluster::Cluster::load(place.folder() / "f.xml");

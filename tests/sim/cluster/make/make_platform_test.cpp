@@ -28,7 +28,7 @@ PlatformRequest request(const char* node, std::uint32_t nodes, const char* fabri
 // Generates the platform, loads it in a child process, and returns what `evaluate` returns there.
 std::string query(const PlatformRequest& request,
                   const std::function<std::string(cluster::Cluster&)>& evaluate) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml", cluster::make_platform(request));
   return tests::in_child([&] {
     cluster::Cluster cluster = cluster::Cluster::load(place.folder() / "p.xml");

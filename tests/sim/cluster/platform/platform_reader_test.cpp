@@ -106,7 +106,7 @@ TEST_CASE("routes are equal to those of SimGrid for the same file", "[platform]"
 }
 
 TEST_CASE("routes of generated fabrics are equal to those of SimGrid", "[platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   constexpr const char* pcie_node = PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml";
   for (const char* fabric : {"rail", "leaf-spine", "fat-tree", "dragonfly", "torus"})
     for (const char* node : {"dgx-h100", "a100-4nic", pcie_node}) {
@@ -123,7 +123,7 @@ TEST_CASE("routes of generated fabrics are equal to those of SimGrid", "[platfor
 
 TEST_CASE("routes through a torus are equal to those of SimGrid, for any dimensions",
           "[platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::vector<std::uint32_t>& sides :
        {std::vector<std::uint32_t>{3, 2, 2}, {4, 4}, {5, 3}, {7}, {2, 2, 2}, {6, 2}, {1}}) {
     std::uint32_t nodes = 1;

@@ -54,7 +54,7 @@ std::string fabric(std::uint32_t nics = 1) {
 
 std::string query(const std::string& text, const std::function<std::string(Cluster&)>& evaluate,
                   const Multipath& multipath = {}) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml", text);
   return tests::in_child([&] {
     Cluster cluster = Cluster::load(place.folder() / "p.xml", {}, multipath);

@@ -7,13 +7,13 @@
 #include "support/program.hpp"
 
 using namespace pipewright;
-using tests::Workplace;
+using tests::CommandFolder;
 using workload::read_kernel_table;
 
 namespace {
 
 std::string fault_of(const std::string& text, const std::optional<std::string>& system = {}) {
-  const Workplace place;
+  const CommandFolder place;
   place.write("t.csv", text);
   try {
     read_kernel_table(place.folder() / "t.csv", system);
@@ -29,7 +29,7 @@ const std::string products = "kernel,dtype,m,n,k,time_us\n";
 }  // namespace
 
 TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write(
       "t.csv",
       "# a comment\n"
@@ -61,7 +61,7 @@ TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
 }
 
 TEST_CASE("a row of a layer's experts contains all kernels of one GPU", "[model]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("t.csv",
               "kernel,dtype,tokens,hidden,inter,topk,experts,moe_ep,gated,time_us\n"
               "experts,bfloat16,1000,10,20,4,8,2,,50\n"
@@ -109,7 +109,7 @@ TEST_CASE("a row of a layer's experts contains all kernels of one GPU", "[model]
 }
 
 TEST_CASE("a table without a column kernel has products, in 8 bits with their casts", "[model]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("t.csv",
               "system,dtype,m,n,k,time_us\n"
               "a,fp8_block,2,3,4,1\n"

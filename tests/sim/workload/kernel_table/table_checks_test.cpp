@@ -11,7 +11,7 @@ namespace {
 // Checks a table against an H100, which multiplies at 989.5 TFLOP/s, twice as fast in fp8, and
 // moves 3.35 TB/s.
 std::string fault_of(const std::string& text) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("t.csv", "kernel,dtype,m,n,k,bytes,pass,heads,head_dim,sequence,time_us\n" + text);
   try {
     check_table(workload::read_kernel_table(place.folder() / "t.csv"),
