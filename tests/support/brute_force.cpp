@@ -90,8 +90,9 @@ std::vector<CandidateRow> simulate_all(const search::Space& space,
   return rows;
 }
 
-Found sorted_out(const analysis::SearchRun& run, const std::vector<CandidateRow>& reference) {
-  Found answers;
+BestCandidates sorted_out(const analysis::SearchRun& run,
+                          const std::vector<CandidateRow>& reference) {
+  BestCandidates answers;
   std::vector<std::vector<CandidateRow>> by_group(run.groups.size());
   std::vector<std::pair<double, CandidateRow>> ranked;
   for (const CandidateRow& row : reference) {
@@ -117,9 +118,9 @@ Found sorted_out(const analysis::SearchRun& run, const std::vector<CandidateRow>
   return answers;
 }
 
-Found found_in(const analysis::SearchRun& run, bool fronts) {
+BestCandidates found_in(const analysis::SearchRun& run, bool fronts) {
   const analysis::Findings findings = analysis::find(run);
-  Found answers;
+  BestCandidates answers;
   if (findings.best) answers.best = run.rows[*findings.best].candidate;
   if (const auto second = analysis::runner_up(run, findings))
     if (second->equivalents == 0 ||

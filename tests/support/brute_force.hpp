@@ -19,17 +19,18 @@ std::vector<analysis::CandidateRow> simulate_all(const search::Space& space,
                                                  evaluation::Evaluator& evaluator);
 
 // Results of a search: numbers of the candidates that are best or on a Pareto front.
-struct Found {
+struct BestCandidates {
   std::optional<std::uint64_t> best;
   std::optional<std::uint64_t> runner_up;
   std::vector<std::vector<std::uint64_t>> fronts;  // By group, in ascending order of memory.
-  bool operator==(const Found&) const = default;
+  bool operator==(const BestCandidates&) const = default;
 };
 // Picks the best candidates from rows of which all were simulated.
-Found sorted_out(const analysis::SearchRun& run, const std::vector<analysis::CandidateRow>& rows);
+BestCandidates sorted_out(const analysis::SearchRun& run,
+                          const std::vector<analysis::CandidateRow>& rows);
 
 // Returns the best candidates as reports show them for the results of a search.
-Found found_in(const analysis::SearchRun& run, bool fronts);
+BestCandidates found_in(const analysis::SearchRun& run, bool fronts);
 
 // Checks bounds of time and memory against simulated values, for each basis of bounds. Returns a
 // description of those that are wrong, or an empty text.

@@ -126,8 +126,9 @@ std::string objective(Random& random, const std::vector<CandidateRow>& all) {
   }
 }
 
-std::string differences(const tests::Found& searched, const tests::Found& sorted) {
-  const auto shown = [](const tests::Found& result) {
+std::string differences(const tests::BestCandidates& searched,
+                        const tests::BestCandidates& sorted) {
+  const auto shown = [](const tests::BestCandidates& result) {
     const auto number = [](std::optional<std::uint64_t> candidate) {
       return candidate ? std::to_string(*candidate) : "none";
     };
@@ -160,7 +161,7 @@ std::string compare(std::uint32_t seed) {
     const analysis::SearchRun run =
         search::run_search(space, workers, {.facts = placed.facts(), .target = target}, {});
     faults += tests::faults_of_rows(run, all);
-    tests::Found sorted = tests::sorted_out(run, all);
+    tests::BestCandidates sorted = tests::sorted_out(run, all);
     if (!target.front)
       for (auto& front : sorted.fronts) front.clear();
     faults += differences(tests::found_in(run, target.front), sorted);
