@@ -48,7 +48,7 @@ class Play {
     go(coordinator);
     coordinator.conclude();
   }
-  Played take() { return std::move(played_); }
+  SimulatedSearch take() { return std::move(played_); }
 
  private:
   struct Event {
@@ -123,13 +123,13 @@ class Play {
   Random& random_;
   std::set<std::uint64_t> assigned_;  // Tasks.
   std::size_t max_steps_;
-  Played played_;
+  SimulatedSearch played_;
 };
 
 }  // namespace
 
-Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Target target,
-            std::size_t max_steps) {
+SimulatedSearch play(const SearchWorld& world, const Crowd& crowd, Random& random,
+                     search::Target target, std::size_t max_steps) {
   return Play(world, crowd, random, target, max_steps).take();
 }
 

@@ -25,7 +25,7 @@ struct Crowd {
 
 // Outcome of a simulated search: its results, how often each candidate was handed out to be
 // simulated, and the virtual time that it took.
-struct Played {
+struct SimulatedSearch {
   analysis::SearchRun run;
   std::vector<analysis::CandidateRow> final;  // In the order of their reports.
   std::map<std::uint64_t, int> given_to_simulate;
@@ -34,8 +34,8 @@ struct Played {
 
 // Simulates a search of an invented space by these workers in virtual time, for at most `max_steps`
 // answers.
-Played play(const SearchWorld& world, const Crowd& crowd, Random& random,
-            search::Target target = {}, std::size_t max_steps = ~std::size_t{0});
+SimulatedSearch play(const SearchWorld& world, const Crowd& crowd, Random& random,
+                     search::Target target = {}, std::size_t max_steps = ~std::size_t{0});
 
 std::size_t count(const analysis::SearchRun& run, analysis::Outcome outcome);
 

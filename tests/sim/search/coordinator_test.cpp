@@ -21,13 +21,13 @@ using tests::answers;
 using tests::candidates_of;
 using tests::count;
 using tests::play;
-using tests::Played;
 using tests::Random;
 using tests::SearchWorld;
+using tests::SimulatedSearch;
 
 namespace {
 
-void check_each_has_one_outcome(const SearchWorld& world, const Played& played) {
+void check_each_has_one_outcome(const SearchWorld& world, const SimulatedSearch& played) {
   REQUIRE(played.run.rows.size() == world.simulated.size());
   REQUIRE(played.final.size() + count(played.run, Outcome::bounded_away) == world.simulated.size());
   for (std::size_t i = 0; i < played.run.rows.size(); ++i) {
@@ -52,7 +52,7 @@ TEST_CASE("a search with any number of workers finds what simulating everything 
     const SearchWorld world = tests::random_world(random, random.whole(0, 200));
     const std::vector<std::uint64_t> expected = answers(tests::everything(world));
     for (const std::size_t workers : {std::size_t{1}, std::size_t{3}, std::size_t{40}}) {
-      const Played played = play(world, {.workers = workers}, random);
+      const SimulatedSearch played = play(world, {.workers = workers}, random);
       check_each_has_one_outcome(world, played);
       REQUIRE(answers(played.run) == expected);
       CHECK(played.run.finished);
@@ -74,7 +74,7 @@ TEST_CASE("proving the best takes fewer simulations than proving the fronts, too
   std::size_t with_fronts = 0;
   for (int round = 0; round < 100; ++round) {
     const SearchWorld world = tests::random_world(random, 150);
-    const Played alone = play(world, {}, random, {.front = false});
+    const SimulatedSearch alone = play(world, {}, random, {.front = false});
     CHECK(answers(alone.run, false) == answers(tests::everything(world), false));
     CHECK(alone.run.finished);
     best_alone += count(alone.run, Outcome::simulated);
@@ -86,7 +86,7 @@ TEST_CASE("proving the best takes fewer simulations than proving the fronts, too
 TEST_CASE("an exhaustive search simulates every candidate that fits", "[coordinator]") {
   Random random(3);
   const SearchWorld world = tests::random_world(random, 200);
-  const Played played = play(world, {.workers = 5}, random, {.exhaustive = true});
+  const SimulatedSearch played = play(world, {.workers = 5}, random, {.exhaustive = true});
   check_each_has_one_outcome(world, played);
   CHECK(played.run.exhaustive);
   CHECK(count(played.run, Outcome::bounded_away) == 0);
@@ -102,7 +102,7 @@ TEST_CASE("with exact bounds only the best two candidates are simulated", "[coor
     if (row.outcome == Outcome::simulated) row.time_s = row.bound_s = 10 + double(row.candidate);
     row.work.gpus = 8;
   }
-  const Played played = play(world, {}, random, {.front = false});
+  const SimulatedSearch played = play(world, {}, random, {.front = false});
   CHECK(count(played.run, Outcome::simulated) == 2);
   CHECK(answers(played.run, false) == answers(tests::everything(world), false));
 }
@@ -115,7 +115,7 @@ TEST_CASE("exactly the candidates that kill their workers fail", "[coordinator]"
       world.deadly[i] = random.whole(0, 9) == 0;
       world.deadly_to_assess[i] = random.whole(0, 29) == 0;
     }
-    const Played played = play(world, {.workers = 4}, random, {.exhaustive = true});
+    const SimulatedSearch played = play(world, {.workers = 4}, random, {.exhaustive = true});
     check_each_has_one_outcome(world, played);
     CHECK(answers(played.run) == answers(tests::everything(world)));
     for (const CandidateRow& row : played.run.rows) {
@@ -134,7 +134,7 @@ TEST_CASE("workers that die at random cost time and at worst a candidate", "[coo
   Random random(6);
   for (int round = 0; round < 100; ++round) {
     SearchWorld world = tests::random_world(random, 120);
-    const Played played = play(world, {.workers = 6, .death = 0.2}, random);
+    const SimulatedSearch played = play(world, {.workers = 6, .death = 0.2}, random);
     check_each_has_one_outcome(world, played);
     for (const CandidateRow& row : played.run.rows)
       if (row.outcome == Outcome::failed) world.deadly[row.candidate] = true;
@@ -147,7 +147,7 @@ TEST_CASE("a failed candidate keeps its bound and its memory", "[coordinator]") 
   Random random(7);
   SearchWorld world = tests::random_world(random, 50);
   world.deadly.assign(50, true);
-  const Played played = play(world, {}, random, {.exhaustive = true});
+  const SimulatedSearch played = play(world, {}, random, {.exhaustive = true});
   for (const CandidateRow& row : played.run.rows) {
     if (row.outcome != Outcome::failed) continue;
     CHECK(row.bound_s == world.simulated[row.candidate].bound_s);
@@ -161,7 +161,7 @@ TEST_CASE("an idle worker takes over the task of a slow one", "[coordinator]") {
   Random random(8);
   for (int round = 0; round < 50; ++round) {
     const SearchWorld world = tests::random_world(random, 150);
-    const Played played = play(world, {.workers = 8, .slowness = 0.02}, random);
+    const SimulatedSearch played = play(world, {.workers = 8, .slowness = 0.02}, random);
     check_each_has_one_outcome(world, played);
     CHECK(answers(played.run) == answers(tests::everything(world)));
     CHECK(played.seconds < 1e6);
@@ -175,7 +175,7 @@ TEST_CASE("a search that is stopped bounds how much better other candidates can 
   for (int round = 0; round < 300; ++round) {
     const SearchWorld world = tests::random_world(random, 120);
     const analysis::SearchRun all = tests::everything(world);
-    const Played played = play(world, {.workers = 3}, random, {}, random.whole(0, 60));
+    const SimulatedSearch played = play(world, {.workers = 3}, random, {}, random.whole(0, 60));
     const analysis::SearchRun& run = played.run;
     CHECK(std::ranges::is_sorted(run.rows, {}, &CandidateRow::candidate));
     if (run.finished) continue;
@@ -200,9 +200,9 @@ TEST_CASE("a search continues with earlier rows and repeats none of them", "[coo
   Random random(10);
   for (int round = 0; round < 100; ++round) {
     const SearchWorld world = tests::random_world(random, 120);
-    const Played first = play(world, {.workers = 3}, random, {}, random.whole(0, 80));
+    const SimulatedSearch first = play(world, {.workers = 3}, random, {}, random.whole(0, 80));
 
-    Played second;
+    SimulatedSearch second;
     second.run = first.run;
     std::set<std::uint64_t> known_candidates;
     for (const CandidateRow& row : first.run.rows) known_candidates.insert(row.candidate);
