@@ -8,7 +8,7 @@
 namespace pipewright::tests {
 
 // Durations of a schedule according to the timing engine.
-struct Timed {
+struct ScheduleDurations {
   double makespan = 0;
   double span = 0;         // Maximum over devices of (last end - first start).
   double idle = 0;         // Makespan - busy time of a device, if all are equally busy.
@@ -20,7 +20,7 @@ struct Timed {
 schedules::PassTimes uniform_times(const schedules::Schedule& schedule, double forward,
                                    double input_grad, double weight_grad);
 
-Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& times, double hop = 0,
-            schedules::P2p mode = schedules::P2p::eager);
+ScheduleDurations timed(const schedules::Schedule& schedule, const schedules::PassTimes& times,
+                        double hop = 0, schedules::P2p mode = schedules::P2p::eager);
 
 }  // namespace pipewright::tests

@@ -46,7 +46,7 @@ schedules::Parameters parameters_of(const Case& example) {
   return parameters;
 }
 
-tests::Timed timed(const schedules::Schedule& schedule, const Case& example) {
+tests::ScheduleDurations timed(const schedules::Schedule& schedule, const Case& example) {
   return tests::timed(
       schedule,
       tests::uniform_times(schedule, example.forward, example.input_grad, example.weight_grad),

@@ -20,7 +20,7 @@ struct Times {
 constexpr Times unequal[] = {{1, 1, 1},   {1, 2, 1},     {2, 1, 1}, {1, 1, 2}, {10, 12, 8},
                              {3, 4, 2.5}, {1, 1.5, 0.5}, {2, 3, 3}, {1, 3, 3}, {1, 4, 1}};
 
-tests::Timed run(const schedules::Schedule& schedule, const Times& times) {
+tests::ScheduleDurations run(const schedules::Schedule& schedule, const Times& times) {
   return timed(schedule,
                uniform_times(schedule, times.forward, times.input_grad, times.weight_grad));
 }
