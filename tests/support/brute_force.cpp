@@ -90,8 +90,8 @@ std::vector<CandidateRow> simulate_all(const search::Space& space,
   return rows;
 }
 
-BestCandidates sorted_out(const analysis::SearchRun& run,
-                          const std::vector<CandidateRow>& reference) {
+BestCandidates best_by_simulation(const analysis::SearchRun& run,
+                                  const std::vector<CandidateRow>& reference) {
   BestCandidates answers;
   std::vector<std::vector<CandidateRow>> by_group(run.groups.size());
   std::vector<std::pair<double, CandidateRow>> ranked;

@@ -26,8 +26,8 @@ struct BestCandidates {
   bool operator==(const BestCandidates&) const = default;
 };
 // Picks the best candidates from rows of which all were simulated.
-BestCandidates sorted_out(const analysis::SearchRun& run,
-                          const std::vector<analysis::CandidateRow>& rows);
+BestCandidates best_by_simulation(const analysis::SearchRun& run,
+                                  const std::vector<analysis::CandidateRow>& rows);
 
 // Returns the best candidates as reports show them for the results of a search.
 BestCandidates found_in(const analysis::SearchRun& run, bool fronts);

@@ -161,7 +161,7 @@ std::string compare(std::uint32_t seed) {
     const analysis::SearchRun run =
         search::run_search(space, workers, {.facts = placed.facts(), .target = target}, {});
     faults += tests::faults_of_rows(run, all);
-    tests::BestCandidates sorted = tests::sorted_out(run, all);
+    tests::BestCandidates sorted = tests::best_by_simulation(run, all);
     if (!target.front)
       for (auto& front : sorted.fronts) front.clear();
     faults += differences(tests::found_in(run, target.front), sorted);
