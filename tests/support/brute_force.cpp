@@ -118,7 +118,7 @@ BestCandidates best_by_simulation(const analysis::SearchRun& run,
   return answers;
 }
 
-BestCandidates found_in(const analysis::SearchRun& run, bool fronts) {
+BestCandidates reported_best(const analysis::SearchRun& run, bool fronts) {
   const analysis::Findings findings = analysis::find(run);
   BestCandidates answers;
   if (findings.best) answers.best = run.rows[*findings.best].candidate;

@@ -30,7 +30,7 @@ BestCandidates best_by_simulation(const analysis::SearchRun& run,
                                   const std::vector<analysis::CandidateRow>& rows);
 
 // Returns the best candidates as reports show them for the results of a search.
-BestCandidates found_in(const analysis::SearchRun& run, bool fronts);
+BestCandidates reported_best(const analysis::SearchRun& run, bool fronts);
 
 // Checks bounds of time and memory against simulated values, for each basis of bounds. Returns a
 // description of those that are wrong, or an empty text.

@@ -164,7 +164,7 @@ std::string compare(std::uint32_t seed) {
     tests::BestCandidates sorted = tests::best_by_simulation(run, all);
     if (!target.front)
       for (auto& front : sorted.fronts) front.clear();
-    faults += differences(tests::found_in(run, target.front), sorted);
+    faults += differences(tests::reported_best(run, target.front), sorted);
     return nlohmann::json{
         {"faults", faults},
         {"text", placed.text()},
