@@ -31,6 +31,6 @@ struct SearchWorld {
 SearchWorld random_world(Random& random, std::uint32_t candidates);
 
 // Returns results in which all candidates are simulated, except those that would kill their worker.
-analysis::SearchRun everything(const SearchWorld& world);
+analysis::SearchRun exhaustive_search(const SearchWorld& world);
 
 }  // namespace pipewright::tests

@@ -50,7 +50,7 @@ TEST_CASE("a search with any number of workers finds what simulating everything 
   std::size_t feasible = 0;
   for (int round = 0; round < 300; ++round) {
     const SearchWorld world = tests::random_world(random, random.whole(0, 200));
-    const std::vector<std::uint64_t> expected = answers(tests::everything(world));
+    const std::vector<std::uint64_t> expected = answers(tests::exhaustive_search(world));
     for (const std::size_t workers : {std::size_t{1}, std::size_t{3}, std::size_t{40}}) {
       const SimulatedSearch played = play(world, {.workers = workers}, random);
       check_each_has_one_outcome(world, played);
@@ -60,7 +60,7 @@ TEST_CASE("a search with any number of workers finds what simulating everything 
       for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times == 1);
       if (workers == 1) simulated += count(played.run, Outcome::simulated);
     }
-    feasible += count(tests::everything(world), Outcome::simulated);
+    feasible += count(tests::exhaustive_search(world), Outcome::simulated);
   }
   // Although bounds are loose and Pareto fronts are long in these worlds, fewer than half of the
   // feasible candidates are simulated.
@@ -75,7 +75,7 @@ TEST_CASE("proving the best takes fewer simulations than proving the fronts, too
   for (int round = 0; round < 100; ++round) {
     const SearchWorld world = tests::random_world(random, 150);
     const SimulatedSearch alone = play(world, {}, random, {.front = false});
-    CHECK(answers(alone.run, false) == answers(tests::everything(world), false));
+    CHECK(answers(alone.run, false) == answers(tests::exhaustive_search(world), false));
     CHECK(alone.run.finished);
     best_alone += count(alone.run, Outcome::simulated);
     with_fronts += count(play(world, {}, random).run, Outcome::simulated);
@@ -91,7 +91,7 @@ TEST_CASE("an exhaustive search simulates every candidate that fits", "[coordina
   CHECK(played.run.exhaustive);
   CHECK(count(played.run, Outcome::bounded_away) == 0);
   CHECK(count(played.run, Outcome::simulated) ==
-        count(tests::everything(world), Outcome::simulated));
+        count(tests::exhaustive_search(world), Outcome::simulated));
 }
 
 TEST_CASE("with exact bounds only the best two candidates are simulated", "[coordinator]") {
@@ -104,7 +104,7 @@ TEST_CASE("with exact bounds only the best two candidates are simulated", "[coor
   }
   const SimulatedSearch played = play(world, {}, random, {.front = false});
   CHECK(count(played.run, Outcome::simulated) == 2);
-  CHECK(answers(played.run, false) == answers(tests::everything(world), false));
+  CHECK(answers(played.run, false) == answers(tests::exhaustive_search(world), false));
 }
 
 TEST_CASE("exactly the candidates that kill their workers fail", "[coordinator]") {
@@ -117,7 +117,7 @@ TEST_CASE("exactly the candidates that kill their workers fail", "[coordinator]"
     }
     const SimulatedSearch played = play(world, {.workers = 4}, random, {.exhaustive = true});
     check_each_has_one_outcome(world, played);
-    CHECK(answers(played.run) == answers(tests::everything(world)));
+    CHECK(answers(played.run) == answers(tests::exhaustive_search(world)));
     for (const CandidateRow& row : played.run.rows) {
       const bool dies = world.deadly_to_assess[row.candidate] ||
                         (world.deadly[row.candidate] &&
@@ -138,7 +138,7 @@ TEST_CASE("workers that die at random cost time and at worst a candidate", "[coo
     check_each_has_one_outcome(world, played);
     for (const CandidateRow& row : played.run.rows)
       if (row.outcome == Outcome::failed) world.deadly[row.candidate] = true;
-    CHECK(answers(played.run) == answers(tests::everything(world)));
+    CHECK(answers(played.run) == answers(tests::exhaustive_search(world)));
     for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times <= 2);
   }
 }
@@ -163,7 +163,7 @@ TEST_CASE("an idle worker takes over the task of a slow one", "[coordinator]") {
     const SearchWorld world = tests::random_world(random, 150);
     const SimulatedSearch played = play(world, {.workers = 8, .slowness = 0.02}, random);
     check_each_has_one_outcome(world, played);
-    CHECK(answers(played.run) == answers(tests::everything(world)));
+    CHECK(answers(played.run) == answers(tests::exhaustive_search(world)));
     CHECK(played.seconds < 1e6);
     for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times <= 2);
   }
@@ -174,7 +174,7 @@ TEST_CASE("a search that is stopped bounds how much better other candidates can 
   Random random(9);
   for (int round = 0; round < 300; ++round) {
     const SearchWorld world = tests::random_world(random, 120);
-    const analysis::SearchRun all = tests::everything(world);
+    const analysis::SearchRun all = tests::exhaustive_search(world);
     const SimulatedSearch played = play(world, {.workers = 3}, random, {}, random.whole(0, 60));
     const analysis::SearchRun& run = played.run;
     CHECK(std::ranges::is_sorted(run.rows, {}, &CandidateRow::candidate));
@@ -220,7 +220,7 @@ TEST_CASE("a search continues with earlier rows and repeats none of them", "[coo
     }
     REQUIRE(coordinator.is_done());
     coordinator.conclude();
-    CHECK(answers(second.run) == answers(tests::everything(world)));
+    CHECK(answers(second.run) == answers(tests::exhaustive_search(world)));
     // No row is reported as final that was already final before the interruption.
     for (const CandidateRow& row : coordinator.take_final())
       for (const CandidateRow& before : first.final) CHECK(before.candidate != row.candidate);
