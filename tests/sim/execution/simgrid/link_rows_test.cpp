@@ -111,8 +111,8 @@ TEST_CASE("waiting times are attributed to the link that is fully used", "[links
   const trace::Trace trace = job.run(cluster);
   const auto sums = by_class(trace);
   const double alone = boundary / tests::nic;
-  // In each of 4 microbatches, 4 flows per uplink take four times as long as alone, in each
-  // direction.
+  // In each of 4 microbatches, 4 flows take four times as long as alone. Their wait counts for both
+  // uplinks that they cross.
   const double waited = 2 * 4 * 4 * (4 - 1) * alone;
   CHECK(sums.at({"uplink", TrafficClass::activation}).waited == Approx(waited).epsilon(1e-6));
   CHECK(sums.at({"nic", TrafficClass::activation}).waited == Approx(0).margin(1e-9));
