@@ -253,8 +253,8 @@ class Machine:
         return 1e-3 * start.elapsed_time(end)
 
     def normal(self, *shape, dtype=None):
-        # Normal numbers resemble weights and activations. Products of zeros take less power and run
-        # faster.
+        # Random normal numbers resemble weights and activations. With zeros, products would take
+        # less power and run faster than in training.
         numbers = self.torch.randn(*shape, device=self.device)
         return numbers.to(dtype or self.torch.bfloat16)
 

@@ -11,7 +11,8 @@ import pathlib
 import re
 import sys
 
-# folder: (other project folders that it may include, prefixes of the library headers it may include)
+# Key: folder. Value: the other project folders that it may include, and the prefixes of library
+# headers that it may include.
 ALLOWED = {
     "modules": ((), ("fmt/",)),
     "schedules": ((), ("fmt/",)),
@@ -237,7 +238,8 @@ def imported_modules(name, path, modules):
                 levels_up = node.level - (path.name == "__init__.py")
                 parents = name.split(".")[: len(name.split(".")) - levels_up]
                 source = ".".join([*parents, *([source] if source else [])])
-            # `from . import x` imports the module x if there is one, else a name of the package.
+            # `from . import x` imports the module x if it exists; otherwise x is a name inside the
+            # package.
             inner = [f"{source}.{alias.name}" for alias in node.names]
             candidates = [module if module in modules else source for module in inner]
         else:

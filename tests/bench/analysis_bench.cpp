@@ -1,6 +1,6 @@
-// What reads a trace of a million passes (64 devices x 8,000 microbatches of 1F1B): the report, the
-// page, the critical path and the exports, against what nobody can leave out: reading the file's
-// tables with HDF5 alone.
+// Measures analyses of a trace with a million passes (1F1B on 64 devices with 8,000 microbatches):
+// the report, the page, the critical path and the exports. The baseline is the least that any
+// analysis needs: reading the tables of the file with HDF5 alone.
 
 #include <filesystem>
 #include <map>
@@ -29,7 +29,7 @@ constexpr std::uint32_t microbatches = 8000;
 
 fs::path scratch(const char* name) { return fs::temp_directory_path() / name; }
 
-// One trace for all, made once: in memory and as a file.
+// The trace that all benchmarks share. It is made once, in memory and as a file.
 struct Sample {
   fs::path file = scratch("pipewright-bench-1m.h5");
   trace::Trace trace;

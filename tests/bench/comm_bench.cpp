@@ -1,5 +1,6 @@
-// Collectives over 256 GPUs as `comm bench` simulates them: a sweep of sizes along a ring, and an
-// all-to-all whose flows are aggregated where they fare alike; against all of its flows in SimGrid.
+// Measures simulated collectives over 256 GPUs, as `comm bench` runs them: a sweep of sizes on a
+// ring, and an all-to-all in which equivalent flows are simulated as one. The baseline simulates
+// every flow in SimGrid.
 
 #include <cstdlib>
 #include <filesystem>
@@ -62,7 +63,7 @@ void all_to_all(benchmark::State& state) {
 }
 BENCHMARK(all_to_all)->Arg(32)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
 
-// The baseline: each flow as an activity of SimGrid.
+// Simulates each flow of an all-to-all as a SimGrid activity of its own, as the baseline.
 void all_to_all_flow_by_flow(benchmark::State& state) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
   const comm::BenchmarkRun all =

@@ -1,5 +1,5 @@
-// The simulated engine, without and with a trace, against a bare SimGrid program that does the same
-// sleeps and messages: 1F1B of 32 devices x 512 microbatches on four DGX A100.
+// Compares the SimGrid engine, with and without a trace, with a bare SimGrid program that has the
+// same sleeps and messages: 1F1B of 32 devices and 512 microbatches on four DGX A100.
 
 #include <filesystem>
 #include <string>
@@ -57,7 +57,7 @@ void count(benchmark::State& state) {
       benchmark::Counter(passes, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// One device of 1F1B, as a user of SimGrid would write it by hand.
+// Actor of one 1F1B device, as a user of SimGrid would write it by hand, without this project.
 void bare_device(std::uint32_t index, const std::vector<sg4::Mailbox*>& down,
                  const std::vector<sg4::Mailbox*>& up) {
   const auto run_forward = [&] {

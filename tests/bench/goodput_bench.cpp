@@ -1,4 +1,5 @@
-// A month of 16,384 GPUs under 1000 seeds: Llama 3's failures, synchronous checkpoints of 5.2 TiB.
+// Measures goodput simulations: a month on 16,384 GPUs with 1000 seeds, with the failure rate that
+// Meta reports for Llama 3 and synchronous checkpoints of 5.2 TiB.
 
 #include <thread>
 

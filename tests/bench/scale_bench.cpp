@@ -1,5 +1,6 @@
-// Llama 3 405B over 1,024 to 16,384 H100s of a three-level fat tree: every replica, and one replica
-// that stands for all. TP 8, PP 16, 16 microbatches a replica.
+// Measures the simulation of Llama 3 405B on 1,024 to 16,384 H100s in a three-level fat tree, with
+// TP 8, PP 16 and 16 microbatches per replica. One variant simulates every replica, the other only
+// one replica that represents all of them.
 
 #include <cstdlib>
 #include <filesystem>
@@ -23,7 +24,7 @@ constexpr std::uint32_t tp = 8;
 constexpr std::uint32_t pp = 16;
 constexpr std::uint32_t microbatches = 16;
 
-// One platform a process, so the smaller jobs take the first GPUs of the largest cluster.
+// A process can load only one platform, so smaller jobs use the first GPUs of the largest cluster.
 std::filesystem::path cluster_file() {
   const auto file = std::filesystem::temp_directory_path() / "pipewright-bench-fat-tree.xml";
   std::ofstream(file) << cluster::make_platform(
@@ -64,7 +65,8 @@ void run(benchmark::State& state, bool symmetric) {
                                                given.communication.gradient_bytes /
                                                config::bucket_bytes(given.communication, dp) +
                                            1);
-  // Boundary tensors both ways, a flow a lane, and a flow for each edge of a ring.
+  // Counts a flow per lane and boundary tensor in both directions, and a flow per edge of each
+  // ring.
   const double flows = dp * tp * (2.0 * microbatches * (pp - 1) + pp * parts);
   const auto rate = benchmark::Counter::kIsIterationInvariantRate;
   state.counters["passes/s"] = benchmark::Counter(passes, rate);

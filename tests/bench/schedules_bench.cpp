@@ -1,6 +1,6 @@
-// Generating and timing every schedule of the catalog, and searching one. The limits that they must
-// keep stand beside the figures: 20 ms at 32 devices x 512 microbatches, 1 s at 64 x 4096, and 1 s
-// for a search of the V shape at 32 x 256.
+// Measures how long it takes to generate and time every schedule of the catalog, and to search for
+// a schedule. Limits: 20 ms for 32 devices with 512 microbatches, 1 s for 64 with 4,096, and 1 s
+// for a search of V-shaped schedules for 32 with 256.
 
 #include <string>
 

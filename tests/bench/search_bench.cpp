@@ -1,5 +1,6 @@
-// What a search costs before it simulates: memory and bounds of all that GPT-3 175B could be on
-// 1,024 A100s, and the bound of a schedule against the timing engine's own time for it.
+// Measures what a search does before it simulates: memory and time bounds of all layouts of GPT-3
+// 175B on 1,024 A100s, and the time for the bound of a schedule compared with that of the timing
+// engine for the same schedule.
 
 #include <algorithm>
 #include <ctime>
@@ -54,7 +55,7 @@ config::Value layout(std::uint32_t tp, std::uint32_t pp, std::uint32_t microbatc
       "bench");
 }
 
-// With all schedules of the catalog, more than 10,000 candidates.
+// Lists layouts, which are more than 10,000 candidates together with all schedules of the catalog.
 std::vector<config::Value> layouts() {
   std::vector<config::Value> all;
   for (const std::uint32_t tp : {1U, 2U, 4U, 8U, 16U})
@@ -74,7 +75,7 @@ evaluation::Evaluator& evaluator() {
   return one;
 }
 
-// Of this process: others on the machine do not count.
+// Returns the CPU time of this process, which other processes on the machine do not affect.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double makespan_by_timing(const schedules::Schedule& schedule, const schedules::PassTimes& times) {
@@ -87,7 +88,8 @@ double makespan_by_timing(const schedules::Schedule& schedule, const schedules::
   return makespan;
 }
 
-// Of those whose memory fits, what their passes alone would have taken.
+// Returns how long the timing engine takes for the passes of all candidates that fit into memory,
+// in seconds of this computer.
 double seconds_of_timing(const config::Value& tree, const std::vector<analysis::CandidateRow>& rows,
                          workload::ScheduleCache& cache) {
   if (std::ranges::none_of(rows, [](const auto& row) { return row.bound_s > 0; })) return 0;
@@ -129,7 +131,8 @@ void assess(benchmark::State& state) {
   state.counters["candidates/s"] = static_cast<double>(candidates) / whole;
   state.counters["in_timing_%"] = 100 * timing / whole;
 }
-// Bounds of passes alone, with the network, and of the order of passes.
+// Bounds have three levels: from the times of passes alone, with the network, and with the order of
+// passes.
 BENCHMARK(assess)
     ->ArgName("basis")
     ->Arg(static_cast<int>(analysis::Basis::passes))
@@ -138,7 +141,8 @@ BENCHMARK(assess)
     ->Unit(benchmark::kSecond)
     ->Iterations(1);
 
-// 16 devices x 192 microbatches, beside the cluster.
+// A job of 16 devices and 192 microbatches, planned once: inputs of a bound and of the timing
+// engine.
 struct Bounded {
   explicit Bounded(const std::string& schedule)
       : scenario(config::read_scenario(config::read_yaml_text(

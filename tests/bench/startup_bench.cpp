@@ -1,5 +1,5 @@
-// Whole processes, from their start to their end: the program where it has next to nothing to do,
-// against one that has nothing at all to do.
+// Measures whole processes from start to end: pipewright commands with next to no work, compared
+// with a program that does nothing.
 
 #include <initializer_list>
 #include <string>

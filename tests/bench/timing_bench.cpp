@@ -1,5 +1,6 @@
-// The contention-free engine against a bare sweep over the same dependencies: 1F1B of 64 devices,
-// F and B at start(pass) = max(end of the device's pass before, end of the upstream pass + hop).
+// Compares the contention-free timing engine with a bare loop over the same dependencies: 1F1B of
+// 64 devices, where F and B start at max(end of the device's previous pass, end of the upstream
+// pass + hop).
 
 #include <algorithm>
 #include <vector>
@@ -44,8 +45,9 @@ void timing_engine(benchmark::State& state, const char* name) {
   per_pass(state, schedule.size());
 }
 
-// Nothing but the recurrence, over an order that is worked out beforehand: by microbatch, the
-// forwards down and the backwards up, which holds every dependency of 1F1B.
+// Evaluates only that recurrence, in an order that is computed beforehand: for each microbatch the
+// forward passes down the pipeline and the backward passes up, which respects all dependencies of
+// 1F1B.
 void bare_sweep(benchmark::State& state) {
   const auto m = static_cast<std::uint32_t>(state.range(0));
   struct Step {

@@ -1,5 +1,5 @@
-// Jobs that run at once, as `run --together` simulates one phase of them: like jobs over a trunk
-// that all of them need, and what one more job costs.
+// Measures jobs that run at once, as `run --together` simulates one phase of them: equal jobs that
+// all use the same trunk. Shows what an additional job costs.
 
 #include <cstdlib>
 #include <deque>
@@ -22,7 +22,8 @@ namespace {
 
 using namespace pipewright;
 
-// Sixteen nodes of eight GPUs each, two on a leaf, whose trunks carry a quarter of what they could.
+// Writes the platform file of 16 nodes of eight GPUs, two nodes per leaf. Trunks have a quarter of
+// the bandwidth below them.
 std::string cluster_file() {
   static const std::string file = [] {
     const auto path = std::filesystem::temp_directory_path() / "pipewright-bench-together.xml";
@@ -45,7 +46,7 @@ evaluation::NamedTree job(std::size_t number, const char* parallel) {
                                  "bench.yaml")};
 }
 
-// One phase of three iterations each, in a process of its own as in a sweep.
+// Simulates one phase with three iterations per job, in a child process, as a sweep of phases does.
 void one_phase(benchmark::State& state, const char* parallel) {
   const auto count = static_cast<std::size_t>(state.range(0));
   std::vector<evaluation::NamedTree> jobs;

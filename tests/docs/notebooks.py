@@ -68,7 +68,7 @@ class Page:
         if printed.strip():
             parts.append(self.block(printed))
         for output in cell.outputs:
-            # A line of progress is empty in the end.
+            # A progress line has been erased by the end of the cell, so its output is empty.
             if "".join(output.get("data", {}).values()):
                 parts.append(self.shown(output.data))
         return "\n\n".join(parts)
@@ -81,7 +81,8 @@ class Page:
     def shown(self, data):
         html = data.get("text/html", "")
         pictures = [base64.b64decode(one).decode() for one in PICTURE.findall(html)]
-        # What is drawn in the colour of the text around it stands on paper here.
+        # Inline pictures take the text colour of the page around them. A file has no such page, so
+        # it gets a fixed dark grey.
         pictures += [one.replace("<svg ", '<svg color="#333" ', 1) for one in INLINE.findall(html)]
         if not pictures:
             return self.block(data["text/plain"])

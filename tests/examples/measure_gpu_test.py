@@ -91,8 +91,8 @@ class Table(unittest.TestCase):
         table = list(csv.DictReader(lines[1:]))
         first = table[0]
         self.assertEqual(first["kernel"], "product")
-        # 2 x 2048 x 6144 x 4096 FLOP at 100 TFLOP/s: 1030.792 us; one repetition took three times
-        # as long.
+        # The product has 2 x 2048 x 6144 x 4096 FLOP and takes 1030.792 us at 100 TFLOP/s. The
+        # slowest of its repetitions took three times as long.
         self.assertEqual((first["m"], first["n"], first["k"]), ("2048", "6144", "4096"))
         self.assertEqual(first["time_us"], "1030.792")
         self.assertEqual(first["most_us"], "3092.376")
@@ -123,7 +123,7 @@ class Table(unittest.TestCase):
                      "processors: 100", "  fp8: {flops: 100 TFLOP/s}"):
             self.assertIn(f"{line}\n", text)
         self.assertNotIn("nvfp4", text)
-        # Keys that no single kernel determines, and keys that the fit determines afterwards.
+        # These keys are marked as assumed: no single kernel determines them, or a later fit does.
         assumed = text.splitlines()[-1]
         self.assertTrue(assumed.startswith("assumed: [products.bf16.efficiency, "), assumed)
         for key in ("clock", "launch", "pass_overhead", "attention.forward", "kernel_overhead"):

@@ -1,4 +1,5 @@
-// Whatever a building block's file holds: an error, or a schedule that is complete.
+// Fuzzes the reader of building-block files: any content gives either an error or a complete
+// schedule.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

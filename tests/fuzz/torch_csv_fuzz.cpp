@@ -1,5 +1,5 @@
-// Whatever a PyTorch schedule file holds: an error, or a schedule that writes and reads back the
-// same.
+// Fuzzes the reader of PyTorch schedule files: any content gives either an error or a schedule that
+// is the same after writing and reading it again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -29,7 +29,8 @@ void check_comes_back(const TorchFile& file) {
   require(torch_passes(again.schedule) == torch_passes(file.schedule));
 }
 
-// Timing either ends or finds the deadlock, and no order of receives beats none.
+// Checks that timing ends, with a makespan or by detecting a deadlock, and that the run never gets
+// faster if receives have to complete in order, per pair of ranks or per rank.
 void check_runs(const TorchFile& file) {
   PassTimes times;
   for (auto& of_stage : times.of_stage) of_stage.assign(file.schedule.stages(), 1);

@@ -1,4 +1,5 @@
-// write_seeds FOLDER: small schedules of the catalog, as PyTorch files of both forms.
+// Writes the first inputs of a fuzzer: `write_seeds FOLDER` writes small schedules of the catalog
+// as PyTorch files in both forms.
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -64,7 +64,8 @@ def tree(installed):
     check_links(share / "doc/pipewright")
 
 
-# Pages link to each other; to the source's own folders only those for its developers do.
+# Checks that links between the installed pages lead to files. Links to folders of the source tree,
+# in pages for developers, are not checked.
 def check_links(doc):
     for page in [doc / "README.md", *(doc / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):

@@ -30,7 +30,7 @@ def test_a_notebook_shows_a_table_notes_and_a_timeline():
     heads = ["".join(head.itertext()) for head in table[0]]
     assert any("bubble" in head for head in heads)
     assert page.count('<img alt="" src="data:image/svg+xml;base64,') == 1
-    # Only the background of pictures has a fixed colour.
+    # The only fixed colour in the pictures is that of the background.
     assert page.count("#") == 1 and "background: #fff" in page
 
 

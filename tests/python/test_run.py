@@ -204,7 +204,8 @@ def test_a_worker_survives_a_scenario_that_cannot_run():
 
 
 def test_devices_that_wait_forever_are_a_deadlock(tmp_path):
-    # Device 0 waits for the gradient of microbatch 0, device 1 for the activations of microbatch 1.
+    # Device 0 waits for the gradient of microbatch 0 before it sends microbatch 1, but device 1
+    # waits for the activations of microbatch 1.
     file = tmp_path / "crossed.csv"
     file.write_text("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n")
     with pytest.raises(Deadlock, match="2 of 2 devices wait forever"):

@@ -246,7 +246,7 @@ def test_a_model_is_a_configuration_of_transformers_its_dict_or_its_file(tmp_pat
     models = [Scenario(model=source, **more) for source in (Config(LLAMA), LLAMA)]
     of_file = Scenario(model=str(tmp_path / "config.json"), **more)
     assert models[0] == models[1]
-    # A model from a file has the name of its folder.
+    # If the file of a model is config.json, the model's name is that of its folder.
     named = re.sub(r"\n  name: .*", "", of_file.to_yaml(whole=True), count=1)
     assert models[0].to_yaml(whole=True) == named
     assert models[0].with_({"model.layers": 4}).to_yaml(whole=True).count("layers: 4") == 1

@@ -78,7 +78,8 @@ def test_an_invalid_pass_is_reported_with_its_location():
 
 
 def test_devices_that_wait_for_each_other_are_a_deadlock():
-    # Stage 0 waits for the gradient of microbatch 1; stage 1 makes that of 0 and waits for F1.
+    # Stage 0 waits for the gradient of microbatch 0 before it runs F1, and stage 1 waits for F1
+    # before it makes that gradient.
     rows = [["0F0", "0B0", "0F1", "0B1"], ["1F0", "1F1", "1B0", "1B1"]]
     with pytest.raises(pipewright.Deadlock) as caught:
         schedule.from_passes(rows)

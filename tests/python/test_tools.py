@@ -88,7 +88,7 @@ def test_a_text_with_variables_is_imported():
         NODES=2,
         cluster="dgx-h100",
     )
-    # dp is 16 GPUs divided by 2 x 4.
+    # The job has 16 GPUs, so dp is 16 / (2 x 4) = 2.
     assert (job["parallel.tp"], job["parallel.pp"], job["parallel.dp"]) == (2, 4, 2)
 
 
@@ -151,7 +151,7 @@ def test_a_profile_is_imported_as_a_scenario():
     measured = pipewright.profile(DATA / "measured" / "kineto-rank{rank}.json")
     assert (measured["devices"], measured["microbatches"]) == (2, 2)
     assert measured.order.rows[0] == ["0F0", "0F1", "0B0", "0B1"]
-    # F = 1 ms, B = 2 ms and 0.1 ms per hop: (m + p - 1) x 3 ms and two of every three hops.
+    # F takes 1 ms and B 2 ms, so two microbatches on two devices take at least (2 + 2 - 1) x 3 ms.
     assert pipewright.run(measured.with_(p2p_time="0.1 ms")).makespan_s >= 9e-3
 
 

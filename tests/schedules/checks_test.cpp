@@ -11,7 +11,8 @@ constexpr auto I = PassKind::input_grad;
 constexpr auto W = PassKind::weight_grad;
 constexpr auto B = PassKind::backward;
 
-// Schedule of one device, two chunks and one microbatch with these passes.
+// Returns a schedule of one device with two chunks and one microbatch that runs these passes in
+// this order.
 Schedule in_order(std::vector<Pass> passes) {
   Program program;
   program.repeat(1, 0, std::move(passes));
@@ -50,7 +51,7 @@ TEST_CASE("an error names a pass on a device without its stage", "[checks]") {
 }
 
 TEST_CASE("a stage may live on two devices, one for each direction", "[checks]") {
-  // Even microbatches go from device 0 to 1, odd ones from 1 to 0.
+  // Even microbatches pass from device 0 to device 1, odd ones from device 1 to device 0.
   const Routes routes({{0, 1}, {1, 0}});
   CHECK(routes.device(0, 0) == 0);
   CHECK(routes.device(0, 1) == 1);

@@ -88,8 +88,9 @@ TEST_CASE("the slowest stage determines the pace of uneven stages", "[timing]") 
   const Schedule schedule = make_schedule("1f1b", {.devices = 3, .microbatches = 50});
   PassTimes times = uniform_times(schedule, 1, 1, 1);
   times.of_stage[static_cast<int>(F)][1] = 2;
-  // The middle computes 50 (2+2). It starts after one F, waits 1 for its first gradient (F+B of the
-  // last stage against its own second F), 1 for its last, and one B follows.
+  // The middle device computes for 50 x (2 + 2). It starts after the first device's F, waits for 1
+  // until its first gradient arrives and for 1 before the last one, and then the first device runs
+  // a B.
   CHECK(timed(schedule, times).makespan == Approx(1 + 50 * 4 + 1 + 1 + 2));
 }
 

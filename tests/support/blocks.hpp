@@ -4,7 +4,7 @@
 
 namespace pipewright::tests {
 
-// Returns the building block of 1F1B: F takes one cell per device, B two cells per device.
+// Returns the building block of 1F1B, in which a device spends one cell on F and two cells on B.
 schedules::BuildingBlock one_f_one_b_block(std::uint32_t devices);
 
 }  // namespace pipewright::tests

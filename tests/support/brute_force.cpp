@@ -24,7 +24,8 @@ namespace {
 CandidateRow judged(const config::Value& scenario, evaluation::Evaluator& evaluator) {
   const CandidateRow row = evaluator.simulate(scenario);
   if (row.outcome == Outcome::illegal) return row;
-  // Such a candidate equals the one without recomputation, but is slower, so it does not count.
+  // A candidate that recomputes without saving memory equals the one without recomputation, but is
+  // slower, so searches leave it out.
   const bool is_one = !workload::recomputes_for_nothing(config::read_scenario(scenario));
   return is_one ? row : CandidateRow{.outcome = Outcome::illegal};
 }
@@ -38,7 +39,7 @@ CandidateRow simulated(const config::Value& scenario, evaluation::Evaluator& eva
   return analysis::row_of_json(result.text);
 }
 
-// Returns true if `a` is not worse in time or memory, and better in one of them.
+// Returns true if `a` dominates `b`: it is not worse in time and memory, and better in one of them.
 bool is_better(const CandidateRow& a, const CandidateRow& b) {
   const double time_a = analysis::seconds_per_unit(a.work, a.time_s);
   const double time_b = analysis::seconds_per_unit(b.work, b.time_s);
@@ -63,7 +64,8 @@ std::vector<std::uint64_t> front_of(std::vector<CandidateRow> rows) {
   return front;
 }
 
-// Removes the bound of a row, which depends on the search. Times must be equal to the last bit.
+// Returns a row as text without its lower bound, which depends on the course of the search. All
+// other numbers must be equal to the last bit.
 std::string without_bound(CandidateRow row) {
   row.bound_s = 0;
   row.site = {};
@@ -88,8 +90,9 @@ std::vector<CandidateRow> simulate_all(const search::Space& space,
   return rows;
 }
 
-Found sorted_out(const analysis::SearchRun& run, const std::vector<CandidateRow>& reference) {
-  Found answers;
+BestCandidates best_by_simulation(const analysis::SearchRun& run,
+                                  const std::vector<CandidateRow>& reference) {
+  BestCandidates answers;
   std::vector<std::vector<CandidateRow>> by_group(run.groups.size());
   std::vector<std::pair<double, CandidateRow>> ranked;
   for (const CandidateRow& row : reference) {
@@ -115,9 +118,9 @@ Found sorted_out(const analysis::SearchRun& run, const std::vector<CandidateRow>
   return answers;
 }
 
-Found found_in(const analysis::SearchRun& run, bool fronts) {
+BestCandidates reported_best(const analysis::SearchRun& run, bool fronts) {
   const analysis::Findings findings = analysis::find(run);
-  Found answers;
+  BestCandidates answers;
   if (findings.best) answers.best = run.rows[*findings.best].candidate;
   if (const auto second = analysis::runner_up(run, findings))
     if (second->equivalents == 0 ||
@@ -172,8 +175,8 @@ std::string faults_of_rows(const analysis::SearchRun& run,
     const bool is_same = row.outcome == Outcome::simulated
                              ? without_bound(row) == without_bound(reference[i])
                              : row.candidate == reference[i].candidate;
-    // A search does not assess candidates that are bounded away or too large closely enough to know
-    // that they are illegal.
+    // Without simulating a candidate, a search may exclude it by its bound or its memory although
+    // it is illegal.
     const bool goes =
         row.outcome == reference[i].outcome || row.outcome == Outcome::bounded_away ||
         (row.outcome == Outcome::does_not_fit && reference[i].outcome == Outcome::illegal);

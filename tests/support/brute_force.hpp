@@ -9,7 +9,8 @@
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/sweep/space.hpp"
 
-// Reference for searches of small spaces: simulates all candidates and sorts them, without bounds.
+// Reference for tests of searches in small spaces: simulates all candidates and picks the best
+// without using bounds.
 namespace pipewright::tests {
 
 // Simulates every candidate of the space. Returns a row for each, in order: simulated, illegal or
@@ -17,25 +18,27 @@ namespace pipewright::tests {
 std::vector<analysis::CandidateRow> simulate_all(const search::Space& space,
                                                  evaluation::Evaluator& evaluator);
 
-// Answers of a search, as numbers of candidates.
-struct Found {
+// Results of a search: numbers of the candidates that are best or on a Pareto front.
+struct BestCandidates {
   std::optional<std::uint64_t> best;
   std::optional<std::uint64_t> runner_up;
   std::vector<std::vector<std::uint64_t>> fronts;  // By group, in ascending order of memory.
-  bool operator==(const Found&) const = default;
+  bool operator==(const BestCandidates&) const = default;
 };
-// Returns the answers of the reference.
-Found sorted_out(const analysis::SearchRun& run, const std::vector<analysis::CandidateRow>& rows);
+// Picks the best candidates from rows of which all were simulated.
+BestCandidates best_by_simulation(const analysis::SearchRun& run,
+                                  const std::vector<analysis::CandidateRow>& rows);
 
-// Returns the answers that reports derive from the results of a search.
-Found found_in(const analysis::SearchRun& run, bool fronts);
+// Returns the best candidates as reports show them for the results of a search.
+BestCandidates reported_best(const analysis::SearchRun& run, bool fronts);
 
-// Describes wrong bounds of time and memory of the candidates, on each basis; empty if there are
-// none.
+// Checks bounds of time and memory against simulated values, for each basis of bounds. Returns a
+// description of those that are wrong, or an empty text.
 std::string faults_of_bounds(const search::Space& space, evaluation::Evaluator& evaluator,
                              const std::vector<analysis::CandidateRow>& rows);
 
-// Describes differences between the rows of a search and the reference; empty if there are none.
+// Compares the rows of a search with those of the reference. Returns a description of the
+// differences, or an empty text.
 std::string faults_of_rows(const analysis::SearchRun& run,
                            const std::vector<analysis::CandidateRow>& rows);
 

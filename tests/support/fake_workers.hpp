@@ -11,10 +11,12 @@
 
 namespace pipewright::tests {
 
-// Returns an invented result for a candidate, derived from its number.
+// Returns an invented result of simulating a candidate, which depends only on the candidate's
+// number.
 analysis::CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate);
 
-// Workers that answer at once with invented rows.
+// Workers for tests of the coordinator. They answer every task at once with invented rows and
+// simulate nothing.
 class FakeWorkers final : public search::Workers {
  public:
   FakeWorkers(const search::Space& space, std::size_t count);
@@ -25,8 +27,8 @@ class FakeWorkers final : public search::Workers {
   std::vector<Event> wait(double seconds) override;
   bool restart(std::size_t worker) override;
 
-  // Called for the n-th line. If it returns true, `answer` replaces the answer; an empty one ends
-  // the worker.
+  // Called for the n-th line that workers receive. If it returns true, `answer` is sent instead of
+  // the normal answer; an empty `answer` ends the worker.
   std::function<bool(std::size_t n, std::string& answer)> misbehave;
   std::function<void(const search::Task&)> on_task = [](const search::Task&) {};
   bool restarts = true;

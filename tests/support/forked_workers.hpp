@@ -9,7 +9,8 @@
 
 namespace pipewright::tests {
 
-// Workers of a search that are forks of this process and evaluate like those of the program.
+// Workers of a search in child processes made by fork(), which evaluate candidates like workers of
+// the program.
 class ForkedWorkers final : public search::Workers {
  public:
   ForkedWorkers(const search::Space& space, std::size_t count);

@@ -11,7 +11,7 @@
 
 namespace pipewright::tests {
 
-// Number of ranks along each axis.
+// Sizes of a job's parallelism: the number of ranks along each axis.
 struct Layout {
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
@@ -19,14 +19,14 @@ struct Layout {
   std::uint32_t dp = 1;
   std::uint32_t replicate = 1;  // Copies of the shards of dp.
   std::uint32_t zero = 0;
-  // If true, the replicas of a device are adjacent; otherwise the devices of a replica
-  // (tp-cp-ep-pp-dp).
+  // If true, ranks of the replicas of a device are adjacent; otherwise those of the devices of a
+  // replica (the order tp-cp-ep-pp-dp).
   bool replicas_together = false;
   bool folded = false;  // Whole experts are distributed over tp, and ep is as large as tp.
 };
 
-// A small hybrid job without a model. F, I and W take one second on each device, and all stages
-// have the same number of parameters.
+// A small job with several kinds of parallelism and no model. F, I and W take one second on each
+// device, and all stages have the same number of parameters.
 struct HybridJob {
   HybridJob(schedules::Schedule job_schedule, const Layout& layout);
   HybridJob(const HybridJob&) = delete;  // Jobs refer to it.
@@ -34,7 +34,7 @@ struct HybridJob {
 
   config::Communication& communication() { return conditions.communication; }
   void set_parameters(std::uint64_t of_stage);
-  // Adds a call to every pass of this kind.
+  // Adds a collective to every pass of this kind.
   void add_call(schedules::PassKind kind, const workload::Call& call);
 
   execution::Job job(const cluster::Cluster& cluster) const;
@@ -51,8 +51,8 @@ struct HybridJob {
   bool symmetric = false;
 };
 
-// Makes a node whose GPUs have a separate link of 1 GB/s and 0.25 ms for every ordered pair, so
-// that flows between different pairs share nothing.
+// Makes a cluster of one node. Every ordered pair of GPUs has a link of its own with 1 GB/s and
+// 0.25 ms, so flows between different pairs never contend.
 cluster::Cluster mesh_cluster(std::uint32_t gpus);
 inline constexpr double mesh_rate = 1e9;         // In bytes/s.
 inline constexpr double mesh_latency = 0.25e-3;  // In seconds.
@@ -63,9 +63,9 @@ inline constexpr double mesh_latency = 0.25e-3;  // In seconds.
 void watch_links();
 std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cluster& cluster);
 
-// Returns the end of the last optimizer step.
+// Returns when the last optimizer step of a run ends.
 double last_end(const trace::Trace& trace);
-// Returns the collectives of a kind on a device, ordered by end.
+// Returns the collectives of this kind on a device, ordered by their end.
 std::vector<trace::CollectiveRow> collectives(const trace::Trace& trace, std::uint32_t device,
                                               trace::CollectiveKind kind);
 const trace::StepRow& step_of(const trace::Trace& trace, std::uint32_t device,

@@ -4,11 +4,11 @@
 
 namespace pipewright::tests {
 
-// Sets F, I and W to one or two seconds, depending on the stage.
+// Gives the stages different times: F, I and W take one or two seconds each.
 void make_uneven(schedules::Pipeline& pipeline);
 
-// Makes a plan that finishes each microbatch before the next one, with the least memory and the
-// most idle time.
+// Makes a plan that runs one microbatch from start to end before the next one. It needs the least
+// memory and idles most.
 schedules::Plan one_at_a_time(const schedules::Pipeline& pipeline);
 
 // Checks that the order is complete, has the same makespan in the timing engine, and stays within

@@ -28,18 +28,18 @@ std::filesystem::path temporary_folder() {
 
 }  // namespace
 
-Workplace::Workplace() : folder_(temporary_folder()), streams_(temporary_folder()) {}
+CommandFolder::CommandFolder() : folder_(temporary_folder()), streams_(temporary_folder()) {}
 
-Workplace::~Workplace() {
+CommandFolder::~CommandFolder() {
   std::filesystem::remove_all(folder_);
   std::filesystem::remove_all(streams_);
 }
 
-Ran Workplace::run(const std::string& words) const {
+ProgramResult CommandFolder::run(const std::string& words) const {
   return shell(fmt::format("'{}' {}", PIPEWRIGHT_PROGRAM, words));
 }
 
-Ran Workplace::shell(const std::string& command) const {
+ProgramResult CommandFolder::shell(const std::string& command) const {
   const int status = std::system(fmt::format("cd '{0}' && ({1}) >'{2}/out' 2>'{2}/err'",
                                              folder_.string(), command, streams_.string())
                                      .c_str());
@@ -47,13 +47,13 @@ Ran Workplace::shell(const std::string& command) const {
           content(streams_ / "out"), content(streams_ / "err")};
 }
 
-void Workplace::write(const std::string& name, const std::string& text) const {
+void CommandFolder::write(const std::string& name, const std::string& text) const {
   std::ofstream(folder_ / name, std::ios::binary) << text;
 }
 
-std::string Workplace::read(const std::string& name) const { return content(folder_ / name); }
+std::string CommandFolder::read(const std::string& name) const { return content(folder_ / name); }
 
-std::string Workplace::files() const {
+std::string CommandFolder::files() const {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder_))
     names.insert(entry.path().filename().string());

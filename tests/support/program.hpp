@@ -5,27 +5,27 @@
 
 namespace pipewright::tests {
 
-// Exit status and output of a run of the program.
-struct Ran {
+// Exit status and output of a command that a test ran.
+struct ProgramResult {
   int status = 0;
   std::string out;
   std::string err;
 };
 
-// A temporary folder, in which programs run; it is removed by the destructor.
-class Workplace {
+// A temporary folder in which a test runs commands; the destructor removes it.
+class CommandFolder {
  public:
-  Workplace();
-  ~Workplace();
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
+  CommandFolder();
+  ~CommandFolder();
+  CommandFolder(const CommandFolder&) = delete;
+  CommandFolder& operator=(const CommandFolder&) = delete;
 
-  // Runs `pipewright WORDS` in a shell.
-  Ran run(const std::string& words) const;
-  Ran shell(const std::string& command) const;
+  // Runs `pipewright WORDS` in a shell, in this folder.
+  ProgramResult run(const std::string& words) const;
+  ProgramResult shell(const std::string& command) const;
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
-  // Returns the names of all files, separated by spaces.
+  // Returns the names of all files in the folder, separated by spaces.
   std::string files() const;
   const std::filesystem::path& folder() const { return folder_; }
 

@@ -8,7 +8,7 @@
 
 namespace pipewright::tests {
 
-// Random values for tests; a seed gives the same values in every run.
+// Random numbers for tests; the same seed gives the same numbers in every run.
 class Random {
  public:
   explicit Random(std::uint32_t seed) : generator_(seed) {}

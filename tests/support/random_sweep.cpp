@@ -14,7 +14,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// A sweep that is being drawn. Traits set keys by section; the section "" is the scenario itself.
+// A sweep under construction. Traits add keys to its sections; the section "" holds the top-level
+// keys of the scenario.
 struct Draft {
   Random& random;
   std::string_view required_trait;
@@ -40,7 +41,7 @@ struct Draft {
   const std::string& pick(const Texts& texts) {
     return texts[random.whole(0, std::uint32_t(texts.size() - 1))];
   }
-  // Picks one to `max_count` of the texts as alternatives of a key.
+  // Picks between one and `max_count` of the texts, as the values of a key that the sweep tries.
   std::string pick_some(Texts texts, std::uint32_t max_count) {
     std::uint32_t left =
         std::min(random.whole(1, is_narrow ? 1 : max_count), std::uint32_t(texts.size()));
@@ -59,7 +60,8 @@ struct Draft {
   }
 };
 
-// An optional property of a sweep.
+// A property that a random sweep can have, such as a kind of parallelism. The function adds its
+// keys.
 struct Trait {
   std::string_view name;
   std::uint32_t percent;  // Share of sweeps that have it.
@@ -144,7 +146,8 @@ void draw_fsdp(Draft& d) {
 }
 
 void draw_lists(Draft& d) {
-  // Numbers of layers for pipelines of two devices; they are illegal for other pipelines.
+  // The numbers of layers per stage suit two devices; with other numbers of devices candidates are
+  // illegal.
   const std::uint32_t first = d.random.whole(1, d.layers - 1);
   d.open("", "partition",
          {fmt::format("[{}, {}]", first, d.layers - first), "even", "by_cost",
@@ -323,7 +326,7 @@ void draw_schedules(Draft& d) {
   d.set("", "schedule", fmt::format("[{}]", fmt::join(some, ", ")));
 }
 
-// Draws pipelines whose devices have different tp.
+// Draws jobs in which every device of the pipeline has a tp of its own.
 void draw_devices(Draft& d) {
   d.gpus = d.sweep.gpus;
   Texts devices{"[2, 1]", "[1, 2]", "[1, 1]", "[1, 1, 1]"};
@@ -338,7 +341,7 @@ void draw_devices(Draft& d) {
   d.sweep.search.push_back(fmt::format("gpus: [{}, {}]", counts, d.gpus));
 }
 
-// Draws sizes for which some layout has the required number of GPUs.
+// Draws sizes of parallelism, so that at least one layout uses the required number of GPUs.
 void draw_sizes(Draft& d) {
   d.gpus = d.sweep.gpus;
   while (d.gpus > 4 && d.random.flip()) d.gpus /= 2;
@@ -391,7 +394,7 @@ RandomSweep random_sweep(Random& random, std::size_t trait) {
   draw_model(draft);
   draw_schedules(draft);
   draw_sizes(draft);
-  // Traits that exclude each other are sometimes drawn together; such candidates are illegal.
+  // Sometimes traits that exclude each other are drawn together, which makes candidates illegal.
   constexpr std::size_t max_traits = 9;
   for (const Trait& candidate : traits())
     if (candidate.name == draft.required_trait || draft.sweep.traits.size() < max_traits)

@@ -11,7 +11,7 @@
 
 namespace pipewright::tests {
 
-// A small cluster and a sweep on it.
+// A randomly drawn sweep, and the platform file of the small cluster on which it runs.
 struct RandomSweep {
   std::string platform;               // Platform file in XML.
   std::uint32_t gpus = 0;             // GPUs of the cluster.

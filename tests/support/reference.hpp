@@ -11,7 +11,7 @@ namespace pipewright::tests {
 // ../shared/reference next to the project. It may be missing.
 std::filesystem::path reference_folder();
 
-// Reads the rows of a CSV file as maps from column to cell.
+// Reads a CSV file. Each row is a map from column name to cell.
 std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file);
 
 }  // namespace pipewright::tests

@@ -8,14 +8,14 @@
 
 namespace pipewright::tests {
 
-// Returns the platform of tests/data/clusters/bench.xml. All cases of a process share it, because
-// SimGrid loads one platform per process.
+// Returns the cluster that tests/data/clusters/bench.xml describes. All test cases of a process
+// share it, because SimGrid loads one platform per process.
 const cluster::Cluster& bench_cluster();
 
-// Returns an ideal network.
+// Returns a network with this latency and unlimited bandwidth.
 cluster::Cluster ideal_network(double latency);
 
-// Returns costs with these pass times and without bytes.
+// Returns costs of a schedule with these pass times, no transfers and no memory.
 workload::StageCosts costs_of(const schedules::Schedule& schedule, schedules::PassTimes times);
 
 trace::Trace run(const execution::Job& job, execution::EngineKind engine);

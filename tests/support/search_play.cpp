@@ -48,7 +48,7 @@ class Play {
     go(coordinator);
     coordinator.conclude();
   }
-  Played take() { return std::move(played_); }
+  SimulatedSearch take() { return std::move(played_); }
 
  private:
   struct Event {
@@ -90,14 +90,14 @@ class Play {
         const std::optional<Task> task = coordinator.next(idle.back(), now);
         if (!task) break;
         if (task->kind == Task::Kind::simulate) ++played_.given_to_simulate[task->candidates[0]];
-        // A task that was slow once is not slow again.
+        // Each task is slow at most once: if it is handed out again, it takes the normal time.
         const bool unlucky = random_.real(0, 1) < crowd_.slowness;
         const bool slow = assigned_.insert(task->id).second && unlucky;
         const double takes = slow ? 1e6 : random_.real(0.5, 1.5);
         events.push({now + takes, idle.back(), dies_of(*task), *task});
         idle.pop_back();
       }
-      // Idle workers ask again after a while.
+      // If there is no task for idle workers now, they ask again after 5 s.
       constexpr double look_again = 5;
       if (events.empty() || (!idle.empty() && events.top().at > now + look_again)) {
         now += look_again;
@@ -123,13 +123,13 @@ class Play {
   Random& random_;
   std::set<std::uint64_t> assigned_;  // Tasks.
   std::size_t max_steps_;
-  Played played_;
+  SimulatedSearch played_;
 };
 
 }  // namespace
 
-Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Target target,
-            std::size_t max_steps) {
+SimulatedSearch play(const SearchWorld& world, const Crowd& crowd, Random& random,
+                     search::Target target, std::size_t max_steps) {
   return Play(world, crowd, random, target, max_steps).take();
 }
 

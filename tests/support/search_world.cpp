@@ -80,7 +80,7 @@ SearchWorld random_world(Random& random, std::uint32_t candidates) {
   return world;
 }
 
-analysis::SearchRun everything(const SearchWorld& world) {
+analysis::SearchRun exhaustive_search(const SearchWorld& world) {
   analysis::SearchRun run;
   run.groups.resize(world.groups);
   run.objective = world.objective;

@@ -8,7 +8,8 @@
 
 namespace pipewright::tests {
 
-// Candidates whose results of assessment and simulation are known in advance.
+// An invented search space, in which the bounds and simulated results of all candidates are known
+// in advance.
 struct SearchWorld {
   std::uint32_t groups = 1;
   std::uint32_t of_layout = 1;  // Schedules per layout.
@@ -18,17 +19,18 @@ struct SearchWorld {
   std::vector<bool> deadly;                       // Simulating it kills the worker.
   std::vector<bool> deadly_to_assess;
 
-  // Returns the result of assessing a candidate. Without the order of passes, bounds are lower and
-  // some candidates that do not fit are not detected.
+  // Returns the bounds that a worker would report for a candidate. Unless they are based on the
+  // order of passes, they are lower, and some candidates that do not fit into memory are not
+  // detected.
   analysis::CandidateRow assessed(std::uint64_t candidate,
                                   analysis::Basis basis = analysis::Basis::order) const;
 };
 
-// Makes a random world with many equal figures, so that ties are common. Bounds are below times,
-// some by little.
+// Makes a random world in which many times and sizes are equal, so that ties are common. Lower
+// bounds are below times, some only by little.
 SearchWorld random_world(Random& random, std::uint32_t candidates);
 
-// Returns the result of simulating all candidates except the deadly ones.
-analysis::SearchRun everything(const SearchWorld& world);
+// Returns results in which all candidates are simulated, except those that would kill their worker.
+analysis::SearchRun exhaustive_search(const SearchWorld& world);
 
 }  // namespace pipewright::tests

@@ -22,8 +22,8 @@ schedules::PassTimes uniform_times(const schedules::Schedule& schedule, double f
   return times;
 }
 
-Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& times, double hop,
-            schedules::P2p mode) {
+ScheduleDurations timed(const schedules::Schedule& schedule, const schedules::PassTimes& times,
+                        double hop, schedules::P2p mode) {
   struct Device {
     double first = std::numeric_limits<double>::infinity();
     double last = 0;
@@ -39,7 +39,7 @@ Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& tim
         if (!pass.fused)
           device.busy += span.end - span.start;  // The partner covers the whole time.
       });
-  Timed result;
+  ScheduleDurations result;
   for (const Device& device : devices) {
     result.makespan = std::max(result.makespan, device.last);
     result.span = std::max(result.span, device.last - device.first);

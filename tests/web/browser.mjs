@@ -23,7 +23,7 @@ const flags = [
 export const problems = [];  // console errors, exceptions, requests
 let browser;
 
-// Opens a page from a file and waits until it is ready; `options` are those of a browser page.
+// Opens an HTML file and waits until its page is ready; `options` are passed to the browser.
 export async function openFile(file, options = {}) {
   const opened = await newPage(options, /^(file|data):/);
   await opened.goto(pathToFileURL(file).href);
@@ -57,7 +57,8 @@ export const readExpected = (file) => (skip ? [] : JSON.parse(readFileSync(file,
 export const near = (actual, wanted, tolerance = 1e-10) =>
   assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
 
-// The heading and the lines, by name, of a page's tooltip; null if it is hidden.
+// Returns the tooltip of a page: its heading and a value for each named line, or null if it is
+// hidden.
 export async function tooltipOn(page) {
   return page.evaluate(() => {
     const element = document.getElementById("tooltip");

@@ -1,4 +1,4 @@
-// Distances between colours for normal and for dichromatic vision.
+// Computes how different colours look, for normal and for dichromatic vision.
 
 // Full dichromacy on linear RGB: Machado, Oliveira and Fernandes, "A Physiologically-based Model
 // for Simulation of Color Vision Deficiency" (2009), severity 1.

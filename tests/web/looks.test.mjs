@@ -1,4 +1,4 @@
-// Appearance of the page: themes, print, colours, widths, and hostile names.
+// Tests the appearance of the page: themes, print, colours, window widths, and hostile names.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -29,7 +29,7 @@ test("a dark system theme gives a dark page and a white print", { skip }, async 
   await frames(dark);
   assert.equal(await ground(), "#ffffff");
   assert.equal(await dark.locator(".controls").isVisible(), false);
-  // No element is wider than the paper.
+  // No canvas is wider than a printed page.
   const widest = await dark.evaluate(() =>
     Math.max(...[...document.querySelectorAll("canvas")]
       .map((one) => one.getBoundingClientRect().right)));

@@ -1,4 +1,4 @@
-// Navigation in the timeline: search, minimap and keys.
+// Tests how users navigate in the timeline: by search, minimap and keys.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

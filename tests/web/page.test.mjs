@@ -43,7 +43,8 @@ test("the page has every pass of the trace with its times", { skip }, async () =
 });
 
 test("the tooltip describes the pass under the pointer", { skip }, async () => {
-  // The first backward of device 1 runs from 8.10 ms on, after three forwards that end at 4.02 ms.
+  // The first backward pass of device 1 starts at 8.10 ms. Before it, the device runs three forward
+  // passes, which end at 4.02 ms.
   await pointAt(0, 1, 0.009);
   assert.deepEqual(await tooltip(), {
     head: "backward of microbatch 0",
@@ -75,7 +76,8 @@ test("the tooltip distinguishes a blocked send from idle time", { skip }, async 
 });
 
 test("the tooltip distinguishes the passes of a fused pair", { skip }, async () => {
-  // On device 0 the forward of microbatch 2 and the backward of 0 run as one from 2 to 4.4 ms.
+  // On device 0, the forward pass of microbatch 2 and the backward pass of microbatch 0 are a fused
+  // pair from 2 to 4.4 ms.
   const place = await pointAt(2, 0, 0.003);
   const upper = await tooltip();
   assert.equal(upper.head, "forward of microbatch 2");
@@ -158,7 +160,8 @@ test("dragging with shift zooms to the range", { skip }, async () => {
 
 test("memory equals the trace", { skip }, async () => {
   for (const [r, run] of expected.entries()) {
-    // Between the changes: at a change itself the order of rows decides.
+    // Values are compared in the middle between two changes; at the time of a change they would
+    // depend on the order of rows.
     const rows = run.hosts.map((_, d) => run.memory.filter(({ device }) => device === d));
     for (const [device, changes] of rows.entries())
       for (let i = 0; i + 1 < changes.length; ++i) {

@@ -1,4 +1,5 @@
-// Figures, memory by component, links and tables around the timeline agree with the trace.
+// Tests that the panels around the timeline agree with the trace: figures, memory by component,
+// links and tables.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -73,7 +74,8 @@ test("the layers of the memory stack have the legend's colours and correct heigh
   const canvas = await page.locator(".stack canvas").boundingBox();
   const peak = await page.evaluate((at) => window.pipewright.place(0, 0, at), expected[0].peak_time);
   const capacity = box.y + box.height * (1 - (44 * 2 ** 30) / most);
-  // The mark and the label of the peak, and the line of the capacity.
+  // Pixels are not compared where the mark and label of the peak, or the line of the capacity,
+  // cover the curve.
   const covered = (x, y) => Math.abs(y - capacity) < 3 ||
     (x > peak.x - 6 && x < peak.x + 110 && y < box.y + 60);
   const points = [];
@@ -174,7 +176,8 @@ test("the use of links equals the trace", { skip }, async () => {
 
 test("strips show the busiest links, and tooltips show shares and waits", { skip }, async () => {
   const box = await page.locator(".links canvas").boundingBox();
-  // The third piece of 64 of the first link: activations 20 %, gradients 25 %, and a wait.
+  // In the third of 64 time intervals, activations use 20 % and gradients 25 % of the first link,
+  // and flows wait.
   const time = (2.5 / 64) * expected[0].makespan;
   const { x } = await page.evaluate((at) => window.pipewright.place(0, 0, at), time);
   await page.mouse.move(x, box.y + 15);
@@ -186,7 +189,8 @@ test("strips show the busiest links, and tooltips show shares and waits", { skip
   assert.equal(words["bandwidth in use"], "45.0 %");
   assert.equal(words["flows at once"], "2.50");
   assert.ok(words["waited for others"], JSON.stringify(words));
-  // Two links have pieces of time; the third has a row in the table only.
+  // Two of the three links have use by time interval and are drawn; the third has only a row in the
+  // table.
   const summary = await page.locator(".links summary").textContent();
   assert.ok(summary.includes("2 links"), summary);
 });
@@ -322,7 +326,8 @@ test("concurrent jobs share an axis and are not compared", { skip }, async () =>
   assert.equal(await both.locator(".differences .best, .differences small.bad").count(), 0);
   const starts = await both.evaluate(() => window.pipewright.runs.map((run) => run.pass(0, 0).start));
   assert.ok(Math.abs(starts[1] - starts[0] - 1e-3) < 1e-9);
-  // On the first job's links, what the second carries later hangs from above.
+  // What the second job carries over the first job's links, at a later time, is drawn from the top
+  // of the strip.
   assert.ok((await both.locator(".links").first().textContent()).includes("from above: other jobs"));
   const use = await both.evaluate(() => {
     const { runs } = window.pipewright;

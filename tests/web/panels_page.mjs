@@ -25,7 +25,7 @@ export const tooltip = (on = page) => tooltipOn(on);
 export const frames = (on) => on.evaluate(() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
 
-// Rows of a table below the panels, as objects by column heading.
+// Returns the rows of the table with this title, each as an object with a value per column heading.
 export async function cellsOf(on, title) {
   const rows = await on.evaluate((words) => {
     const part = [...document.querySelectorAll("#parts details")]
@@ -38,7 +38,7 @@ export async function cellsOf(on, title) {
   return rows.map((row) => Object.fromEntries(Object.entries(row).map(([k, v]) => [k, plain(v)])));
 }
 
-// Colours of points of a canvas, as "#rrggbb".
+// Returns the colours of a canvas at these points, as "#rrggbb".
 export async function pixels(on, selector, points) {
   return on.evaluate(([of, places]) => {
     const canvas = document.querySelector(of);

@@ -1,5 +1,6 @@
-// Pages of unusual searches: several models, no result, a single point, hostile names; in narrow
-// windows, with a dark theme and in print. PIPEWRIGHT_SEARCH names their folder.
+// Tests the appearance of unusual searches (several models, no result, a single point, hostile
+// names) in narrow windows, with a dark theme and in print. PIPEWRIGHT_SEARCH names the folder of
+// their pages.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -24,7 +24,8 @@ const cardOf = async (row) => {
   return text("#candidate");
 };
 
-// A simulated candidate that is not hidden by another point.
+// Finds a simulated candidate whose point in the scatter plot no other point hides, apart from the
+// best.
 const lonely = () => page.evaluate(() => {
   const { page: shown, place } = window.pipewright;
   const { left, top } = document.getElementById("scatter").getBoundingClientRect();
@@ -157,7 +158,8 @@ test("a click on a heading sorts the table", { skip }, async () => {
   assert.deepEqual(down, [...down].sort((a, b) => b - a));
 });
 
-// Pixels of the scatter that are neither background nor grey.
+// Counts the pixels of the scatter plot that have a colour, neither that of the background nor
+// grey.
 const coloured = () => page.evaluate(() => {
   const canvas = document.querySelector("#scatter canvas");
   const copy = new OffscreenCanvas(canvas.width, canvas.height)
@@ -264,7 +266,7 @@ test("only candidates that depend on assumed numbers are marked", { skip }, asyn
 test("a search for tokens per day shows them and the effective time", { skip }, async () => {
   const weeks = await open("weeks");
   await weeks.waitForFunction(() => document.querySelector("#command"));
-  // 162 k tokens/s over 86,400 s, less a quarter that is lost.
+  // 162,000 tokens/s for 86,400 s, of which a quarter is lost to failures.
   const words = (await text("#winner", weeks)).replaceAll("\u00a0", " ");
   assert.ok(words.includes("10.5 B tokens a day"), words);
   const card = (await text("#candidate", weeks)).replaceAll("\u00a0", " ");

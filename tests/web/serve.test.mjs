@@ -42,7 +42,7 @@ const scenario = () => page.locator("#text").inputValue();
 const seconds = () => page.evaluate(() => window.pipewright.explorer.shown[0].summary.makespan_s);
 const idOf = () => page.evaluate(() => window.pipewright.explorer.result.id);
 
-// Makes a change and waits until its result is simulated and drawn.
+// Makes a change in the page and waits until the new result is simulated and drawn.
 async function after(change) {
   const before = await idOf();
   await change();

@@ -11,7 +11,7 @@ import { openAddress } from "./browser.mjs";
 const program = process.env.PIPEWRIGHT_PROGRAM;
 const running = [];
 
-// Starts a server in a new folder: {address, folder, process}.
+// Starts a server in a new folder and returns {address, folder, process}.
 export async function startServer(words = [], prepare = () => {}) {
   const folder = mkdtempSync(join(tmpdir(), "pipewright-test-"));
   prepare(folder);

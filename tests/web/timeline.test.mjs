@@ -170,7 +170,8 @@ test("collectives and the optimizer step are in their lane", { skip }, async () 
 });
 
 test("the tooltip of an idle time shows its cause", { skip }, async () => {
-  // Device 1 has done its three warm-up forwards and waits for the gradient of stage 2.
+  // Device 1 has run its three warm-up forward passes and waits for the first gradient from stage
+  // 2.
   const free = pass(0, "F", 1, 2).end;
   const made = pass(0, "B", 2, 0);
   const next = pass(0, "B", 1, 0);
@@ -268,11 +269,11 @@ test("pixels with many passes have the mean of their colours", { skip }, async (
     const { x, y } = window.pipewright.place(0, 3, time);
     const canvas = document.querySelector(".timeline canvas");
     const { left, top } = canvas.getBoundingClientRect();
-    // The mean of so many pixels that each holds a piece of several passes.
+    // A pixel covers several passes, so colours are averaged over 60 pixels.
     const { data } = canvas.getContext("2d").getImageData(x - left, y - top, 60, 1);
     return [0, 1, 2].map((k) => data.filter((_, i) => i % 4 === k).reduce((a, b) => a + b) / 60);
   }, seconds);
-  // In the steady phase a third of the time is forward and two thirds backward.
+  // In the steady phase, a third of the time is forward passes and two thirds are backward passes.
   const [red, green, blue] = await colours(1.2);
   const mixed = (forward, backward) => (forward + 2 * backward) / 3;
   near(red, mixed(0x56, 0xe6), 6);

@@ -18,7 +18,7 @@ before(async () => {
   page = await open("lanes");
 });
 
-// Every test begins with the whole axis, colours by kind, and nothing selected.
+// Before each test, the page shows the whole run, coloured by kind of pass, with nothing selected.
 beforeEach(async () => {
   if (skip) return;
   await page.mouse.move(2, 2);
@@ -48,7 +48,8 @@ export async function pointInLane(run, device, name, seconds) {
   await page.mouse.move(place.x, place.y);
 }
 
-// The heading and the lines, by name, of the tooltip or the selection.
+// Returns the content of the tooltip or of the selection panel: its heading and a value for each
+// named line.
 export async function words(id = "tooltip") {
   return page.evaluate((name) => {
     const element = document.getElementById(name);
@@ -60,7 +61,8 @@ export async function words(id = "tooltip") {
   }, id);
 }
 
-// Formats milliseconds as the page formats instants of a run of tens of milliseconds.
+// Formats a time given in milliseconds with as many digits as the page uses in a run of tens of
+// milliseconds.
 export const instant = (seconds) => `${(seconds * 1e3).toFixed(4)} ms`;
 export const pass = (run, kind, stage, microbatch) => expected[run].passes.find((one) =>
   one.kind === kind && one.stage === stage && one.microbatch === microbatch);

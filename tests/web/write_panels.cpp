@@ -29,7 +29,8 @@ json memory_json(const trace::Trace& run) {
   std::vector<std::array<std::uint64_t, trace::memory_categories>> held(run.devices.size());
   std::vector<double> since(run.devices.size(), -1);
   for (const trace::MemoryRow& row : run.memory) {
-    // Between changes, since at a change the value depends on the order of rows.
+    // Expected values are sampled in the middle between two changes; at a change they depend on the
+    // order of rows.
     double& before = since[row.device];
     if (before >= 0 && row.time - before > 1e-9)
       samples.push_back(

@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
         analysis::test::one_f_one_b_trace({.split_backward = true, .blocked_s = 0.4e-3}),
         analysis::test::fused_trace()};
     make_hostile(runs[1]);
-    // A transfer whose pass is missing in the trace.
+    // Removes a pass, so that the trace has a transfer without its pass.
     std::erase_if(runs[1].passes, [](const trace::PassRow& pass) {
       return pass.device == 3 && pass.microbatch == 7 && pass.kind == trace::PassKind::backward;
     });

@@ -4,7 +4,8 @@
 
 namespace pipewright::test {
 
-// Returns a row of an all-reduce over 16 ranks on 2 nodes. Times are in microseconds.
+// Returns the measured and the predicted time, both given in microseconds, of one all-reduce over
+// 16 ranks on 2 nodes.
 inline analysis::ComparedRow compared(std::uint64_t bytes, double measured, double predicted) {
   analysis::Measurement row;
   row.operation = analysis::Operation::all_reduce;

@@ -17,8 +17,8 @@ ComparedRow row(std::uint64_t bytes, double measured, double predicted) {
   return compared;
 }
 
-// Returns a row whose measured bus bandwidth is this, in GB/s, and whose predicted one is half of
-// it.
+// Returns an all-reduce whose measured bus bandwidth is `measured` GB/s and whose predicted bus
+// bandwidth is half of that.
 ComparedRow with_bandwidth(std::uint64_t bytes, double measured) {
   const double us =
       static_cast<double>(bytes) * bus_factor(Operation::all_reduce, 16) / (measured * 1e9) * 1e6;
@@ -92,7 +92,8 @@ TEST_CASE("each row is in one size range, and ranges without rows are left out")
 }
 
 TEST_CASE("the bus bandwidth of a row is that of nccl-tests", "[comm]") {
-  // 128 MiB over 16 ranks in 2 ms: 67.1 GB/s, times 2 * 15 / 16.
+  // An all-reduce of 128 MiB in 2 ms has an algorithm bandwidth of 67.1 GB/s. The bus bandwidth of
+  // 16 ranks is 2 * 15 / 16 times that.
   CHECK(bus_bandwidth(test::compared(1 << 27, 2000, 1).measured, 2e-3) ==
         Approx(134217728 / 2e-3 * 1.875));
 }
@@ -113,7 +114,7 @@ TEST_CASE("deviations of an assumed bandwidth form ranges of sizes, each to one 
   CHECK(check.measured[1].to == 1 << 15);
   CHECK(check.measured[1].min_ratio == Approx(0.5));
   CHECK(check.measured[1].max_ratio == Approx(100.0 / 112));
-  // Predictions are 5, 25, 45.5, 54.5, 56, 100 and 50 GB/s.
+  // Predicted bus bandwidths are half of the measured ones: 5, 25, 45.5, 54.5, 56, 100 and 50 GB/s.
   REQUIRE(check.predicted.size() == 2);
   CHECK(check.predicted[0].rows == 5);
   CHECK(check.predicted[0].max_ratio == Approx(20));

@@ -5,7 +5,7 @@
 
 namespace pipewright::test {
 
-// Returns the number of occurrences of a part in a text.
+// Returns how often `part` occurs in `text`.
 inline std::size_t count(const std::string& text, const std::string& part) {
   std::size_t occurrences = 0;
   for (std::size_t position = text.find(part); position != std::string::npos;

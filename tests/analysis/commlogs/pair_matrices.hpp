@@ -7,8 +7,9 @@
 
 namespace pipewright::analysis::test {
 
-// Returns the matrix of `nodes` nodes with `gpus` GPUs each: 100 GB/s and 2 us within a node, 10
-// GB/s and 10 us along rails, and 12 us elsewhere.
+// Returns bandwidth and latency between all pairs of GPUs in `nodes` nodes of `gpus` GPUs: 100 GB/s
+// and 2 us within a node, 10 GB/s and 10 us between GPUs of equal index in two nodes (a rail), and
+// 12 us between all others.
 inline PairMatrix nodes_of_gpus(std::uint32_t nodes, std::uint32_t gpus) {
   PairMatrix matrix;
   matrix.classes = {

@@ -101,7 +101,7 @@ TEST_CASE("hostile JSON is refused or ignored", "[import]") {
   std::string objects;
   for (int i = 0; i < 1000; ++i) objects += "{\"a\":";
   CHECK_THAT(read_text(objects).error, Catch::Contains("256 deep"));
-  // Fields of an event with wrong types are ignored.
+  // A field whose value has the wrong type is ignored, but not its event.
   const ReadResult result =
       read_text(R"([{"name":7,"ts":"1","dur":[],"pid":null,"cat":{"a":1}}, 3, "x", [1]])");
   CHECK(result.error.empty());

@@ -8,16 +8,18 @@
 
 namespace pipewright::test {
 
-// Events in the format of PyTorch's profiler.
+// Builds the text of a profile in the JSON format of PyTorch's profiler, event by event.
 class ChromeText {
  public:
   ChromeText& add(const std::string& name, double start_us, double length_us,
                   const std::string& category = "gpu_user_annotation", int process = 0,
                   int thread = 7);
-  // Adds a call that launches a kernel, and the kernel on stream 7; they share a number.
+  // Adds the CPU call that launches a kernel, and the kernel on stream 7. Both events have the same
+  // correlation number.
   ChromeText& launch(double call_us, int thread, double start_us, double length_us,
                      const std::string& kernel = "void cutlass::Kernel2<gemm>(Params)");
-  // Returns a whole file, with a rank if `rank` is not negative.
+  // Returns the text of the profile with all events added so far. It states the rank unless `rank`
+  // is negative.
   std::string text(int rank = -1, const std::string& backend = "nccl") const;
 
  private:

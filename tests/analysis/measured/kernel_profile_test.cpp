@@ -68,8 +68,9 @@ TEST_CASE("the kernels of a profile are summed by work", "[import]") {
 TEST_CASE("the launch time of the host is that between launches, without waits", "[import]") {
   test::ChromeText text = with_step();
   text.add("a_gemm", 10, 100, "kernel");
-  // One thread has gaps of 6, 8 and, over a wait, 100; another has gaps of 10 and 8. They are not
-  // in order.
+  // Calls of the first thread start 6, 8 and 100 us apart, the last of them after a
+  // synchronization; those of the second thread start 10 us and later 8 us apart. Events are not
+  // sorted by time.
   text.add("cudaLaunchKernel", 14, 3, "cuda_runtime", 1, 1);
   text.add("cudaLaunchKernel", 0, 3, "cuda_runtime", 1, 1);
   text.add("cuLaunchKernelEx", 6, 3, "cuda_driver", 1, 1);
@@ -77,7 +78,8 @@ TEST_CASE("the launch time of the host is that between launches, without waits",
   text.add("cudaLaunchKernel", 114, 3, "cuda_runtime", 1, 1);
   text.add("cudaLaunchKernelExC", 200, 3, "cuda_runtime", 1, 2);
   text.add("cudaMemcpyAsync", 203, 3, "cuda_runtime", 1, 2);
-  // The queue is full: this launch takes 500 of 508 longer than others. Then data is loaded.
+  // This launch takes 500 us longer than others, because the queue of the GPU is full; without them
+  // the next one starts 8 us later. The last, long gap stands for loading data.
   text.add("cudaLaunchKernel", 210, 503, "cuda_runtime", 1, 2);
   text.add("cudaLaunchKernel", 718, 3, "cuda_runtime", 1, 2);
   text.add("cudaLaunchKernel", 9000, 3, "cuda_runtime", 1, 2);

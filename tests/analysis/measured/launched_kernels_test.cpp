@@ -64,8 +64,8 @@ TEST_CASE("communication kernels are not part of a pass", "[import]") {
 }
 
 TEST_CASE("kernels belong to the iteration in which the CPU launched them", "[import]") {
-  // The GPU lags behind: it runs the backward pass of the first iteration while the CPU is in the
-  // second.
+  // The GPU runs behind the CPU: it runs the backward pass of the first iteration while the CPU
+  // already launches the second iteration.
   ChromeText text;
   for (const int step : {0, 1}) {
     const int step_us = 1000 * step;
@@ -93,7 +93,8 @@ TEST_CASE("a note tells if the times are those of launches alone", "[import]") {
 }
 
 TEST_CASE("a function inside a function of the same name is part of the same pass", "[import]") {
-  // With stacks, forward_step of Megatron-LM calls forward_step of the model.
+  // In a profile with Python stacks, Megatron-LM's forward_step contains the forward_step of the
+  // training script.
   ChromeText text;
   const std::string file = "megatron/core/pipeline_parallel/schedules.py(300): ";
   text.add("ProfilerStep#4", 0, 2000, "user_annotation", 77, main_thread);

@@ -45,7 +45,7 @@ TEST_CASE("two profiles of PyTorch's ranks make one run", "[import]") {
   CHECK(run.trace.run.iterations == 2);
   CHECK(run.trace.devices.at(0).host == "rank 0");
   REQUIRE(run.trace.passes.size() == 16);
-  // Times are those of the GPU's stream, not those of the launches on the CPU.
+  // The start and the end of a pass are taken from the GPU's stream, not from the CPU's launches.
   const trace::PassRow& last = run.trace.passes.at(7);
   CHECK(last.device == 0);
   CHECK(last.kind == PassKind::backward);
@@ -211,7 +211,7 @@ TEST_CASE("contradicting clocks cause a note and can be aligned", "[import]") {
   REQUIRE(skewed.notes.size() == 1);
   CHECK_THAT(skewed.notes[0], Catch::Contains("2 passes start before their input arrives") &&
                                   Catch::Contains("2.500 s") && Catch::Contains("--align"));
-  // Both directions take 0.5 s, so the shift is exact.
+  // The shortest transfer takes 0.5 s in each direction, so the estimated clock shift is exact.
   const MeasuredRun aligned = import_chrome(files, {.align = true});
   REQUIRE(aligned.notes.size() == 1);
   CHECK_THAT(aligned.notes[0], Catch::Contains("rank 1 by 3.000 s"));

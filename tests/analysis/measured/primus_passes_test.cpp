@@ -14,7 +14,8 @@ using trace::PassKind;
 
 namespace {
 
-// Two ranks with two microbatches, F of 10 ms and B of 20 ms; the iteration of rank 1 is shorter.
+// Writes the dumps of two ranks with two microbatches. F takes 10 ms and B 20 ms; the iteration of
+// rank 1 is shorter than that of rank 0.
 std::vector<std::filesystem::path> write_ranks(const test::ScratchFolder& folder) {
   const auto iteration = [](double total, const std::string& passes) {
     return R"({"total": )" + std::to_string(total) + R"(, "memory": 10.5, )" + passes +
@@ -45,8 +46,8 @@ TEST_CASE("a pass dump of Primus is a measured run", "[import]") {
   CHECK(run.trace.run.iterations == 2);
   REQUIRE(run.trace.passes.size() == 16);
   CHECK(run.trace.passes[0].end - run.trace.passes[0].start == Approx(9.5e-3));
-  // The second iteration begins when the slowest rank of the first one ends, after 90 ms. Time 0 is
-  // the start of the first pass.
+  // The second iteration begins 90 ms after the first one, when the slowest rank has ended it. Time
+  // 0 of the trace is the start of the first pass, 0.5 ms into the iteration.
   CHECK(run.trace.passes.back().device == 1);
   CHECK(run.trace.passes.back().kind == PassKind::backward);
   CHECK(run.trace.passes.back().end == Approx((90 + 70 - 0.5) * 1e-3));

@@ -15,8 +15,9 @@ using test::ChromeText;
 
 namespace {
 
-// Two ranks on one host, over gloo. F and B take 10 and 20 ms, after a wait for their input, which
-// arrives `latency_ms` after the other rank ended. One microbatch:
+// Writes the profiles of two ranks that communicate over gloo. F takes 10 ms and B 20 ms, but each
+// is recorded with its wait for input, which arrives `latency_ms` after the end of the other rank's
+// pass. Times of the single microbatch, in ms:
 // rank 0   F 0..10                      B 10..(50 + 2 latency)
 // rank 1   F 0..(20 + latency)   B ..(40 + latency)
 std::vector<std::filesystem::path> write_gloo(const test::ScratchFolder& folder, double latency_ms,
@@ -53,7 +54,7 @@ TEST_CASE("the time before the input of a pass arrives is a wait", "[import]") {
     REQUIRE(passes.size() == 4);
     CHECK(length(passes[1]) == Approx(20e-3));
     CHECK(length(passes[2]) == Approx(10e-3));
-    // Each rank is busy for 30 of 60 ms.
+    // Without its waits, each rank is busy for 30 of the 60 ms.
     CHECK(analysis::summarize(run.trace).bubble_ratio == Approx(0.5));
     REQUIRE(run.notes.size() == (align ? 3 : 2));
     for (const std::string& note : run.notes) CHECK_THAT(note, !Catch::Contains("--align"));

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t gib = 1ULL << 30;
 
-// Constant weights of 4 GiB; activations of 3, 5 and 2 GiB from 1, 5 and 8 s on.
+// Returns the summary of a run in which device 0 has the given memory capacity, 4 GiB of weights
+// throughout, and activations of 3 GiB from 1 s on, 5 GiB from 5 s on and 2 GiB from 8 s on.
 Summary run_on(std::uint64_t capacity) {
   trace::Trace trace = test::two_device_run();
   trace.devices[0].memory_capacity = capacity;

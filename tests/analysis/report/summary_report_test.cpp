@@ -25,7 +25,7 @@ std::size_t widest_line(const std::string& text) {
   return width;
 }
 
-// A run with a long name and the widest values of every column.
+// Returns the summary of a run whose name and values are as wide as they can be in each column.
 Summary large_run(std::uint32_t devices) {
   Summary run;
   run.run.schedule = "interleaved-1f1b";

@@ -54,15 +54,17 @@ TEST_CASE("an overlapping blocking send and transfer are exposed once", "[summar
     trace.passes.push_back({0, 0, 0, 0, 0, PassKind::forward, sent, ready, start, end, released});
     return summarize(trace).devices[0].parts.exposed();
   };
-  // The input is transferred from 1 to 3; the device computes from 4 to 5, and sends until 7.
+  // The input arrives in a transfer from 1 to 3 s, of which the device waits for all 2 s. Then it
+  // computes from 4 to 5 s, and its output is sent until 7 s.
   CHECK(pass(1, 3, 4, 5, 7) == 2);
-  // Gap from 5 to 10: the send lasts until 7, the transfer from 6 to 9. Their union is 4.
+  // Idle from 5 to 10 s, of which the send covers 5 to 7 s and the transfer of the next input 6 to
+  // 9 s: together 4 s.
   CHECK(pass(6, 9, 10, 11, 11) == 2 + 4);
-  // Gap from 11 to 13: the input arrived while the device computed.
+  // Idle from 11 to 13 s, but the input had arrived while the device computed: nothing is exposed.
   CHECK(pass(10, 11, 13, 14, 14.5) == 2 + 4 + 0);
-  // Gap from 14 to 14.5: the send alone.
+  // Idle from 14 to 14.5 s, because of the send alone.
   CHECK(pass(3, 4, 14.5, 15, 15) == 2 + 4 + 0 + 0.5);
-  // Gap from 15 to 16: the input was sent before it and arrived in it.
+  // Idle from 15 to 16 s: the transfer of the input began before that and ended at 15.75 s.
   CHECK(pass(13, 15.75, 16, 17, 17) == 2 + 4 + 0 + 0.5 + 0.75);
 }
 
@@ -98,7 +100,8 @@ TEST_CASE("a step covers transfers during it, but not the send before it", "[sum
   trace.run.devices = 1;
   trace.run.iterations = 2;
   trace.devices = {{0, "", 0}};
-  // Gap from 1 to 6: the step covers 1.5 to 4; the next input is transferred from 2 to 5.
+  // Idle from 1 to 6 s: the optimizer step lasts from 1.5 to 4 s, and the transfer of the next
+  // input from 2 to 5 s.
   trace.passes = {{0, 0, 0, 0, 0, PassKind::forward, 0, 0, 0, 1, 1.5},
                   {0, 0, 0, 1, 1, PassKind::forward, 2, 5, 6, 7, 7.5}};
   trace.steps = {{0, 0, 1.5, 3, 3, 4, 4, 0}, {0, 1, 7.5, 8, 8, 8.25, 8.5, 0}};
@@ -112,7 +115,7 @@ TEST_CASE("a step covers transfers during it, but not the send before it", "[sum
     CHECK(parts.idle == 1);  // from 5 to 6
   };
   check(summarize(trace));
-  // An engine reports a step before the passes that follow it.
+  // The simulator reports an optimizer step between the passes before it and those after it.
   analysis::SummarySink sink;
   sink.begin(trace.run, trace.devices, trace.stages);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -161,18 +164,21 @@ TEST_CASE("gradients are exposed during their reduction, not while waiting for p
   trace.steps = {{0, 0, 10, 20, 21, 22, 22, 0}};  // its passes end at 10, all is reduced at 20
   const auto gradients = [&] { return summarize(trace).devices[0].parts.gradients; };
   CHECK(gradients() == 10);  // nothing says what for
-  // A bucket from 9 on, of which a second is hidden; the next bucket waits for a replica until 13.
+  // Reducing the first bucket takes from 9 to 12 s, at first for 1 s beside compute. The second
+  // bucket waits for another replica until 13 s, which does not count, and ends at 14 s.
   trace.collectives = {{0, 0, 0, CollectiveKind::reduce_gradients, 1, 8, 9, 12},
                        {0, 0, 0, CollectiveKind::reduce_gradients, 1, 9, 13, 14}};
   CHECK(gradients() == 2 + 1);
-  // The other end of the pipeline is ready at 18 to reduce the tied embeddings.
+  // The gradients of the tied embedding wait until 18 s for the other end of the pipeline, and then
+  // take 2 s.
   trace.collectives.push_back({0, 0, 0, CollectiveKind::tie_embeddings, 1, 14, 18, 20});
   CHECK(gradients() == 2 + 1 + 2);
-  // Next to a reduction that lasts all the time it adds nothing, and weights are not gradients.
+  // The embedding adds nothing if another reduction lasts all of that time, and gathering of
+  // weights does not count as gradients.
   trace.collectives.push_back({0, 0, 0, CollectiveKind::reduce_gradients, 1, 11, 11, 19});
   trace.collectives.push_back({0, 0, 0, CollectiveKind::gather_weights, 1, 0, 0, 30});
   CHECK(gradients() == 10);
-  // Reductions of another iteration do not count.
+  // Reductions of the next iteration do not count.
   trace.collectives = {{0, 0, 1, CollectiveKind::reduce_gradients, 1, 31, 31, 33},
                        {0, 0, 0, CollectiveKind::reduce_gradients, 1, 19, 19, 20}};
   trace.steps.push_back({0, 1, 30, 33, 33, 33, 33, 0});

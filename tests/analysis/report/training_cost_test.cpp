@@ -6,7 +6,8 @@ using namespace pipewright::analysis;
 
 namespace {
 
-// Two devices of four GPUs; one computes for 6 s, the other for 8 s of 10 s.
+// Summary of a run of 10 s on two devices of four GPUs each: one device computes for 6 s, the other
+// for 8 s.
 Summary two_devices() {
   Summary run;
   run.run.schedule = "1f1b";
@@ -32,7 +33,8 @@ TEST_CASE("a training costs GPU-hours and energy in proportion to its tokens", "
   CHECK(cost->seconds == Approx(100 * 3600));
   CHECK(cost->gpu_hours == Approx(100 * 8));
   CHECK(*cost->price == Approx(1600));
-  // 4 x (6 x 700 + 4 x 100) + 4 x (8 x 700 + 2 x 100) J in each of 36,000 iterations.
+  // GPUs draw 700 W while they compute and 100 W while they idle, in each of 36,000 iterations: 4 x
+  // (6 x 700 + 4 x 100) + 4 x (8 x 700 + 2 x 100) J.
   CHECK(*cost->joules == Approx(41600.0 * 36000));
   CHECK(training_cost_table({&run, 1}, question) ==
         "\n36 M tokens, without failures and restarts:\n\n"

@@ -28,7 +28,7 @@ TEST_CASE("a stored chunk has the first bytes of all rows, then the second bytes
   const std::size_t count = GENERATE(as<std::size_t>(), 1, 5, 8, 1001, chunk_rows);
   const trace::Trace trace = test::random_trace(3, 8, chunk_rows);
   trace::ChunkEncoder encoder(columns);
-  // A full chunk must not leave traces in a shorter one that follows it.
+  // The encoder's buffer must not keep rows of a full chunk when a shorter chunk follows.
   encoder.encode(trace.memory.data(), sizeof(trace::MemoryRow), chunk_rows);
   const auto stored = encoder.encode(trace.memory.data(), sizeof(trace::MemoryRow), count);
   const auto bytes = inflate_chunk(stored, 21 * chunk_rows);

@@ -21,7 +21,7 @@ using trace::TraceError;
 
 namespace {
 
-// A valid trace that HDF5 then modifies.
+// Writes a valid trace and then lets `change` modify the file with HDF5 functions.
 struct ChangedTrace {
   ScratchFolder folder;
   std::filesystem::path path = folder / "a.h5";
@@ -46,7 +46,7 @@ void set_number(hid_t file, const char* attribute, std::uint32_t value) {
   H5Aclose(id);
 }
 
-// Writes one column of one row.
+// Overwrites the value in one column and row of a table.
 template <class Value>
 void set_value(hid_t file, const char* table, const char* column, hsize_t row, hid_t type,
                Value value) {
@@ -63,7 +63,7 @@ void set_value(hid_t file, const char* table, const char* column, hsize_t row, h
   H5Dclose(data);
 }
 
-// Replaces a table by a table of 64-bit integers in a single column.
+// Replaces a table by one with a single column of 64-bit integers.
 void replace_table(hid_t file, const char* table, const char* column) {
   H5Ldelete(file, table, H5P_DEFAULT);
   const hsize_t rows = 4;
@@ -80,7 +80,7 @@ void replace_table(hid_t file, const char* table, const char* column) {
   H5Tclose(type);
 }
 
-// Removes the last columns of a table.
+// Removes the last `count` columns of a table.
 void drop_columns(hid_t file, const char* table, unsigned count) {
   const hid_t data = H5Dopen2(file, table, H5P_DEFAULT);
   const hid_t full_type = H5Dget_type(data);

@@ -6,7 +6,8 @@ using namespace pipewright::trace;
 
 namespace {
 
-// Returns a trace whose iterations have two microbatches of 1 s and a step of 1 s.
+// Returns a trace in which each iteration consists of two passes of 1 s and an optimizer step of 1
+// s.
 Trace trace_of(std::uint32_t iterations) {
   Trace trace;
   trace.run = {.devices = 1, .microbatches = 2, .iterations = 10};

@@ -12,7 +12,7 @@ namespace {
 
 bool has_h5py() { return std::system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") == 0; }
 
-// Runs a script in the folder and returns its output, including error messages.
+// Runs a Python script in the folder and returns what it prints, including error messages.
 std::string python(const ScratchFolder& folder, const std::string& script) {
   test::write_bytes(folder / "script.py", script);
   const std::string command =

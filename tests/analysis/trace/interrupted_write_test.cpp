@@ -23,7 +23,7 @@ struct Child {
   pid_t id;
   int out;  // Read end of the pipe from descriptor 2 of the child.
 
-  // Waits for the end of the child and returns its output.
+  // Waits for the end of the child process, stores its status, and returns its error output.
   std::string wait(int& status) const {
     std::string text;
     char buffer[256];
@@ -83,8 +83,8 @@ TEST_CASE("a killed writer leaves nothing under the final name", "[trace]") {
 TEST_CASE("a full disk is an error with that reason, and leaves no file", "[trace]") {
   const ScratchFolder folder;
   const trace::Trace trace = test::random_trace(1, 4, 40000);
-  // A limit on the size of files replaces a full disk: the system refuses to write. A low limit
-  // fails at the headers or the first chunk, a high one in the middle of the rows.
+  // The maximum file size stands for a full disk: writing fails beyond it. A low limit fails at the
+  // headers or the first chunk, a high one in the middle of the rows.
   const rlim_t limit = GENERATE(0, 100, 5000, 400'000, 1'500'000, 3'000'000);
   CAPTURE(limit);
   const Child child = start([&] {

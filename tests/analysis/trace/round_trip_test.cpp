@@ -66,7 +66,7 @@ TEST_CASE("texts of any length and content are read back", "[trace]") {
   written.devices[0].host = "nœud \"0\"\n";
   written.devices[1].host = "";
   for (int i = 0; i < 40000; ++i) {
-    // Beyond the 64 KB limit of attributes in older HDF5 layouts.
+    // Older HDF5 formats limit attributes to 64 KB; these texts are longer.
     written.run.scenario += "forward: 0.5 ms\n";
     written.run.cluster += "<link id=\"" + std::to_string(i) + "\" bandwidth=\"25GBps\"/>\n";
   }

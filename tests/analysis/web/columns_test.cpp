@@ -17,7 +17,8 @@ ColumnTable table_of(const TableSchema& schema, std::vector<std::size_t> groups,
   return table;
 }
 
-// The bytes of a table with one column and one group, without the two counts.
+// Returns the encoding of a table with one column and one group, without the first two bytes, which
+// hold the counts.
 std::string bytes_of(const Base& base, const Values& values) {
   const TableSchema schema{"t", {{"x", NumberType::f64, base}}};
   const std::vector<ColumnTable> tables{table_of(schema, {values.size()}, {values})};
@@ -90,7 +91,8 @@ TEST_CASE("the nearest base leaves the smallest difference") {
   const std::vector<ColumnTable> tables{
       table_of(schema, {3}, {{0, 10, 20}, {9, 11, 0}, {10, 10, 19}})};
   const std::string bytes = encode(tables, 0);
-  // Choices and differences: 10 is 1 from b, 10 equals a, 19 is 1 below a.
+  // The first three bytes say which of two columns is the base of each value, the last three encode
+  // the difference to it: 10 is 1 more than b, 10 equals a, 19 is 1 less than a.
   CHECK(bytes.substr(bytes.size() - 6) == std::string("\x02\x00\x00\x02\x00\x01", 6));
 }
 

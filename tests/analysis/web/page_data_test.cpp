@@ -7,7 +7,7 @@ namespace {
 
 using trace::TrafficClass;
 
-// A link of 100 bytes/s in a run of 8 s.
+// Returns a trace of 8 s with one link of 100 bytes/s and its use.
 trace::Trace one_link(std::vector<trace::LinkUseRow> use) {
   trace::Trace trace;
   trace.links = {{0, "a", "wire", 2, 100}};

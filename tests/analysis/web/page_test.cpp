@@ -22,7 +22,7 @@ using pipewright::test::ScratchFolder;
 using test::full_trace;
 using test::one_f_one_b_trace;
 
-// The content of the script element with an id.
+// Returns the content of the script element with this id.
 std::string element(const std::string& page, const std::string& id) {
   const std::size_t name = page.find("id=\"" + id + "\">");
   REQUIRE(name != std::string::npos);
@@ -100,7 +100,8 @@ TEST_CASE("a page holds the traffic of each link over the whole run") {
   REQUIRE(links.size() == 3);
   CHECK(links[1]["name"] == "node-0-nic-0_UP");
   CHECK(links[1]["alike"] == 8);
-  // In the busiest piece, activations use 0.1 + 6 * 0.05, gradients 0.25, and the reduction 0.2.
+  // In the busiest interval of the link, activations use 0.1 + 6 * 0.05 of its bandwidth, gradients
+  // 0.25, and the reduction 0.2.
   CHECK(links[0]["peak_use"].get<double>() == Approx(0.85));
   CHECK(links[2]["peak_use"].is_null());
   CHECK(links[2]["bytes"] == nlohmann::json({0, 1000 * 1000, 0, 0, 0, 0}));

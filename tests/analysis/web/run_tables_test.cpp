@@ -34,7 +34,7 @@ test::DecodedTables decoded(const trace::Trace& trace) {
   return test::decode(schema_json(page_tables()), encoded(trace));
 }
 
-// Checks that every table equals its decoded bytes.
+// Checks that decoding the bytes of every table of a trace gives the table back.
 test::DecodedTables check_round_trip(const trace::Trace& trace) {
   auto read = decoded(trace);
   for (const ColumnTable& table : run_tables(trace, per_s)) {

@@ -31,7 +31,8 @@ class VarintReader {
   std::size_t at_ = 0;
 };
 
-// Base of row `i` in a group that begins at `begin`. Unlike columns.js, this decodes row by row.
+// Returns the number to which the stored difference of row `i` is added, in a group of rows that
+// begins at `begin`. Unlike columns.js, this decodes one row at a time.
 std::int64_t base_of(const json& base, const DecodedTables& tables, const DecodedTable& table,
                      std::size_t begin, std::size_t i) {
   std::int64_t sum = 0;

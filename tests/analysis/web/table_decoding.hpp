@@ -10,7 +10,8 @@
 
 namespace pipewright::analysis::test {
 
-// Decodes tables of analysis/web/columns.hpp by their schema, as columns.js does.
+// A table that decode() restores from the bytes of a page, as columns.js does.
+// analysis/web/columns.hpp describes the encoding.
 struct DecodedTable {
   std::vector<std::size_t> first;
   std::map<std::string, std::vector<std::int64_t>> columns;

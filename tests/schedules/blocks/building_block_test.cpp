@@ -10,7 +10,8 @@ using namespace pipewright::schedules;
 
 namespace {
 
-// The V of Qi et al. 2024, given by its cells on device 0 and the step to the next device.
+// A pass of the V-shaped building block of Qi et al. 2024: its cell on device 0, and how many cells
+// later the next device runs it.
 struct Lane {
   std::int64_t at, step;
 };
@@ -43,7 +44,8 @@ BuildingBlock v_half(std::uint32_t p) {
   return v_block(p, {0, 2}, {3 * p - 2, -1}, {3 * p - 1 + d, 2}, {6 * p - 2 + d, -1});
 }
 
-// Block of 1F1B with whole backwards: F takes one cell, B two.
+// Returns the building block of 1F1B in which backward passes are not split: F takes one cell and B
+// two.
 BuildingBlock one_f_one_b(std::uint32_t p) {
   BuildingBlock block{.name = "1f1b",
                       .devices = p,
@@ -88,7 +90,8 @@ TEST_CASE("weight gradients fill the free cells after their input gradients", "[
 
 TEST_CASE("weight gradients follow the order of input gradients, each as early as possible",
           "[blocks]") {
-  // On device 0 cells 0, 3, 4 and 1 of 6 are taken, the I of stage 3 ends at 5, of stage 0 at 8.
+  // On device 0, passes occupy cells 0, 3, 4 and 1 of each interval of 6. The I of stage 3 ends at
+  // cell 5 and that of stage 0 at cell 8, which are free for their W.
   BuildingBlock block = v_block(2, {0, 1}, {3, -1}, {4, 1}, {7, -1});
   place_weight_grads(block);
   CHECK(find(block, PassKind::weight_grad, 3).cell == 5);
@@ -127,7 +130,8 @@ TEST_CASE("the lifespan bound gives the papers' memory", "[blocks]") {
     const std::vector<double> bound = lifespan_bound(one_f_one_b(p));
     for (std::uint32_t r = 0; r < p; ++r) CHECK(bound[r] == p - r);
   }
-  // A third and half of 1F1B's p, plus the cost of the turns.
+  // 1F1B holds up to p activations; v-min needs a third and v-half half of that, plus at most two
+  // for the ends of the V.
   for (const std::uint32_t p : {8U, 12U, 16U}) {
     BuildingBlock low = v_min(p);
     BuildingBlock half = v_half(p);

@@ -59,7 +59,7 @@ TEST_CASE("squeezing keeps the order and moves every pass as early as possible",
         CHECK(squeezed.rows[device][i].pass == grid.rows[device][i].pass);
         CHECK(squeezed.rows[device][i].start <= grid.rows[device][i].start);
       }
-    // 1F1B as a block: the bubble of 1F1B.
+    // The schedule has the same bubble as 1F1B, whose building block it repeats.
     const auto times = times_in_cells(unit_lengths, p);
     CHECK(tests::timed(schedule, times).idle == Approx(3.0 * (p - 1)));
   }

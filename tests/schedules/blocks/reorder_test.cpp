@@ -73,7 +73,8 @@ TEST_CASE("a long schedule repeats the steady state of a short one", "[blocks]")
       return tests::timed(schedule, times).idle;
     };
     const std::uint32_t group = block.microbatches;
-    // Lengths far beyond that of the steady state, and a million.
+    // Tests numbers of microbatches far beyond those at which the steady state begins, and a
+    // million.
     CHECK(idle(100 * group) == Approx(idle(101 * group)));
     CHECK(build(block, 1000000 / group * group).programs[0].loops.size() < 2000);
   });

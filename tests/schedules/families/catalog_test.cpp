@@ -13,7 +13,8 @@ using schedules::make_schedule;
 
 namespace {
 
-// Lists parameters that an entry takes, over a small range of each.
+// Lists small sizes of schedules: devices, microbatches, and those of chunks, slices and so on that
+// the catalog entry has as parameters.
 std::vector<schedules::Parameters> small_sizes(const schedules::Entry& entry) {
   std::vector<schedules::Parameters> sizes;
   for (std::uint32_t p = 1; p <= 7; ++p)
@@ -45,7 +46,8 @@ TEST_CASE("every schedule of the catalog is complete and never deadlocks", "[cat
       try {
         schedule = entry.make(parameters);
       } catch (const schedules::Error& error) {
-        // Else no schedule has a reason to refuse, but for pairs of one chunk on several devices.
+        // A family may refuse sizes only if microbatches are fewer than two per device, devices or
+        // microbatches are odd, or fused pairs have one chunk on several devices.
         CHECK((m < 2 * p || p % 2 == 1 || m % 2 == 1 ||
                (parameters.fused == 1U && p > 1 && parameters.chunks.value_or(1) == 1)));
         CHECK_THAT(error.what(), Catch::StartsWith(std::string(entry.name)));
@@ -96,7 +98,8 @@ TEST_CASE("an impossible schedule is rejected with a reason", "[catalog]") {
                     Catch::Contains("256000000000 passes are more than"));
 }
 
-// 65536 stand for a million: a schedule that is planned pass by pass takes its time.
+// Tests 65,536 microbatches in place of a million, because some families plan every pass, which
+// takes long.
 TEST_CASE("a million microbatches take no more memory than a hundred", "[catalog]") {
   for (const schedules::Entry& entry : schedules::catalog()) {
     const auto loops = [&](std::uint32_t m) {

@@ -9,7 +9,8 @@ using tests::timed;
 
 namespace {
 
-// Times of a chunk, and of a fused pair.
+// Returns pass times in which a chunk takes the given times of F, I and W, and a fused pair takes
+// `fused`.
 schedules::PassTimes chunk_times(const schedules::Schedule& schedule, double forward,
                                  double input_grad, double weight_grad, double fused) {
   const double chunks = 1 / schedule.share();

@@ -42,8 +42,8 @@ TEST_CASE("V-Half idles 3p-7 half units, 3p-4 for odd p, with (p+2)/2 in flight"
   }
 }
 
-// 6p-1-3k is a lower bound with k half activations (arXiv 2405.15362); published V-Min needs 4
-// cells more where p = 2 mod 3.
+// With memory for k half activations, idle time is at least 6p-1-3k cells (arXiv 2405.15362). The
+// published V-Min takes 4 cells longer if p = 2 mod 3.
 TEST_CASE("V-Min idles 6p-1-6 floor((p+4)/3) half units, the minimum for its memory", "[v-shape]") {
   for (std::uint32_t p = 3; p <= 16; ++p) {
     for (const std::uint32_t m : {4 * p, 40 * p}) {

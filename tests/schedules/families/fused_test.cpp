@@ -5,8 +5,8 @@
 #include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 
-// Fused forward and backward passes of the steady state, as with Megatron-LM's
-// overlap_moe_expert_parallel_comm.
+// Tests schedules that fuse forward and backward passes in the steady state, as Megatron-LM does
+// with overlap_moe_expert_parallel_comm.
 
 using namespace pipewright;
 using schedules::make_schedule;
@@ -25,7 +25,7 @@ schedules::Schedule fused(const char* name, std::uint32_t p, std::uint32_t m, st
                               .fused = 1});
 }
 
-// Times of a chunk: F takes 1, B takes 2, and a fused pair takes `pair`.
+// Returns pass times in which F of a chunk takes 1, B takes 2, and a fused pair takes `pair`.
 schedules::PassTimes times_with(const schedules::Schedule& schedule, double pair) {
   auto times = tests::uniform_times(schedule, schedule.chunks, schedule.chunks, schedule.chunks);
   times.fused.assign(schedule.stages(), pair);
@@ -57,8 +57,9 @@ TEST_CASE("interleaved pairs follow one another, and one more forward runs ahead
         for (const double pair : {3.0, 2.5}) {
           const auto schedule = fused("interleaved-1f1b", p, m, v);
           CAPTURE(p, v, m, pair);
-          // The last device runs the forwards ahead, its pairs and the remaining backwards. The
-          // paths of the first F to it and of the last B back are added.
+          // The last device runs `ahead` forward passes, then its fused pairs and the remaining
+          // backward passes. The first forward pass has to reach it, and the last backward pass to
+          // return.
           const std::uint32_t ahead = (v - 1) * p + 1;
           CHECK(timed(schedule, times_with(schedule, pair)).makespan ==
                 Approx((p - 1) * 3 + ahead * 3 + (m * v - ahead) * pair));

@@ -49,7 +49,8 @@ schedules::Parameters uneven(std::mt19937& random) {
   return parameters;
 }
 
-// Returns the peak memory of a device if I frees a part of the activations.
+// Returns the peak memory of the fullest device, in activations of a pass, if I already frees the
+// fraction `part` of what F stored.
 double peak_with_release(const schedules::Schedule& schedule, double part) {
   double peak = 0;
   for (const auto& program : schedule.programs) {

@@ -18,7 +18,8 @@ schedules::Schedule make(const char* name, std::uint32_t p, std::uint32_t m,
 }
 
 double steady_time_per_microbatch(const char* name, double hop) {
-  // A whole number of periods of 7 microbatches, well inside the steady state.
+  // The difference between two lengths in the steady state, each a multiple of its period of 7
+  // microbatches.
   const auto shorter = make(name, 4, 700);
   const auto longer = make(name, 4, 1400);
   const auto times = uniform_times(shorter, 1, 1, 1);
@@ -53,7 +54,8 @@ TEST_CASE("1F1B meets its reference vectors", "[1f1b]") {
 }
 
 TEST_CASE("latency that the warm-up does not hide determines the steady state", "[1f1b]") {
-  // 1F1B: F+B + 2c(p-1)/p; eager: max(F+B, (p(F+B) + 2c(p-1))/(2p-1)).
+  // With c per hop, a microbatch takes F+B + 2c(p-1)/p in the steady state of 1F1B, and max(F+B,
+  // (p(F+B) + 2c(p-1))/(2p-1)) in that of eager 1F1B.
   CHECK(steady_time_per_microbatch("1f1b", 1) == Approx(4.5));
   CHECK(steady_time_per_microbatch("1f1b", 3) == Approx(7.5));
   CHECK(steady_time_per_microbatch("eager-1f1b", 1) == Approx(3));

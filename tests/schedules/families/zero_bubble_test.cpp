@@ -20,7 +20,7 @@ struct Times {
 constexpr Times unequal[] = {{1, 1, 1},   {1, 2, 1},     {2, 1, 1}, {1, 1, 2}, {10, 12, 8},
                              {3, 4, 2.5}, {1, 1.5, 0.5}, {2, 3, 3}, {1, 3, 3}, {1, 4, 1}};
 
-tests::Timed run(const schedules::Schedule& schedule, const Times& times) {
+tests::ScheduleDurations run(const schedules::Schedule& schedule, const Times& times) {
   return timed(schedule,
                uniform_times(schedule, times.forward, times.input_grad, times.weight_grad));
 }
@@ -102,7 +102,8 @@ TEST_CASE("ZB-V idles (p-1)F/2 before it starts, at 1F1B's memory", "[zero-bubbl
 
 TEST_CASE("zero-bubble schedules with unequal passes have the published idle times",
           "[zero-bubble]") {
-  // Idle time over ideal time, 8 devices, 32 microbatches, F, I, W = 10, 12, 8.
+  // Published idle time divided by compute time, for 8 devices and 32 microbatches with F, I and W
+  // of 10, 12 and 8.
   const auto over_ideal = [](const char* name) {
     const auto schedule = make_schedule(name, {.devices = 8, .microbatches = 32});
     return run(schedule, {10, 12, 8}).idle / (32 * 30);
@@ -116,7 +117,7 @@ TEST_CASE("zero-bubble schedules with unequal passes have the published idle tim
 
 TEST_CASE("latency that the warm-up of ZB-H1 does not hide determines its steady state",
           "[zero-bubble]") {
-  // max(F+B, (p(F+I) + W + 2c(p-1))/p)
+  // With c per hop, a microbatch takes max(F+B, (p(F+I) + W + 2c(p-1))/p) in the steady state.
   const auto steady = [](double hop) {
     const auto makespan = [&](std::uint32_t m) {
       const auto schedule = make_schedule("zb-h1", {.devices = 4, .microbatches = m});

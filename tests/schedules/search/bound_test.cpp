@@ -31,7 +31,8 @@ TEST_CASE("with enough memory the bound is the path to the last device and its w
 }
 
 TEST_CASE("with memory for one microbatch the bound is the serial time", "[search]") {
-  // A microbatch is held from F to W, so the next one starts when W of the first stage has ended.
+  // Memory for a microbatch is held from F to W, so the first stage has to end W before the next
+  // microbatch starts.
   const Pipeline tight = tests::pipeline(Routes::looped(4, 1), 4, 8, {1, 1, 1}, 0, 1);
   CHECK(lower_bound(tight, Objective::makespan) == Approx(8 * (4 + 4 + 1)));
   CHECK(least_memory(tight) == std::vector<std::int64_t>(4, tight.memory.held[0]));
@@ -39,7 +40,8 @@ TEST_CASE("with memory for one microbatch the bound is the serial time", "[searc
 
 namespace {
 
-// Times of one second for F, I and W; a whole backward takes half a second less than I and W.
+// Returns a pipeline in which F, I and W take 1 s each, but an undivided backward pass takes 1.5 s,
+// half a second less than I and W.
 Pipeline shorter_whole(std::uint32_t devices, std::uint32_t microbatches) {
   Pipeline result =
       tests::pipeline(Routes::looped(devices, 1), devices, microbatches, {1, 1, 1}, 0.25, 100);
@@ -50,12 +52,12 @@ Pipeline shorter_whole(std::uint32_t devices, std::uint32_t microbatches) {
 }  // namespace
 
 TEST_CASE("the bound uses whole backwards if they are shorter than their halves", "[search]") {
-  // 1F1B reaches the bound: (m + p - 1) (F + B) and the path there and back.
+  // 1F1B reaches the bound: (m + p - 1) (F + B), plus the hops down the pipeline and back.
   for (std::uint32_t p = 1; p <= 4; ++p)
     CHECK(lower_bound(shorter_whole(p, 30), Objective::makespan) ==
           Approx((30 + p - 1) * 2.5 + 2 * 0.25 * (p - 1)));
-  // With few microbatches, split backwards win: the first device has 4 s of forwards before its
-  // first gradient arrives after 8.5 s, and works for 12 s.
+  // With few microbatches, backward passes split into I and W win: the first device computes for 12
+  // s, but only for 4 s before its first gradient arrives at 8.5 s.
   CHECK(lower_bound(shorter_whole(4, 4), Objective::makespan) == Approx(12 + 8.5 - 4));
 }
 

@@ -89,7 +89,8 @@ TEST_CASE("the model is exact for uneven stages, early release and recomputation
   CHECK(exact->proven);
   CHECK(exact->plan.makespan >= lower_bound(pipeline, Objective::makespan) - 1e-9);
   tests::check_runs(pipeline, exact->plan);
-  // A justified order cannot be better.
+  // A heuristic improvement of another order (justification) cannot be better than the exact
+  // solution.
   const Plan justified =
       Justifier(pipeline).improve(one_at_a_time(pipeline), Pull::eager, Objective::makespan, 8);
   CHECK(exact->plan.makespan <= justified.makespan + 1e-9);
@@ -147,8 +148,8 @@ TEST_CASE("an exact model needs whole cells", "[exact]") {
 }
 
 TEST_CASE("a solution file is converted to an order", "[exact]") {
-  // One device: n0 counts F of two cells, n1 I and n2 W. From n0_4, n1_6 and n2_7 on all must have
-  // started.
+  // In this solution for one device, n0, n1 and n2 count started passes F, I and W by cell. F takes
+  // two cells. The file has no n0_4, n1_6 and n2_7: by then all passes must have started.
   const Pipeline pipeline = uneven(1, 2, 0, 2);
   std::istringstream solution(
       "Optimal - objective value 0.00000000\n"

@@ -60,7 +60,7 @@ TEST_CASE("a recomputation takes as many cells as a forward", "[picture]") {
 
 namespace {
 
-// Block of 1F1B with split backwards and free cells.
+// A building block of 1F1B that splits backward passes into I and W and leaves some cells free.
 BuildingBlock loose_block() {
   BuildingBlock block{.name = "loose",
                       .devices = 2,
@@ -115,10 +115,10 @@ TEST_CASE("wide pictures continue below at a number of the ruler", "[picture]") 
       CHECK(line.size() <= columns);
       if (line.starts_with("device 0 | ")) cells += line.substr(11) + " ";
     }
-    // Every pass of device 0 occurs once.
+    // The rows together show every pass of device 0 exactly once.
     for (const char kind : {'F', 'I', 'W'}) CHECK(std::ranges::count(cells, kind) == 12);
   }
-  // Labels with two digits do not touch.
+  // A cell is wide enough for labels with two-digit microbatches.
   CHECK_THAT(draw_text(grid, 4), Catch::Contains("F10 W9  .   I10 F11 W10 .   I11"));
 }
 

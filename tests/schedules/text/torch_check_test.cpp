@@ -65,7 +65,8 @@ TEST_CASE("receives posted at the send always match, receives before the pass ma
     CHECK(counterpart(swap->send) != swap->receive);
   }
   CHECK(swapped > 0);
-  // With one chunk, the tensors of a pair are used in the order in which they are made.
+  // With one chunk per rank, a rank uses the tensors from another rank in the order in which they
+  // were sent.
   const Schedule plain = make_schedule("1f1b", {.devices = 4, .microbatches = 8});
   CHECK(!first_swap(lower(plain, Receives::before_pass), plain.routes));
 }

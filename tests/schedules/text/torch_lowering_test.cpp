@@ -40,7 +40,7 @@ TEST_CASE("receives can be posted just before the pass that needs them", "[torch
 }
 
 TEST_CASE("with deferred receives the lower of two ranks receives first", "[torch]") {
-  // Both ranks have a receive posted while they send to each other.
+  // Each of the two ranks has already posted a receive when it sends to the other.
   const TorchFile file = read_torch_csv(
       "0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,0RECV_B1,0B1\n"
       "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
@@ -66,7 +66,8 @@ TEST_CASE("the weights of the next three stages are held", "[torch]") {
 }
 
 TEST_CASE("the look-ahead includes both stages of a fused pair", "[torch]") {
-  // The next stages from 0F0 on are 0, 1, 2 and 3; 2 and 3 are a pair.
+  // From 0F0 on, the next passes belong to stages 0, 1, 2 and 3; those of stages 2 and 3 are a
+  // fused pair.
   CHECK(row_of(add_unshard_reshard(passes("3F0,0F0,1F0,(2F0;3B0)OVERLAP_F_B,2B0,1B0,0B0"))) ==
         "3UNSHARD,0UNSHARD,1UNSHARD,3F0,2UNSHARD,0F0,0RESHARD,1F0,(2F0;3B0)OVERLAP_F_B,3RESHARD,"
         "0UNSHARD,2B0,2RESHARD,1B0,1RESHARD,0B0,0RESHARD");
@@ -93,7 +94,7 @@ TEST_CASE("lowering an order that can never run reports a deadlock", "[torch]") 
                                "  rank 1 at action 2, 1F1, waits for 1RECV_F1; rank 0 does not "
                                "reach 0SEND_F1"));
   }
-  // The error names the pass of the pair that waits.
+  // The error message names the pass of the fused pair that waits, here 0B0.
   CHECK_THROWS_WITH(
       lower(read("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1F1,1B0,1B1\n"), Receives::at_send),
       Catch::Contains("rank 0 at action 3, 0B0, waits for 0RECV_B0"));

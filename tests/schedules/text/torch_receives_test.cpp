@@ -12,15 +12,15 @@ using namespace pipewright::schedules;
 
 namespace {
 
-// Times F = I = W = 1 and B = 2 on every stage.
+// Times a schedule in which every stage takes 1 for F, I and W, and 2 for B.
 ReceiveTiming time(const TorchFile& file, ReceiveQueue queue, double hop = 0) {
   const double chunks = file.schedule.chunks;
   return time_receives(file.rows, file.schedule,
                        tests::uniform_times(file.schedule, chunks, chunks, chunks), hop, queue);
 }
 
-// Rank 0 posts the receive of microbatch 1's gradient before that of microbatch 0's, which is there
-// two passes earlier.
+// A schedule in which rank 0 posts the receive of microbatch 1's gradient first, although that of
+// microbatch 0 arrives two passes earlier.
 const std::string swapped =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B1,0RECV_B0,0B0,0B1\n"
     "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
@@ -29,7 +29,8 @@ const std::string swapped =
 
 TEST_CASE("a tensor that has arrived waits behind one that has not", "[torch]") {
   const TorchFile file = read_torch_csv(swapped, "mine.csv");
-  // Rank 1: F0 1-2, B0 2-4, F1 4-5, B1 5-7. Rank 0 could run B0 at 4, and runs it at 7.
+  // Rank 1 runs F0 from 1 to 2, B0 to 4, F1 to 5 and B1 to 7. Rank 0 has the gradient for B0 at 4,
+  // but runs B0 only at 7, when that for B1 arrives.
   const ReceiveTiming best = time(file, ReceiveQueue::none);
   CHECK(best.makespan == 9);
   CHECK(best.waits.empty());
@@ -48,8 +49,8 @@ TEST_CASE("a late receive makes its pass wait for the transfer", "[torch]") {
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
       "mine.csv");
-  // With hop 1/2, rank 1 runs F0 at 1.5 and B0 at 2.5; F1's tensor is there at 2.5, but asked for
-  // at 4.5 only.
+  // With 0.5 per hop, rank 1 runs F0 at 1.5 and B0 at 2.5. The input of F1 could arrive at 2.5, but
+  // its receive is posted only at 4.5.
   const ReceiveTiming ordered = time(file, ReceiveQueue::of_rank, 0.5);
   REQUIRE(ordered.waits.size() == 1);
   CHECK(ordered.waits[0].rank == 1);
@@ -60,8 +61,8 @@ TEST_CASE("a late receive makes its pass wait for the transfer", "[torch]") {
 
 TEST_CASE("the order of receives from different ranks matters only with one queue per rank",
           "[torch]") {
-  // Rank 1 posts the gradient of microbatch 0 before the activations of microbatch 1, which are
-  // there first.
+  // Rank 1 posts the receive of microbatch 0's gradient first, although microbatch 1's activations
+  // arrive earlier.
   const TorchFile file = read_torch_csv(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
       "1RECV_F0,1F0,1SEND_F0,1RECV_B0,1RECV_F1,1F1,1SEND_F1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\n"

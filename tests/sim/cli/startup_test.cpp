@@ -5,18 +5,18 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// Large libraries that the program loads. A start without any takes a few milliseconds, a start
-// with all of them ten times as long.
+// Checks which large libraries each command loads. Starting without them takes a few milliseconds,
+// starting with all of them ten times as long.
 
 using namespace pipewright;
 
 namespace {
 
-// Names of the large libraries that the dynamic linker loads for a command: "simgrid hdf5".
+// Returns the large libraries that the dynamic linker loads for a command, such as "simgrid hdf5".
 std::string loaded(const std::string& words) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule 1f1b --trace run.h5");
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.shell("LD_DEBUG=files LD_DEBUG_OUTPUT=$PWD/linker " + std::string(PIPEWRIGHT_PROGRAM) +
                   " " + words + " && cat linker.* >all");
   CAPTURE(words, ran.err);
@@ -55,9 +55,9 @@ TEST_CASE("each command loads exactly the libraries that it needs", "[cli]") {
 }
 
 TEST_CASE("a missing part of the program is named with the places searched", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.shell("cp " PIPEWRIGHT_PROGRAM " .");
-  const tests::Ran ran = place.shell("./pipewright " + passes);
+  const tests::ProgramResult ran = place.shell("./pipewright " + passes);
   CHECK(ran.status == 2);
   const std::string here = std::filesystem::canonical(place.folder()).string();
   CHECK_THAT(ran.err, Catch::Contains("libpipewright_simgrid.so, a part of this program, is missing"

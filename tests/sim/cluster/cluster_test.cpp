@@ -14,7 +14,8 @@ namespace {
 
 Cluster dgx_a100() { return Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml"); }
 
-// Finish times of flows of 1 GB between the ends of these routes, if all start at the same time.
+// Simulates flows of 1 GB along these routes that start at the same time, and returns when each
+// ends.
 std::vector<double> finish(const Cluster& cluster, const std::vector<cluster::Route>& routes) {
   namespace sg4 = cluster::sg4;
   execution::Mirror& mirror = execution::begin_mirror(cluster);
@@ -78,7 +79,7 @@ TEST_CASE("GPUs of a node communicate over NVLink, GPUs of different nodes over 
 TEST_CASE("flows share the links of their routes", "[cluster]") {
   const Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 32);
-  // Two flows into one NIC, and one without contention.
+  // Two flows enter the same NIC and share it; the third is alone on its NICs.
   const std::vector<double> ends =
       finish(cluster, {cluster.route(hosts[0], hosts[8]), cluster.route(hosts[16], hosts[8]),
                        cluster.route(hosts[1], hosts[9])});
@@ -96,11 +97,12 @@ TEST_CASE("an added route loads a link as often as it is listed", "[cluster]") {
   const cluster::Route triple = cluster.add_route(links);
   CHECK(triple.latency == Approx(single.latency));
   CHECK(triple.bandwidth == single.bandwidth);
-  // 3 x + y = 24 GB/s, and x = y.
+  // A route that crosses the NIC three times gets x and the single route y, with 3 x + y = 24 GB/s
+  // and x = y.
   std::vector<double> ends = finish(cluster, {triple, single});
   CHECK(ends[0] == Approx(4 / 24.0).epsilon(1e-9));
   CHECK(ends[1] == Approx(4 / 24.0).epsilon(1e-9));
-  // Routes can also be added between runs.
+  // Routes can also be added after a simulation has run.
   ends = finish(cluster, {cluster.add_route({single.links[0], single.links[0]})});
   CHECK(ends[0] == Approx(2 / 24.0).epsilon(1e-9));
 }
@@ -146,7 +148,7 @@ TEST_CASE("the bandwidth of a link class and the latency of all routes can be sc
 }
 
 TEST_CASE("GPUs reach other nodes through NICs even if SimGrid loads the file", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto node = [](const std::string& name) {
     return "<cluster id='" + name + "' prefix='" + name +
            "-gpu-' suffix='' radical='0-1' speed='1Tf' bw='10GBps' lat='1us'>"
@@ -176,7 +178,7 @@ TEST_CASE("GPUs reach other nodes through NICs even if SimGrid loads the file", 
 
 TEST_CASE("latencies between coordinates of zones belong to routes, and are paid once",
           "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -190,7 +192,7 @@ TEST_CASE("latencies between coordinates of zones belong to routes, and are paid
   REQUIRE(gpus.size() == 3);
   CHECK(cluster.route(gpus[0], gpus[1]).latency == Approx(5e-3));  // coordinates are in ms
   CHECK(cluster.route(gpus[0], gpus[2]).latency == Approx(500e-3));
-  // The nearer host gets no larger share of the common link.
+  // The host with less latency gets no larger share of the common link.
   const auto ends =
       finish(cluster, {cluster.route(gpus[0], gpus[1]), cluster.route(gpus[0], gpus[2])});
   CHECK(ends[0] == Approx(2).epsilon(1e-9));
@@ -198,7 +200,7 @@ TEST_CASE("latencies between coordinates of zones belong to routes, and are paid
 }
 
 TEST_CASE("a route without links is valid if it has a latency", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -240,7 +242,7 @@ TEST_CASE("several clusters in a process are independent", "[cluster]") {
   h100.scale_bandwidth("nic", 0.5);
   CHECK(rate(h100) == Approx(23.5e9));
   CHECK(rate(second_a100) == Approx(24e9));
-  // Hosts and links have the same names, in SimGrid as well.
+  // Hosts and links of the clusters have the same names, which must not mix them up in SimGrid.
   for (const Cluster* cluster : {&a100, static_cast<const Cluster*>(&h100), &second_a100}) {
     const auto& gpus = cluster->gpus();
     const std::vector<double> ends =
@@ -253,7 +255,7 @@ TEST_CASE("several clusters in a process are independent", "[cluster]") {
 }
 
 TEST_CASE("SimGrid can load only one platform in a process", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"

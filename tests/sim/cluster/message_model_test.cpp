@@ -116,7 +116,8 @@ TEST_CASE("a protocol scales the latency and bandwidth of a route", "[message_mo
                                              {"nic.ll-efficiency", "0.5"},
                                              {"nvlink.ll128-latency", "0.5"}}});
   const auto across = cluster.route(cluster.gpus()[0], cluster.gpus()[2]);
-  // Two NICs with 2 us each, and 1 us of the fabric, which has no numbers for protocols.
+  // The route has two NICs of 2 us each and a fabric of 1 us. Protocols change only the latency of
+  // NICs.
   CHECK(across.per_protocol[0].latency == Approx(5e-6));
   CHECK(across.per_protocol[1].latency == Approx(4e-6 / 4 + 1e-6));
   CHECK(across.per_protocol[1].efficiency == 0.5);

@@ -9,20 +9,20 @@ using namespace pipewright;
 using cluster::Cluster;
 
 TEST_CASE("faults at which SimGrid ends the process are reported as errors", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\"><zone id='z' routing='Full'><host id='h' speed='1Gf'/>"
               "<storage id='s' typeId='t' attach='h'/></zone></platform>\n");
-  const tests::Ran ran = place.run("platform show ./p.xml");
+  const tests::ProgramResult ran = place.run("platform show ./p.xml");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::StartsWith("pipewright: ./p.xml:3: SimGrid cannot load the file: "));
 }
 
 TEST_CASE("faults at which SimGrid ends the process during route queries are reported as errors",
           "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -36,7 +36,7 @@ TEST_CASE("faults at which SimGrid ends the process during route queries are rep
 
 TEST_CASE("a file that SimGrid cannot load is reported with the line where SimGrid stopped",
           "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto complaint = [&](const std::string& content) -> std::string {
     place.write("p.xml",
                 "<?xml version='1.0'?>\n"
@@ -60,7 +60,7 @@ TEST_CASE("a file that SimGrid cannot load is reported with the line where SimGr
 }
 
 TEST_CASE("an invalid NIC latency is reported with the NIC's line", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write(
       "p.xml",
       "<?xml version='1.0'?>\n"
@@ -73,7 +73,7 @@ TEST_CASE("an invalid NIC latency is reported with the NIC's line", "[cluster]")
 }
 
 TEST_CASE("SimGrid's messages are reported with the file's name and line", "[cluster]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"

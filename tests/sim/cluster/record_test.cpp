@@ -79,7 +79,7 @@ TEST_CASE("an invalid record is rejected with the wrong part and the expected te
 }
 
 TEST_CASE("records are read from the outermost zone, and errors have their line", "[record]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto read = [&](const std::string& value) {
     place.write("a.xml",
                 "<platform version=\"4.1\">\n<zone id=\"a\" routing=\"Full\">\n"

@@ -30,7 +30,7 @@ ComparedRow row(Operation operation, std::uint32_t ranks, std::uint32_t nodes, s
 
 TEST_CASE("records are separate for each operation, and for one node and several", "[record]") {
   const auto cluster = cluster::Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml");
-  // The log does not name the nodes of the 16 ranks, which use two nodes of eight GPUs.
+  // The log with 16 ranks does not state the number of nodes, which is 2 with eight GPUs per node.
   const std::vector<ComparedRow> rows{row(Operation::all_reduce, 8, 0, 1 << 20, 0.1),
                                       row(Operation::all_reduce, 2, 1, 1 << 10, -0.2),
                                       row(Operation::all_reduce, 4, 1, 1 << 12, 0.3),

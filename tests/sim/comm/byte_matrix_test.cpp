@@ -14,7 +14,7 @@ ByteMatrix read(const std::string& text, const std::string& name = "m.csv") {
   return comm::read_byte_matrix(folder.write(name, text));
 }
 
-// Error message without the directory.
+// Returns the error message of reading a matrix with this text, without the directory.
 std::string fault(const std::string& text, const std::string& name = "m.csv") {
   try {
     read(text, name);

@@ -33,7 +33,8 @@ bool is_permutation_of_others(const comm::Permutation& receiver_of) {
   return true;
 }
 
-// Checks that the search finds the lowest total among all permutations of 7 GPUs.
+// Checks on 7 GPUs that the search finds a permutation with the lowest total rate of all
+// permutations.
 void check_search(const Shape& shape) {
   auto cluster = make_cluster(shape);
   Random random(3);
@@ -84,7 +85,7 @@ TEST_CASE("with one NIC each, all GPUs of a half can use their NICs at the same 
 TEST_CASE("the worst permutation sends everything over the uplinks", "[comm]") {
   World world({.gpus = {4, 4, 4}, .uplink = 8});
   const Contention contention = world.find();
-  // Four GPUs share 8 GB/s out of each node, and no permutation can be worse.
+  // Four GPUs share the node's uplink of 8 GB/s. No permutation can be slower than that.
   CHECK(contention.worst.slowest == Approx(2e9));
   CHECK(contention.worst.total == Approx(12 * 2e9));
   CHECK(contention.worst.alone == Approx(12 * 8e9));

@@ -7,7 +7,7 @@ using analysis::Measurement;
 
 namespace {
 
-// Adds rows with sizes from 1 KiB, whose times are multiples of `times` microseconds.
+// Adds measurements of `count` sizes from 1 KiB on, whose times are proportional to `times`.
 void add(std::vector<Measurement>& rows, const std::string& file, std::size_t count, double times,
          std::uint32_t ranks = 8) {
   for (std::size_t i = 0; i < count; ++i)

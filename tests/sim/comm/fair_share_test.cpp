@@ -25,7 +25,8 @@ std::vector<FairShare> share(std::vector<double> bandwidth, const std::vector<Fl
   return share(sharing, paths);
 }
 
-// Flows with bytes in proportion to their rates end at the same time in SimGrid.
+// Checks the computed rates: if each flow gets bytes in proportion to its rate, all flows end at
+// the same time in SimGrid.
 void check_against_simgrid(const tests::Shape& shape) {
   auto cluster = tests::make_cluster(shape);
   const execution::RankPlacement placement(cluster, cluster.gpus());
@@ -118,7 +119,8 @@ TEST_CASE("in random networks, every flow is among the fastest on its bottleneck
           CHECK(shares[i].rate == paths[i].cap);
           continue;
         }
-        // The link is saturated, and no flow on it is faster: the definition of max-min fairness.
+        // The bottleneck link of a flow is saturated, and no flow on it is faster: this defines
+        // max-min fairness.
         const std::uint32_t link = shares[i].bottleneck;
         CHECK(shares[i].rate == Approx(fastest[link]).epsilon(1e-9));
         CHECK(load[link] == Approx(bandwidth[link]).epsilon(1e-9));

@@ -38,7 +38,8 @@ struct Curve {
   std::uint32_t nodes;
 };
 
-// Rows that a benchmark would print for 8 B to 1 GiB if the formula were exact.
+// Returns measurements for 8 B to 1 GiB that agree exactly with the formula, as a benchmark would
+// print them.
 std::vector<Measurement> measure(const Cluster& cluster, const std::vector<Curve>& curves) {
   std::vector<Measurement> rows;
   for (const Curve& curve : curves) {
@@ -78,7 +79,8 @@ void check_recovered(const FitReport& report, const Numbers& truth, double withi
   }
 }
 
-// Measures with the true numbers, then fits them from a start that is wrong by a factor of 3.
+// Makes measurements with the parameters `truth`, fits parameters to them that start wrong by a
+// factor of 3, and checks that the fit finds `truth`.
 void recover(Cluster& cluster, const Numbers& truth, const std::vector<Curve>& curves,
              const std::function<double(double)>& printed, double within) {
   set(cluster, truth);
@@ -94,7 +96,8 @@ void recover(Cluster& cluster, const Numbers& truth, const std::vector<Curve>& c
 }
 
 double exactly(double seconds) { return seconds; }
-// Rounds as nccl-tests does: microseconds with two decimals, or fewer for long times.
+// Rounds a time as nccl-tests prints it: in microseconds with two decimals, or fewer for long
+// times.
 double as_nccl_tests(double seconds) {
   const double us = seconds * 1e6;
   const double step = us < 1e4 ? 0.01 : us < 1e5 ? 0.1 : 1;
@@ -125,7 +128,7 @@ TEST_CASE("parameters are recovered from times with the rounding of nccl-tests",
 }
 
 TEST_CASE("parameters are recovered from times with four digits", "[fit]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const cluster::NodeKind node = cluster::find_node_kind(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml");
   place.write("pcie.xml", cluster::make_platform({.nodes = {{&node, 1}}, .fabric = "leaf-spine"}));
   Cluster cluster = Cluster::load(place.folder() / "pcie.xml");
@@ -179,7 +182,7 @@ TEST_CASE("a fit finds the parameters that differ from the file", "[fit]") {
   CHECK(errors_of(report.before, true).median > 0.2);
   CHECK(errors_of(report.after, true).largest < 0.01);
   CHECK(report.outliers.empty());
-  // The fitted parameters are set in the cluster.
+  // The fit also sets the fitted parameters in the cluster.
   const comm::Formula formula(comm::make_single_group(cluster, Operation::all_reduce, 8, 1));
   CHECK(formula.seconds(1 << 20) == report.after[2 * 28 + 17].predicted);
   CHECK(report.after[2 * 28 + 17].measured.bytes == 1 << 20);

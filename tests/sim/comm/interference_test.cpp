@@ -49,7 +49,7 @@ TEST_CASE(
   check_slow_downs(result, 2, 2);
   REQUIRE(result.encounters.size() == 1);
   const auto& encounter = result.encounters.front();
-  // A ring of two ranks sends the buffer once over each NIC.
+  // In a ring of two ranks, an all-reduce sends as many bytes over each NIC as the buffer has.
   const double full_time = S / nic;
   CHECK(result.traffic[0].alone == Approx(full_time).epsilon(1e-4));
   CHECK(result.traffic[1].alone == Approx(full_time / 4).epsilon(1e-4));
@@ -113,7 +113,7 @@ TEST_CASE("an all-to-all across nodes gets one share of a NIC per flow", "[comm]
   World world({.gpus = {4, 4}});
   const auto result = world.interfere({world.traffic("ep", Collective::all_to_all, {ranks(8)}),
                                        world.traffic("dp", Collective::all_reduce, pairs)});
-  // Four flows of each rank leave its node, in addition to one flow of its ring.
+  // The all-to-all sends four flows from each rank to the other node, and the all-reduce one.
   check_slow_downs(result, 5.0 / 4, 5);
 }
 
@@ -122,8 +122,8 @@ TEST_CASE("traffic with several phases interferes only in phases that share link
   const auto result = world.interfere(
       {world.traffic("tp", Collective::all_gather, {ranks(4), ranks(4, 4)}),
        world.traffic("dp", Collective::all_reduce, {ranks(8)}, S, Algorithm::hierarchical)});
-  // Inside nodes 2 x 3/4 of the bytes use NVLink, and 1/4 uses NICs: seconds of each phase, divided
-  // by S.
+  // In an all-reduce of S bytes, phases inside nodes send 2 x 3/4 S over NVLink, and one phase
+  // sends 1/4 S over NICs. Both times are divided by S.
   const double within = 2 * 0.75 / nvlink;
   const double across = 0.25 / nic;
   const double speed = (within * 0.5 + across) / (within + across);

@@ -10,7 +10,8 @@ using namespace pipewright::comm;
 
 namespace {
 
-// Residuals of a line a + b x through x = 1, 2, 4, .., in logarithms of a, b and y.
+// Returns the residuals of fitting a + b x to values at x = 1, 2, 4, .. Parameters and residuals
+// are logarithmic.
 Residuals line_through(const std::vector<double>& measured) {
   return [measured](std::span<const double> u) {
     std::vector<double> residuals;
@@ -96,7 +97,8 @@ TEST_CASE("the errors of a mean are the statistical ones", "[fit]") {
 }
 
 TEST_CASE("an interval is open if every smaller value fits equally well", "[fit]") {
-  // The model is max(a, b x). Measurements where b x is larger bound a by the smallest of them.
+  // In the model max(a, b x) all values follow b x, so that they only give an upper limit of a: the
+  // smallest value.
   const Residuals larger = [](std::span<const double> u) {
     std::vector<double> residuals;
     for (const double x : {10.0, 20.0, 40.0, 80.0})

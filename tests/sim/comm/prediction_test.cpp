@@ -48,7 +48,7 @@ TEST_CASE("ranks fill whole nodes, or are spread over the requested number of no
   CHECK(gpus(comm::place_ranks(cluster, 5)) ==
         std::vector<std::string>{"node-0-gpu-0", "node-0-gpu-1", "node-0-gpu-2", "node-0-gpu-3",
                                  "node-1-gpu-0"});
-  // A node with too few GPUs is skipped.
+  // Node 1 is skipped, as it has fewer than three GPUs.
   CHECK(gpus(comm::place_ranks(cluster, 6, 2)) ==
         std::vector<std::string>{"node-0-gpu-0", "node-0-gpu-1", "node-0-gpu-2", "node-2-gpu-0",
                                  "node-2-gpu-1", "node-2-gpu-2"});
@@ -118,7 +118,8 @@ TEST_CASE("NCCL chooses by the expected numbers, and the time follows from the a
   CHECK(cluster.has_tuning_model());
   const comm::BenchmarkRun run =
       comm::make_single_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
-  // Half the latency at the full bandwidth looks better for any size.
+  // LL128 is chosen, because its latency is compared as if it had the full bandwidth, whatever the
+  // size.
   const comm::Prediction prediction = comm::simulate(cluster, run, S);
   CHECK(prediction.method == "ring, LL128");
   const double expected = 14 * tests::inside * 0.5 + 2 * size * 7 / 8 / (tests::nvlink * 0.5);

@@ -14,7 +14,8 @@ using cluster::Cluster;
 
 namespace {
 
-// Checks that prices equal those of a new formula with the same numbers.
+// Checks that changing the parameters of a run gives the same times as a new formula with these
+// parameters.
 void check_prices(const std::string& name, std::uint32_t ranks) {
   Cluster cluster = Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/" + name + ".xml");
   std::mt19937 random(7);

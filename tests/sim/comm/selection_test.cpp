@@ -22,7 +22,7 @@ double seconds(std::span<const double> u, double steps, double bytes) {
   return launch + std::min(latency + transfer,
                            latency * 0.2 * std::exp(u[3]) + transfer / (0.4 * std::exp(u[4])));
 }
-// Times for 8 B to 1 GiB over 4 and over 16 ranks.
+// Returns the times of all sizes from 8 B to 1 GiB over 4 and over 16 ranks.
 std::vector<double> all_seconds(std::span<const double> u) {
   std::vector<double> times;
   for (const double steps : {6.0, 30.0})

@@ -12,7 +12,8 @@ BuildingBlock block_of(const std::string& text) {
   return read_building_block(read_yaml_text(text, "b.yaml"));
 }
 
-// Error of a valid block in lines 1 to 5 with `more` from line 6 on.
+// Returns the error of reading a building block that is valid in lines 1 to 5 and continues with
+// `more`.
 std::string error_with(const std::string& more) {
   return error_of([&] {
     block_of("placement: looped\ninterval: 3\ncells:\n  F0: {step: 1}\n  B0: {step: 2}\n" + more);

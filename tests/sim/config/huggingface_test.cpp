@@ -108,7 +108,7 @@ TEST_CASE("a vision model gives its text part with the defaults of its family",
   CHECK(m.sliding_window == 1024);
   CHECK(m.full_attention_every == 6);
   CHECK_THAT(m.notes.back(), Contains("vision_config: left out"));
-  // Defaults of the configuration class of Gemma 3.
+  // A key that is missing gets the default of transformers' configuration class for Gemma 3.
   const Model bare = model_of("gemma3_text", R"("num_hidden_layers": 2)");
   CHECK(bare.head_dim == 256);
 }
@@ -245,7 +245,8 @@ TEST_CASE("an unknown key that may matter is refused with its place", "[model][h
                       "full_attention"));
   CHECK_THAT(fault_of("nemotron_h", layers + R"(, "hybrid_override_pattern": "MX")"),
              Contains("hybrid_override_pattern is the text 'MX'"));
-  // Keys without effect are ignored: switched off, or of generation, positions and initial values.
+  // Keys are ignored if they are switched off, or concern text generation, positions or initial
+  // values.
   CHECK(fault_of("llama", layers + R"(, "num_experts": 0, "block_size": null, "top_k": 50,
 "some_dim": 0, "rope_head_dim_scaling": {"a": 1}, "num_beam_groups": 1, "embd_pdrop": 0.1,
 "_attn_implementation": "eager", "moe_layers": [])") == "");
@@ -268,7 +269,7 @@ TEST_CASE("a model is found by its file or its folder and named after them",
              Contains("is no file; allowed: the path of a model file"));
 }
 
-// Punctuation of JSON, and words that can occur anywhere in a config.
+// Texts from which random configs are made: punctuation of JSON, and words of config.json files.
 const std::vector<std::string> tokens{"{",
                                       "}",
                                       "[",

@@ -244,7 +244,8 @@ TEST_CASE("sizes far above those of any model are refused", "[model]") {
                                   "latent: {kv_rank: 2147483648, nope_head_dim: 1, "
                                   "rope_head_dim: 1, value_head_dim: 1}"})
     CHECK_THAT(error_of([&] { with(", " + inner); }), Catch::Contains("far above any model's"));
-  // Four times the largest hidden size stays within 32 bits.
+  // The default feed-forward size of the largest allowed hidden size, four times as much, fits into
+  // 32 bits.
   CHECK(model("{layers: 1, hidden: 1048576, heads: 1, vocabulary: 1, sequence: 1}").ffn == 4194304);
 }
 

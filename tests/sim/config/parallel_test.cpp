@@ -52,9 +52,9 @@ TEST_CASE("tp_by_device sets the number of devices") {
   CHECK(scenario.parallel.tp_text() == "8/4/4");
   CHECK(scenario.parallel.on(1).tp.value == 4);
   CHECK(scenario.parallel.on(1).tp_by_device.empty());
-  // The text that a trace stores reads as the same layout.
+  // The scenario text that a trace stores describes the same layout.
   CHECK(read_scenario(read_yaml_text(scenario.text, "u")).parallel.gpus() == 32);
-  // Equal sizes become tp.
+  // If tp_by_device has equal sizes, it is read as a common tp.
   CHECK(read("tp_by_device: [4, 4]").parallel.tp_by_device.empty());
   CHECK(read("tp_by_device: [4, 4]").parallel.tp.value == 4);
   CHECK(read("tp_by_device: [4, 4]").devices.value == 2);
@@ -95,7 +95,8 @@ TEST_CASE("the third of dp, shard and replicate follows from two of them") {
   }
   CHECK(parallel("dp_shard: 8").dp.value == 8);
   CHECK(parallel("{shard: 8, zero: 1}").zero == 1);
-  // Replicas without shards are plain data parallelism, but ranks of cp shard weights.
+  // `replicate` without `shard` is plain data parallelism, unless cp > 1: ranks of cp share the
+  // weights as shards.
   CHECK(parallel("replicate: 8").zero == 0);
   CHECK(parallel("{replicate: 8, cp: 2}").zero == 3);
 }

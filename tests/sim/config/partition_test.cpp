@@ -58,7 +58,8 @@ TEST_CASE("a layout assigns layers to stages with the letters of Megatron-LM", "
   layers.back() = 1;
   CHECK(deepseek.layers == layers);
   CHECK(deepseek.mtp.back() == 1);
-  // On 16 x 2 stages multi-token prediction and the loss have stages of their own.
+  // In this layout of 16 devices with 2 stages each, the multi-token prediction module and the loss
+  // have stages of their own.
   const Partition narrow = partition("'Et*3|(tt|)*29,m|L'");
   CHECK(narrow.layers.size() == 32);
   CHECK(narrow.layers.front() == 3);

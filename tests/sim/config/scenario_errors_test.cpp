@@ -8,7 +8,7 @@
 namespace pipewright::config::test {
 namespace {
 
-// Error of a valid scenario in lines 1 to 4 with `more` from line 5 on.
+// Returns the error of reading a scenario that is valid in lines 1 to 4 and continues with `more`.
 std::string error_with(const std::string& more) {
   return error_of([&] {
     read_scenario(read_yaml_text(
@@ -16,7 +16,7 @@ std::string error_with(const std::string& more) {
   });
 }
 
-// Error of the valid scenario with a key set to another value.
+// Returns the error of reading the valid scenario after a key was set to another value.
 std::string error_when(const std::string& key, const std::string& value) {
   Value root = read_yaml_text("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2\n",
                               "t.yaml");

@@ -49,7 +49,7 @@ std::string error_of(const Action& action) {
   return {};
 }
 
-// Compares two trees without their places.
+// Returns true if two trees have the same content; their places in files may differ.
 inline bool same(const Value& a, const Value& b) {
   if (a.kind != b.kind || a.text != b.text || a.items.size() != b.items.size() ||
       a.entries.size() != b.entries.size())

@@ -9,7 +9,8 @@
 namespace pipewright::config::test {
 namespace {
 
-// Error of a scenario with 8 layers on 2 stages.
+// Returns the error of a scenario with 8 layers on 2 stages and these additional model and training
+// keys.
 std::string fault(const std::string& model, const std::string& training) {
   const std::string text =
       "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +

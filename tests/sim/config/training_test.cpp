@@ -41,7 +41,8 @@ TEST_CASE("training keys have the defaults of frameworks and can be set", "[trai
   CHECK(t.bytes.optimizer == 0);
   CHECK(t.bytes.gathered == 4);
   CHECK(gathered_bytes(plain) == 2);
-  // Weights have 16 bits and copies by rows and by columns for products, or only the copies.
+  // In fp8, a weight has 2 bytes plus a row-wise and a column-wise copy of 1 byte each; with
+  // fp8_param_gather it has only the copies.
   CHECK(weight_bytes(training("{precision: fp8}")) == 4);
   CHECK(weight_bytes(training("{precision: fp8, fp8_param_gather: true}")) == 2);
   CHECK(weight_bytes(training("{precision: fp8, bytes: {weights: 3}}")) == 3);
@@ -59,7 +60,7 @@ TEST_CASE("the size of the optimizer state follows from its data types", "[train
     return std::pair(gradient_bytes(t), optimizer_bytes(t));
   };
   CHECK(bytes("{}") == std::pair(4.0, 12.0));
-  // DeepSeek-V3 has moments in bf16.
+  // DeepSeek-V3 stores both moments of Adam in bf16.
   CHECK(bytes("{exp_avg: bf16, exp_avg_sq: bf16}") == std::pair(4.0, 4.0 + 2 + 2));
   CHECK(bytes("{exp_avg_dtype: fp8, exp_avg_sq_dtype: fp16, main_params_dtype: remainders, "
               "main_grads_dtype: bf16}") == std::pair(2.0, 2.0 + 1 + 2));

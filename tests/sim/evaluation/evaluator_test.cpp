@@ -25,7 +25,7 @@ namespace {
 
 config::Value tree(const std::string& text) { return config::read_yaml_text(text, "sweep.yaml"); }
 
-// 32 GPUs in four nodes behind thin uplinks.
+// A platform file of 32 GPUs in four nodes with slow uplinks.
 class ThinCluster {
  public:
   ThinCluster()

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t gib = 1ULL << 30;
 
-// Four hosts behind one switch, with the given properties.
+// Returns a platform file of four hosts behind one switch; each host has the given properties.
 std::string platform(const std::array<std::string, 4>& properties) {
   std::string zones;
   for (std::size_t host = 0; host < properties.size(); ++host)
@@ -64,7 +64,7 @@ const std::string two_by_two = model + ", parallel: {pp: 2, dp: 2}";
 TEST_CASE("the capacity of a device is that of its smallest GPU in any replica", "[hardware]") {
   const std::string big = property("gpu", "h100-sxm") + property("memory", "60GiB");
   const std::string small = property("gpu", "h100-sxm") + property("memory", "20GiB");
-  // Ranks 0 and 1 are the replicas of device 0, and ranks 2 and 3 those of device 1.
+  // Device 0 consists of ranks 0 and 1, one per replica, and device 1 of ranks 2 and 3.
   const Opened opened(platform({big, big, big, small}), two_by_two);
   const auto& capacity = opened.hardware.capacity;
   REQUIRE(capacity.size() == 2);
@@ -132,6 +132,7 @@ TEST_CASE("run and search use the same memory and name the GPU that is too small
   CHECK_FALSE(fullest.fits());
   CHECK(fullest.peak.bytes == sink.summary().devices[1].peak_memory_bytes);
   CHECK_THAT(evaluation::describe(fullest), Contains("of 2.0 GiB of gpu-3:"));
-  // A memory limit of a search has no host.
+  // A memory limit that a search sets instead of the GPUs' capacity is described without a host
+  // name.
   CHECK_THAT(evaluation::describe(evaluation::fullest(job, {gib, gib})), !Contains("gpu-3"));
 }

@@ -7,14 +7,14 @@
 #include "support/random.hpp"
 #include "tests/sim/config/support.hpp"
 
-// The host launches what the GPU runs: a slower host is never a gain, and launches that CUDA graphs
-// save are never a loss.
+// Tests the time in which the host launches kernels: a slower host never makes a run faster, and
+// CUDA graphs, which save launches, never make it slower.
 
 using namespace pipewright;
 
 namespace {
 
-// Random scenario on 16 GPUs in two nodes.
+// Returns a random scenario on 16 GPUs in two nodes.
 std::string random_scenario(const std::string& cluster, tests::Random& random) {
   const std::uint32_t tp = 1U << random.whole(0, 3);
   const std::uint32_t cp = tp > 4 || random.flip() ? 1 : 2;

@@ -18,7 +18,7 @@ using config::test::error_of;
 
 namespace {
 
-// Racks of GB200 NVL72, or nodes of eight H100s.
+// A cluster of GB200 NVL72 racks, or of nodes with eight H100s.
 struct Racks {
   config::test::Folder folder;
   std::string file;
@@ -37,7 +37,7 @@ struct Racks {
   }
 };
 
-// Number of GPUs in each domain, in the order of ranks.
+// Counts the GPUs of the job in each NVLink domain, in the order in which ranks enter the domains.
 std::vector<std::size_t> domain_counts(const evaluation::Hardware& hardware) {
   std::vector<std::size_t> counts;
   std::uint32_t last = ~0U;
@@ -67,12 +67,13 @@ TEST_CASE("racks of 72 are used by 64 where that keeps groups of 32 or 64 whole"
   const auto note = [&] {
     return evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
   };
-  // Groups of 4 and 8, and groups of 12 of cp x tp, divide 72.
+  // The groups have 4 and 8 ranks, or 12 ranks of cp x tp. These sizes divide 72, so groups fill
+  // whole domains.
   CHECK(place("ep: 8, etp: 1, dp: 136") == Counts{72, 64});
   CHECK(place("tp: 4, sp: true, cp: 3, etp: 1, dp: 12, ep: 4", "") == Counts{72, 72});
   CHECK(note().empty());
-  // Runs of 16 of tp x cp fit four times into a domain, but not for 208 ranks: then groups of tp
-  // stay whole.
+  // Groups of 16 ranks (tp x cp) fit four times into a domain of 72. With 208 ranks this would need
+  // more than three domains, so only groups of tp stay whole.
   CHECK(place("tp: 2, sp: true, cp: 8, dp: 12") == Counts{64, 64, 64});
   CHECK(note().empty());
   CHECK(place("tp: 2, sp: true, cp: 8, dp: 13") == Counts{72, 72, 64});
@@ -96,7 +97,7 @@ TEST_CASE("the number of GPUs of each domain can be set", "[placement]") {
   CHECK(result.note() ==
         "groups of ep (8 ranks) straddle NVLink domains; placement.domain=64 (GPUs "
         "used per domain) keeps them whole");
-  // Hosts that the scenario names are used as they are.
+  // Hosts that the scenario names are used in that order, whatever their domains.
   CHECK(place("dp: 2", ", placement: [node-2-gpu-0, node-0-gpu-7]") == Counts{1, 1});
 
   const auto fault = [&](const std::string& parallel, const std::string& more) {
@@ -116,7 +117,8 @@ TEST_CASE("the number of GPUs of each domain can be set", "[placement]") {
 
 TEST_CASE("groups of tp stay whole if GPUs are too few for all groups", "[placement]") {
   const Racks racks(2);
-  // 144 ranks: runs of 16 leave 128. Runs of tp are 4, which divides 72.
+  // Keeping groups of 16 ranks whole would leave room for only 128 of 144 ranks. Groups of tp have
+  // 4 ranks, which divides 72.
   const evaluation::Hardware hardware =
       evaluation::open_hardware(racks.scenario("ep: 4, etp: 4, tp: 4, sp: true, dp: 36"));
   CHECK(domain_counts(hardware) == Counts{72, 72});
@@ -131,7 +133,7 @@ TEST_CASE("nodes of eight are used in order", "[placement]") {
   evaluation::Hardware hardware =
       evaluation::open_hardware(nodes.scenario("tp: 8, sp: true, ep: 4, dp: 4"));
   CHECK(domain_counts(hardware) == Counts{8, 8, 8, 8});
-  // Groups that do not fit into a domain are not reported.
+  // Groups that are larger than a domain straddle in any case and are not reported.
   CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups.empty());
 }
 
@@ -139,7 +141,7 @@ TEST_CASE("devices with their own tp keep it within a domain", "[placement]") {
   const Racks nodes(4, "dgx-h100");
   evaluation::Hardware hardware =
       evaluation::open_hardware(nodes.scenario("tp_by_device: [4, 8, 4], sp: true"));
-  // The first and the last device share a node.
+  // Devices 0 and 2 with 4 GPUs each share a node, and device 1 has a node of its own.
   CHECK(domain_counts(hardware) == Counts{4, 8, 4});
   CHECK(cluster::name_of(hardware.hosts[0]) == "node-0-gpu-0");
   CHECK(cluster::name_of(hardware.hosts[4]) == "node-1-gpu-0");

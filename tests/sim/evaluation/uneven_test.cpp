@@ -28,7 +28,7 @@ config::Scenario read(const std::string& text) {
   return config::read_scenario(config::read_yaml_text(text, "uneven.yaml"));
 }
 
-// A scenario on its hardware, as `run` simulates it.
+// A job planned from a scenario, and its simulation as `run` does it.
 class Run {
  public:
   explicit Run(const std::string& text)
@@ -59,7 +59,7 @@ double forward(const trace::Trace& trace, std::uint32_t microbatch) {
   return 0;
 }
 
-// 16 GPUs in two nodes.
+// Writes the platform file of 16 GPUs in two nodes.
 std::string two_nodes(const config::test::Folder& folder) {
   return folder.write(
       "two.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind("a100-4nic"), 2}}}));
@@ -83,8 +83,8 @@ TEST_CASE("documents of the length of a sample change nothing", "[uneven]") {
 TEST_CASE("two documents of half the length need half of the attention", "[uneven]") {
   const Run whole(fmt::format(fmt::runtime(single_gpu), "fragmentation: 0.1"));
   const Run halves(fmt::format(fmt::runtime(single_gpu), "lengths: {documents: [4096]}"));
-  // Scores and values: 2 products of 8192^2/2 pairs and 24 layers of 2,304 hidden, three times
-  // each, for F, I and W.
+  // FLOPs of causal attention: 2 products of 8192^2/2 pairs with 2,304 elements in 24 layers, three
+  // times (for F, I and W).
   const double scores = 3 * 2 * 2 * 8192.0 * 8192 / 2 * 2304 * 24;
   CHECK(whole.plan.costs.model_flops_per_microbatch -
             halves.plan.costs.model_flops_per_microbatch ==
@@ -94,7 +94,8 @@ TEST_CASE("two documents of half the length need half of the attention", "[uneve
 }
 
 TEST_CASE("a microbatch takes time by the squares of its documents", "[uneven]") {
-  // One document of 8,192 tokens, then two of 4,096: 4/3 and 2/3 of the mean number of pairs.
+  // Microbatches hold one document of 8,192 tokens, or two of 4,096. They have 4/3 and 2/3 of the
+  // mean number of attention pairs.
   const Run run(fmt::format(fmt::runtime(single_gpu), "lengths: {documents: [8192, 4096, 4096]}"));
   REQUIRE(run.job.uneven != nullptr);
   const double planned = run.plan.costs.times[PassKind::forward][0];
@@ -115,7 +116,7 @@ TEST_CASE("replicas wait for the one with the most work", "[uneven]") {
         balance);
   };
   const Run run(scenario("none"));
-  // 8192^2 and 4 x 2048^2 are 8/5 and 2/5 of their mean.
+  // One microbatch has 8192^2 attention pairs, the other 4 x 2048^2: 8/5 and 2/5 of their mean.
   CHECK(run.job.uneven->work(0, 0).attention == Approx(1.6));
   CHECK(run.job.uneven->work(1, 0).attention == Approx(0.4));
   const double cost = evaluation::uneven_cost(run.scenario, run.hardware, run.plan.schedule);
@@ -130,11 +131,12 @@ TEST_CASE("padding is computed but its tokens do not count", "[uneven]") {
   const Run run(fmt::format(
       fmt::runtime(single_gpu),
       "microbatch_size: 2, lengths: {documents: [1024, 7168, 4096, 4096], packed: false}"));
-  // 2 x 7,168 and 2 x 4,096 tokens are computed, of which 8,192 are real in each microbatch.
+  // Unpacked documents are padded to the longest of the microbatch: 2 x 7,168 and 2 x 4,096 tokens
+  // are computed, of which 8,192 in each microbatch are not padding.
   CHECK(evaluation::tokens_per_microbatch(run.scenario) == 8192);
   CHECK(run.job.uneven->work(0, 0).tokens == Approx(7168.0 / 5632));
   CHECK(run.job.uneven->work(0, 1).tokens == Approx(4096.0 / 5632));
-  // Padding also occupies memory.
+  // Activations of padding also occupy memory.
   const trace::Trace trace = run.trace();
   std::uint64_t peak = 0;
   for (const trace::MemoryRow& row : trace.memory)
@@ -164,11 +166,11 @@ TEST_CASE("the busiest rank of each layer and microbatch sets the time of its ex
   for (std::uint32_t microbatch = 0; microbatch < 4; ++microbatch)
     CHECK(forward(trace, microbatch) ==
           Approx(planned + (run.job.uneven->experts_ratio(0, microbatch) - 1) * experts));
-  // The job takes longer than with evenly spread tokens, and more memory.
+  // The job takes more time and memory than with tokens spread evenly over experts.
   const Run balanced(scenario("imbalance: 1", "mixtral-8x7b"));
   CHECK(run.seconds() > balanced.seconds());
   CHECK(run.plan.costs.activations[0].held > balanced.plan.costs.activations[0].held);
-  // Buffers with a capacity factor are equally full everywhere.
+  // With a capacity factor, every expert computes a full buffer, so that loads are equal.
   const config::Value capped =
       config::read_yaml_text(scenario("power_law: 0.8", "mixtral-8x7b"), "uneven.yaml");
   config::Value root = capped;

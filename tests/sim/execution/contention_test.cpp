@@ -5,8 +5,8 @@
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 
-// Results computed by hand. Transfers have 1 GB and links 1 GB/s; passes take no time unless
-// stated.
+// Tests contention against values computed by hand. Transfers have 1 GB, links 1 GB/s, and passes
+// take no time unless stated.
 
 using namespace pipewright;
 using schedules::P2p;
@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto F = PassKind::forward;
 
-// A transfer between devices: one microbatch from the first to the second.
+// A transfer of one microbatch's activations between two devices.
 struct Flow {
   std::uint32_t from, to;
   double after = 0;  // seconds of the pass that produces the tensor
@@ -26,7 +26,7 @@ struct Flow {
 std::map<std::uint32_t, trace::TransferRow> send(const std::vector<std::string>& hosts,
                                                  const std::vector<Flow>& flows,
                                                  P2p mode = P2p::eager) {
-  // Each flow is a route of two stages with one microbatch: stage 0 on the source, stage 1 on the
+  // Each flow becomes a pipeline of two stages with one microbatch, from the flow's source to its
   // destination.
   std::vector<std::vector<std::uint32_t>> routes;
   std::vector<Program> programs(hosts.size());
@@ -85,7 +85,7 @@ TEST_CASE("the two directions of a link do not contend", "[contention]") {
 }
 
 TEST_CASE("flows of different latency share fairly", "[contention]") {
-  // Both move 1 GB at half of the trunk's rate, then each pays its own latency.
+  // Both flows move 1 GB at half of the trunk's rate, and each ends after its own latency.
   const auto rows = send({"near", "far", "sink"}, {{0, 2}, {1, 2}});
   CHECK(rows.at(0).end == Approx(2 + 1e-6).epsilon(1e-12));
   CHECK(rows.at(1).end == Approx(2 + 1e-3).epsilon(1e-12));

@@ -60,8 +60,8 @@ TEST_CASE("flows that were posted before a deadlock do not disturb the next run"
   const auto result =
       tests::run({.schedule = good, .costs = costs, .cluster = cluster, .hosts = hosts},
                  execution::EngineKind::simgrid);
-  // F takes 1 s, its transfer 1 s, F and B of the second device 3 s, the transfer back 1 s, and B 2
-  // s.
+  // The run takes 1 s for F and 1 s for its transfer, 3 s for F and B on the second device, 1 s for
+  // the transfer back, and 2 s for B.
   CHECK(result.passes.back().end == Approx(1 + 1 + 3 + 1 + 2));
 }
 
@@ -84,6 +84,6 @@ TEST_CASE("an exception of a sink leaves the run unchanged", "[deadlock]") {
                     "the disk is full");
   CHECK_THROWS_WITH(execution::run(job, execution::EngineKind::timing, {}, sink),
                     "the disk is full");
-  // The engine can run again.
+  // After the exception, another simulation still runs.
   CHECK(tests::run(job, execution::EngineKind::simgrid).passes.size() == 64);
 }

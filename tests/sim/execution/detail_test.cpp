@@ -5,15 +5,15 @@
 
 #include "support/program.hpp"
 
-// Compares collectives inside passes that are timed once and added with the same collectives
-// simulated in full, where nothing else shares their links.
+// Tests that adding the precomputed times of collectives inside passes gives the same as simulating
+// them in full, if nothing else uses their links.
 
 using namespace pipewright;
 
 namespace {
 
-double makespan(const tests::Workplace& place, const std::string& detail) {
-  const tests::Ran ran = place.run("run s.yaml --json --detail " + detail);
+double makespan(const tests::CommandFolder& place, const std::string& detail) {
+  const tests::ProgramResult ran = place.run("run s.yaml --json --detail " + detail);
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return nlohmann::json::parse(ran.out)["makespan_s"];
@@ -22,7 +22,7 @@ double makespan(const tests::Workplace& place, const std::string& detail) {
 }  // namespace
 
 TEST_CASE("fast and full detail agree within 2 %", "[detail]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o cluster.xml").status == 0);
   for (const std::string scenario :
        {"model: llama-3-8b\ndevices: 2\nparallel: {tp: 8, dp: 4}\nschedule: 1f1b\n",
@@ -45,14 +45,14 @@ TEST_CASE("fast and full detail agree within 2 %", "[detail]") {
 }
 
 TEST_CASE("memory falls with each level of ZeRO", "[detail]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o cluster.xml").status == 0);
   place.write("s.yaml",
               "model: llama-3-8b\ncluster: cluster.xml\ndevices: 4\nmicrobatches: 8\n"
               "schedule: 1f1b\nparallel: {tp: 2, dp: 8}\n");
   std::vector<std::vector<std::uint64_t>> peaks;
   for (const std::string zero : {"0", "1", "2", "3"}) {
-    const tests::Ran ran = place.run("run s.yaml --json --set parallel.zero=" + zero);
+    const tests::ProgramResult ran = place.run("run s.yaml --json --set parallel.zero=" + zero);
     INFO(ran.err);
     REQUIRE(ran.status == 0);
     auto& device_peaks = peaks.emplace_back();

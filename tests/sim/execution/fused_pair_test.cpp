@@ -10,7 +10,7 @@
 #include "support/jobs.hpp"
 #include "support/random.hpp"
 
-// Expert dispatch beside the compute of a fused pair, with simple numbers: F, I and W take one
+// Tests expert dispatch beside the compute of fused pairs, with simple numbers: F, I and W take one
 // second each. Runs both engines, with fast and full detail.
 
 using namespace pipewright;
@@ -20,7 +20,7 @@ using schedules::PassKind;
 
 namespace {
 
-// An all-to-all of two ranks that takes `seconds`.
+// Returns an all-to-all between two ranks that takes `seconds`.
 workload::Call dispatch(double seconds, std::uint32_t times = 1) {
   return {
       .group = workload::Group::ep,
@@ -46,7 +46,7 @@ struct Job : tests::HybridJob {
     costs = before;
     return trace;
   }
-  // Makespan, which must be the same in all kinds of simulation.
+  // Returns the makespan, and checks that both engines and both levels of detail agree.
   double seconds(cluster::Cluster& cluster) {
     const double fast = tests::last_end(run(cluster, Detail::fast, EngineKind::simgrid));
     CHECK(tests::last_end(run(cluster, Detail::fast, EngineKind::timing)) ==
@@ -65,9 +65,9 @@ TEST_CASE("the compute of a pair hides the dispatch of both passes, which a sing
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(0.125, 4));
   job.add_call(PassKind::backward, dispatch(0.25, 2));
-  // F, then twice F and B together, then B.
+  // The device runs F, then two fused pairs of F and B, then B.
   CHECK(job.seconds(cluster) == Approx(1.5 + 2 * 3 + 2.5));
-  // Compute does 1 / 1.25 of its work during the one second of dispatch.
+  // For the one second of dispatch, compute is slowed down and does only 1 / 1.25 of its work.
   job.communication().overlap_slowdown = 1.25;
   CHECK(job.seconds(cluster) == Approx(1.5 + 2 * 3.2 + 2.5));
 }
@@ -78,7 +78,8 @@ TEST_CASE("a pair with more dispatch than compute waits for it and for the longe
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(2));
   job.add_call(PassKind::backward, dispatch(1.25, 2));
-  // The streams are busy for 3 and 4.5 seconds, and the chains take 3 and 4.5.
+  // A pair takes as long as its longest part: its compute takes 3 s and its dispatch 4.5 s, and the
+  // steps of F take 3 s and those of B 4.5 s.
   CHECK(job.seconds(cluster) == Approx(3 + 2 * 4.5 + 4.5));
   job.add_call(PassKind::backward, dispatch(0.5));
   CHECK(job.seconds(cluster) == Approx(3 + 2 * 5 + 5));
@@ -101,10 +102,11 @@ TEST_CASE("dispatch runs beside experts, and combine beside attention", "[fused-
     job.costs.second_half[static_cast<int>(kind)] = {0.1};
   }
   job.costs.second_half[static_cast<int>(PassKind::weight_grad)] = {0.1};
-  // Attention of 0.9 and 1.8 hides its tokens of 1; experts of 0.1 and 0.2 do not.
+  // Attention takes 0.9 and 1.8 s, which hides 1 s of dispatch. Experts take 0.1 and 0.2 s, which
+  // does not.
   CHECK(job.seconds(cluster) == Approx(2 + 2 * (2.7 + 1) + 3));
-  // With compute at half speed, attention takes 0.5 longer, and experts do not wait for their
-  // tokens.
+  // With compute at half speed during dispatch, attention takes 0.5 s longer. Experts are not
+  // slowed down, as they have no dispatch beside them.
   job.communication().overlap_slowdown = 2;
   CHECK(job.seconds(cluster) == Approx(2 + 2 * (2.7 + 0.5 + 1) + 3));
 }
@@ -168,7 +170,7 @@ TEST_CASE("the launches of both passes of a pair are consecutive", "[fused-pair]
   job.add_call(PassKind::forward, dispatch(0.5));
   job.costs.host_waits[static_cast<int>(PassKind::forward)] = {0.75};
   job.costs.times[PassKind::forward] = {1.75};
-  // Alone, F is as long as its launches. With B, launches take 1.75 and 2.
+  // A single F takes as long as its launches. In a pair, launches take 1.75 s for F and 2 s for B.
   CHECK(job.seconds(cluster) == Approx(1.75 + 2 * 3.75 + 2));
 }
 

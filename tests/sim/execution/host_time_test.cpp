@@ -8,8 +8,8 @@
 #include "tests/sim/execution/collectives/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// The host launches ahead: a pass takes the longer of its GPU's work, including collectives, and of
-// all its launches.
+// Tests kernels that the host launches ahead of the GPU: a pass takes either the time of its work
+// on the GPU, including collectives, or the time of all its launches, whichever is longer.
 
 using namespace pipewright;
 using config::Detail;
@@ -18,7 +18,7 @@ using schedules::PassKind;
 
 namespace {
 
-// Keeps the passes' kernel times and sets the time of their launches to `host` seconds.
+// Keeps the passes' kernel times and makes the launches of each pass take `host` seconds.
 void set_host(workload::StageCosts& costs, double host) {
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     auto& waits = costs.host_waits[kind];
@@ -39,7 +39,7 @@ trace::Trace run(tests::HybridJob& job, cluster::Cluster& cluster, double host, 
   return trace;
 }
 
-// Adds random collectives, some of which kernels can hide.
+// Adds random collectives, some of which can run beside kernels.
 void add_calls(tests::HybridJob& job, tests::Random& random) {
   for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad})
     for (std::uint32_t count = random.whole(0, 2); count > 0; --count)
@@ -58,7 +58,8 @@ TEST_CASE("a pass takes the longer of its GPU and its host", "[host]") {
   auto cluster = tests::make_cluster({{2}});
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 2}),
                        {.tp = 2});
-  // Two calls, each beside 0.1 s of kernels that take 1 s.
+  // A pass has kernels of 1 s and two collectives, of which each can run beside 0.1 s of the
+  // kernels.
   constexpr std::uint64_t bytes = 20'000'000'000;
   const double call = 2 * tests::inside + bytes / tests::nvlink;
   job.add_call(

@@ -8,8 +8,8 @@
 #include "tests/sim/cluster/in_child.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Random hybrid jobs on a small cluster whose NICs and uplinks carry all their traffic. Every job
-// ends, and its rows are the same in every run.
+// Runs random hybrid jobs on a small cluster whose NICs and uplinks carry all traffic. Checks that
+// every job ends, and that repeating it gives the same rows.
 
 using namespace pipewright;
 

@@ -7,7 +7,7 @@
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 
-// Memory of a device by category at known times. Passes take one second.
+// Tests how much memory of each category a device holds at known times. Passes take one second.
 
 using namespace pipewright;
 using schedules::PassKind;
@@ -34,7 +34,8 @@ schedules::Schedule on_one_device(std::vector<schedules::Pass> passes, bool reco
           .programs = {program}};
 }
 
-// Changes of one category in order. Both engines must report the same.
+// Returns the changes of one memory category in order, and checks that both engines report the
+// same.
 Rows changes_of(const tests::HybridJob& job, MemoryCategory category) {
   const auto network = tests::ideal_network(0);
   const auto changes_in = [&](execution::EngineKind engine) {

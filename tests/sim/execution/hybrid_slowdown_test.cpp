@@ -4,8 +4,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Compute beside collectives: 1F1B over two devices and two replicas, each in a node of its own. A
-// backward pass takes 2 s.
+// Tests the slowdown of compute beside collectives: 1F1B on two devices with two replicas, each in
+// a node of its own. A backward pass takes 2 s.
 
 using namespace pipewright;
 using tests::step_of;
@@ -22,7 +22,7 @@ struct Job : tests::HybridJob {
 
 double reduction(double bytes) { return bytes / tests::nic + 2 * tests::outside; }
 
-// Duration of a device's last pass.
+// Returns the duration of a device's last pass.
 double last_pass(const trace::Trace& trace, std::uint32_t device) {
   double seconds = 0;
   for (const trace::PassRow& row : trace.passes)
@@ -41,8 +41,8 @@ TEST_CASE("compute slows down by the given factor while a reduction runs", "[hyb
     CAPTURE(slowdown);
     job.communication().overlap_slowdown = slowdown;
     const auto trace = job.run(cluster);
-    // Three buckets are complete before the end; beside each of them the pass does r / slowdown of
-    // its work.
+    // Three of the buckets are reduced before the pass ends. During a reduction of r seconds the
+    // pass does only r / slowdown seconds of its work.
     const double lost = 3 * reduction(3e9) * (1 - 1 / slowdown);
     for (const std::uint32_t device : {0U, 1U})
       CHECK(last_pass(trace, device) == Approx(2 + lost).epsilon(1e-9));
@@ -84,7 +84,7 @@ TEST_CASE("the costs give a slowdown per stage unless the scenario gives one for
 
 TEST_CASE("weights gathered beside the first passes slow these down", "[hybrid]") {
   const auto cluster = tests::mesh_cluster(2);
-  // One device and a copy: each of two buckets, of 2 bytes per weight, is gathered in 0.4 s.
+  // One device has two replicas. Its weights of 2 bytes are gathered in two buckets, each in 0.4 s.
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 2}),
                        {.dp = 2, .zero = 1});
   job.set_parameters(800'000'000);
@@ -94,8 +94,8 @@ TEST_CASE("weights gathered beside the first passes slow these down", "[hybrid]"
   for (const auto engine : {execution::EngineKind::simgrid, execution::EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
     REQUIRE(trace.passes.size() == 4);
-    // The pass waits for the first part, does half of its work at half speed beside the second
-    // part, and then the rest.
+    // The pass starts when the first bucket has been gathered. Beside the second one it runs at
+    // half speed.
     CHECK(trace.passes[0].start == Approx(part).epsilon(1e-9));
     CHECK(trace.passes[0].end == Approx(part + 1 + part / 2).epsilon(1e-9));
   }

@@ -9,8 +9,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Collectives inside passes in fast and full detail, with simple numbers. F, I and W take one
-// second each.
+// Tests collectives inside passes with fast and full detail, with simple numbers: F, I and W take
+// one second each.
 
 using namespace pipewright;
 using config::Detail;
@@ -43,7 +43,7 @@ struct Job : tests::HybridJob {
   }
 };
 
-// Seconds in a ring of two GPUs of a node.
+// Returns the seconds of an all-reduce in a ring of two GPUs of a node.
 double all_reduce(double bytes) { return 2 * tests::inside + bytes / tests::nvlink; }
 
 void check_agree(Job& job, cluster::Cluster& cluster, double within) {
@@ -63,7 +63,7 @@ TEST_CASE("both passes of a fused pair run their collectives in full detail", "[
     job.add_calls({.group = workload::Group::tp, .bytes = 10'000'000'000, .times = 4});
     check_agree(job, cluster, 1e-6);
     CHECK(job.seconds(cluster, Detail::full) > bare + microbatches * 4 * all_reduce(10e9));
-    // The time that a pair saves applies to both.
+    // The factor `overlap` shortens fused pairs in fast and in full detail.
     job.costs.times.overlap = 0.8;
     check_agree(job, cluster, 1e-6);
   }
@@ -87,7 +87,8 @@ TEST_CASE("fast and full detail agree without collectives inside passes", "[in-p
 }
 
 TEST_CASE("gradients of W are reduced beside passes that communicate", "[in-passes]") {
-  // W has no collectives, F and I have.
+  // F and I contain collectives and W does not. Gradients are complete after W, so they are reduced
+  // beside later F and I.
   auto cluster = tests::make_cluster({{4, 4, 4, 4}});
   Job job("zb-h1", 2, {.tp = 2, .dp = 4});
   job.set_parameters(2'000'000'000);
@@ -107,7 +108,7 @@ TEST_CASE("a hidden collective slows the compute beside it", "[in-passes]") {
                                        .bytes = static_cast<std::uint64_t>(bytes),
                                        .times = 4,
                                        .overlappable_compute = 4 * beside});
-      // While both run, the compute does 1 / slowdown of its work.
+      // While a collective runs beside compute, compute does only 1 / slowdown of its work.
       const double call = all_reduce(bytes);
       const double longer = std::max(call - beside, call * (1 - 1 / slowdown));
       for (const Detail detail : {Detail::fast, Detail::full})
@@ -139,7 +140,8 @@ TEST_CASE("passes that dispatch to other replicas run at the pace of the slowest
   const double even = job.seconds(cluster, Detail::fast);
   job.conditions.variation = {.jitter = 0.1};
   check_agree(job, cluster, 0.02);
-  // The largest of four normal numbers is 1.03 deviations above their mean.
+  // The largest of four normally distributed values is on average 1.03 standard deviations above
+  // their mean.
   CHECK(job.seconds(cluster, Detail::fast) > 1.07 * even);
 }
 

@@ -145,7 +145,8 @@ TEST_CASE("the peak of a million microbatches equals that of ten microbatches pe
 }
 
 TEST_CASE("the rounds of a loop add up whatever they leave behind", "[ledger]") {
-  // Random bodies of passes that allocate and free, as loops and unrolled.
+  // Compares random sequences of passes that allocate and free memory, written as a loop and
+  // written out.
   tests::Random random(12);
   const auto network = cluster::Cluster::ideal(0);
   for (int round = 0; round < 200; ++round) {

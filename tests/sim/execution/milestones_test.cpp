@@ -13,7 +13,8 @@ using execution::Milestones;
 
 namespace {
 
-// Order as text: "g0" for gradients, "w0" for weights, "p0" for weights of a partner.
+// Returns milestones in their order as text: "g0" for gradients, "w0" for weights, "p0" for weights
+// of a partner.
 std::string order(Milestones milestones) {
   std::string text;
   for (Milestone due = milestones.next(); due.kind != Milestone::Kind::none;
@@ -29,8 +30,8 @@ std::string order(Milestones milestones) {
 
 double at_full_speed(double, double) { return 0; }
 
-// Seconds that a pass of 4 s, which starts at time 10, waits for weights that arrive at these
-// times.
+// Returns how many seconds a pass of 4 s that starts at time 10 waits for parts of its weights,
+// given the times at which the parts arrive.
 double waited(const std::vector<double>& arrivals) {
   return execution::walk_compute(
              Milestones(0, static_cast<std::uint32_t>(arrivals.size())), 10, 4,
@@ -58,8 +59,8 @@ TEST_CASE("a pass ends with the last part that delays it", "[milestones]") {
   CHECK(waited({9, 11, 12, 13}) == 0);
   CHECK(waited({9, 13, 13, 13}) == 2);
   CHECK(waited({12, 13, 14, 15}) == 2);
-  // The end is the maximum of start + 4 and, for each arrival, of the arrival plus the remaining
-  // work.
+  // The pass ends 4 s after its start, or later if a part arrives late: at its arrival plus the
+  // work that depends on it.
   const std::vector<double> arrivals{11, 14, 14.5, 20};
   double end = 14;
   for (std::size_t i = 0; i < arrivals.size(); ++i)

@@ -11,7 +11,8 @@
 #include "sim/execution/exposed_time.hpp"
 #include "support/jobs.hpp"
 
-// Totals of collectives inside passes by group and operation. F, I and W take one second each.
+// Tests the totals of collectives inside passes by group and operation. F, I and W take one second
+// each.
 
 using namespace pipewright;
 using execution::EngineKind;
@@ -20,7 +21,7 @@ using workload::Group;
 
 namespace {
 
-// An all-to-all of two ranks that takes `seconds`.
+// Returns an all-to-all between two ranks that takes `seconds`.
 workload::Call call(Group group, double seconds, std::uint32_t times = 1) {
   return {
       .group = group,
@@ -78,7 +79,8 @@ TEST_CASE("collectives inside passes are listed by group and operation", "[pass-
     CHECK(rows.at("tp all-to-all").seconds == Approx(6 * 0.25));
     CHECK(rows.at("tp all-to-all").exposed == Approx(6 * (0.25 - 0.1)));
   }
-  // While a pass waits 0.31 s for its host, a fifth of its exposed collectives is hidden.
+  // A forward pass waits 0.31 s for its host. In that time a fifth of its collectives runs, which
+  // is therefore not exposed.
   job.costs.host_waits[static_cast<int>(PassKind::forward)] = {0.31};
   const auto rows = rows_of_device_0(job.run(cluster, EngineKind::timing));
   CHECK(rows.at("ep dispatch").exposed == Approx(3 * 0.75 * 0.8));

@@ -17,7 +17,8 @@ using tests::step_of;
 
 namespace {
 
-// Two replicas of two devices with 10 M parameters per stage, reduced after the last pass.
+// A job of two devices and two replicas with 10 M parameters per stage, whose gradients are reduced
+// after the last pass.
 struct Job : tests::HybridJob {
   Job()
       : HybridJob(schedules::make_schedule("1f1b", {.devices = 2, .microbatches = 8}), {.dp = 2}) {
@@ -45,7 +46,7 @@ Moments moments(const execution::Job& job, std::uint32_t count) {
   return {mean, std::sqrt(squares / count - mean * mean)};
 }
 
-// Times of all passes, in exact notation.
+// Returns the times of all passes as hexadecimal numbers, which are exact.
 std::string passes_with_seed(std::uint32_t seed) {
   return tests::in_child([&] {
     const auto cluster = tests::make_cluster({{2, 2}});
@@ -124,7 +125,8 @@ TEST_CASE("a slow device of one replica delays the others at the reduction", "[n
   const auto slow = alone.run(cluster);
   for (const std::uint32_t device : {0U, 1U}) {
     CAPTURE(device);
-    // The passes of this replica are not delayed.
+    // Only the other replica is delayed, so the passes of this one end as in the fast run, but its
+    // reductions wait.
     CHECK(step_of(delayed, device).start == Approx(step_of(fast, device).start).epsilon(1e-9));
     CHECK(step_of(delayed, device).reduced ==
           Approx(step_of(slow, device).start + part).epsilon(1e-9));

@@ -13,7 +13,7 @@
 
 namespace pipewright::tests {
 
-// Limits of random jobs.
+// Limits of the sizes that random_job() draws.
 struct JobSpace {
   std::uint32_t gpus = 16;
   std::vector<std::uint32_t> zeros{0, 1, 2, 3};
@@ -22,8 +22,8 @@ struct JobSpace {
   bool tensor_parallel = true;
 };
 
-// A schedule of the catalog and a layout that fit the GPUs. Null where the family refuses the
-// parameters.
+// Draws a job: sizes of this schedule family and a layout that fits the GPUs. Returns null if the
+// family does not support the sizes.
 inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Random& random,
                                              const JobSpace& space) {
   schedules::Parameters parameters{.devices = 1U << random.whole(0, 2),
@@ -78,7 +78,8 @@ inline int for_random_jobs(std::uint32_t seed, int rounds, const JobSpace& space
   for (int round = 0; round < rounds; ++round)
     for (const schedules::Entry& entry : schedules::catalog()) {
       const auto job = random_job(entry, random, space);
-      // Two devices that hold the same stage do not shard its gradients.
+      // Jobs with ZeRO-2 or more are left out if two devices hold the same stage, as in DualPipe,
+      // because their gradients are not sharded.
       if (job == nullptr || (job->schedule.routes.count() > 1 && job->conditions.zero >= 2))
         continue;
       use(*job, random);
@@ -87,7 +88,7 @@ inline int for_random_jobs(std::uint32_t seed, int rounds, const JobSpace& space
   return count;
 }
 
-// Describes a job for messages: "1f1b, 4 devices, ...".
+// Describes a job for messages of failed checks, such as "1f1b, 4 devices, ...".
 inline std::string describe(const HybridJob& job) {
   const auto size = [&](workload::Group group) { return job.ranks.group_size(group); };
   const config::Communication& communication = job.conditions.communication;

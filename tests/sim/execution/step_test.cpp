@@ -4,8 +4,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// End of an iteration, computed by hand. Two replicas of a pipeline of two devices, each in a node
-// of its own; passes take one second; a NIC carries 10 GB/s.
+// Tests the end of an iteration against values computed by hand: a pipeline of two devices has two
+// replicas, each in a node of its own; passes take one second; a NIC carries 10 GB/s.
 
 using namespace pipewright;
 using tests::collectives;
@@ -20,11 +20,13 @@ schedules::Schedule one_f_one_b(std::uint32_t devices, std::uint32_t microbatche
   return schedules::make_schedule("1f1b", {.devices = devices, .microbatches = microbatches});
 }
 
-// Seconds of a bucket of `bytes` in a ring of two: an all-reduce, or half of one.
+// Return the seconds of an all-reduce of `bytes`, or of a reduce-scatter or all-gather (half of
+// it), in a ring of two.
 double all_reduce(double bytes) { return bytes / nic + 2 * outside; }
 double half_ring(double bytes) { return bytes / 2 / nic + outside; }
 
-// 10 M parameters per stage in fp32: four buckets of 10 MB.
+// A job with 10 M parameters per stage in fp32, whose gradients are reduced in four buckets of 10
+// MB.
 struct TwoReplicas : tests::HybridJob {
   explicit TwoReplicas(std::uint32_t zero = 0)
       : HybridJob(one_f_one_b(2, 4), {.dp = 2, .zero = zero}) {
@@ -49,7 +51,7 @@ TEST_CASE("without overlap a device reduces all its buckets after its last pass"
     CHECK(step.end == step.reduced);
     CHECK(collectives(trace, device, CollectiveKind::reduce_gradients).size() == 4);
   }
-  // The pipeline drains from its end.
+  // Device 1, the last one, ends its backward passes first; device 0 follows after 2 s.
   CHECK(step_of(trace, 0).start == Approx(step_of(trace, 1).start + 2).epsilon(1e-3));
 }
 
@@ -99,7 +101,8 @@ TEST_CASE("ZeRO-1 reduces to shards, and gathers weights beside their first forw
         CHECK(rows[i].start == Approx(number * gather).margin(1e-15));
         CHECK(rows[i].end == Approx((number + 1) * gather).epsilon(exact));
       }
-      // The second device's weights arrive while it waits for its input.
+      // Device 1 has gathered its weights before its first input arrives, so only device 0 waits
+      // for them.
       CHECK(step.gathering == Approx(device == 0 ? gather : 0).margin(1e-15));
     }
     for (const trace::PassRow& row : trace.passes)
@@ -121,8 +124,8 @@ TEST_CASE("ZeRO-1 reduces to shards, and gathers weights beside their first forw
 TEST_CASE("a pass continues part by part as its weights arrive", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job(1);
-  // Four buckets of 0.6 s each: the first pass has only a quarter of a second of work until the
-  // next one.
+  // Weights arrive in four buckets of 0.6 s. After each of them, the first pass has work for only a
+  // quarter of a second.
   job.set_parameters(24'000'000'000);
   job.communication().bucket = 24'000'000'000;
   const double gather = half_ring(12e9);
@@ -130,13 +133,15 @@ TEST_CASE("a pass continues part by part as its weights arrive", "[step]") {
   const trace::PassRow& first = trace.passes.front();
   REQUIRE(first.device == 0);
   CHECK(first.end == Approx(4 * gather + 0.25).epsilon(exact));
-  // Waits during the pass count as time before it.
+  // Waits inside the first pass are moved before it: the pass is recorded with 1 s and a later
+  // start.
   CHECK(first.end - first.start == Approx(1).epsilon(exact));
   CHECK(step_of(trace, 0).gathering == Approx(first.start).epsilon(exact));
   for (const trace::PassRow& row : trace.passes)
     if (row.kind == trace::PassKind::forward)
       CHECK(row.end - row.start == Approx(1).epsilon(exact));
-  // The second device has all its weights before its input arrives.
+  // Device 1 has gathered all its weights before its first input arrives, so it does not wait for
+  // them.
   CHECK(step_of(trace, 1).gathering == Approx(0).margin(1e-12));
 }
 
@@ -147,7 +152,8 @@ TEST_CASE("a global gradient norm makes all devices update together", "[step]") 
   job.communication().global_norm = true;
   {
     const auto trace = job.run(cluster);
-    // Four ranks: two steps up a tree and two down, each over the largest distance.
+    // Summing the norm over four ranks takes two steps up a tree and two down, each with the
+    // latency between nodes.
     const double norm_time = step_of(trace, 0).reduced + 4 * outside;
     for (const std::uint32_t device : {0U, 1U}) {
       CHECK(step_of(trace, device).synchronized == Approx(norm_time).epsilon(exact));
@@ -179,7 +185,8 @@ TEST_CASE("a transfer gets half of a NIC that a reduction uses too", "[step]") {
   };
   CHECK(transfer(job.run(cluster)) == Approx(10e6 / nic + outside).epsilon(1e-6));
 
-  // At the end of its only backward pass the second device sends the gradient and reduces.
+  // When device 1 ends its only backward pass, it sends the gradient to device 0 and starts to
+  // reduce at the same time.
   job.set_parameters(10'000'000);
   const auto trace = job.run(cluster);
   CHECK(transfer(trace) == Approx(2 * 10e6 / nic + outside).epsilon(1e-6));

@@ -12,15 +12,16 @@ using execution::StreamWork;
 
 TEST_CASE("a fused pair takes the longest of its streams and chains", "[streams]") {
   constexpr double no_slowdown = 1;
-  // Compute of 4 and 8 hides dispatch of 2 each, apart from the slowdown.
+  // Compute of 4 and 8 s is longer than dispatch of 2 s each, which is hidden but slows compute
+  // down.
   const StreamWork forward{.compute = 4, .dispatch = 2, .exposed = 2};
   const StreamWork backward{.compute = 8, .dispatch = 2, .exposed = 2};
   CHECK(paired_seconds(forward, backward, no_slowdown) == 12);
   CHECK(paired_seconds(forward, backward, 1.25) == Approx(12 + 4 * 0.2));
-  // Dispatch takes longer than all compute.
+  // If dispatch takes longer than all compute, the pair takes as long as dispatch.
   CHECK(paired_seconds({.compute = 1, .dispatch = 5, .exposed = 5},
                        {.compute = 2, .dispatch = 5, .exposed = 5}, 1.25) == 10);
-  // One pass has most of both, so that they wait for each other.
+  // One pass has most of the compute and of the dispatch, so its steps have to wait for each other.
   const StreamWork small{.compute = 1, .dispatch = 0.5, .exposed = 0.5};
   StreamWork large{.compute = 2, .dispatch = 9, .exposed = 9};
   CHECK(paired_seconds(small, large, no_slowdown) == 11);
@@ -50,7 +51,7 @@ TEST_CASE("a fused pair is no shorter than its bounds and no longer than both pa
                       (1 - rounding));
     CHECK(pair <= a.alone() + b.alone());
     CHECK(pair == paired_seconds(b, a, slowdown));
-    // More work of any kind never takes less time.
+    // Checks that a pair with more work of any kind never takes less time.
     CHECK(paired_seconds(StreamWork{a.compute + 1, a.dispatch, a.exposed, a.apart}, b, slowdown) >=
           pair);
     CHECK(paired_seconds(StreamWork{a.compute, a.dispatch + 1, a.exposed + 1, a.apart}, b,
@@ -59,14 +60,15 @@ TEST_CASE("a fused pair is no shorter than its bounds and no longer than both pa
 }
 
 TEST_CASE("attention runs beside combine, and experts beside dispatch", "[streams]") {
-  // Both halves of each pass. Dispatch takes 3 in each half. Attention of 2 and 4 hides it; experts
-  // of 1 and 2 do not, as each pass waits for its own tokens.
+  // Passes are divided into halves: attention with 3 s of dispatch, and experts with 3 s. Attention
+  // of 2 and 4 s hides dispatch. Experts of 1 and 2 s do not, as each pass waits for its own
+  // tokens.
   const execution::StreamHalves forward{StreamWork{.compute = 2, .dispatch = 1.5, .exposed = 1.5},
                                         StreamWork{.compute = 1, .dispatch = 1.5, .exposed = 1.5}};
   const execution::StreamHalves backward{StreamWork{.compute = 4, .dispatch = 1.5, .exposed = 1.5},
                                          StreamWork{.compute = 2, .dispatch = 1.5, .exposed = 1.5}};
   CHECK(paired_seconds(forward, backward, 1) == 6 + 3.5);
-  // In a single half, the pair would take the compute of both passes.
+  // Without the division into halves, compute of both passes would hide all dispatch.
   const StreamWork all_forward{.compute = 3, .dispatch = 3, .exposed = 3};
   const StreamWork all_backward{.compute = 6, .dispatch = 3, .exposed = 3};
   CHECK(paired_seconds(all_forward, all_backward, 1) == 9);

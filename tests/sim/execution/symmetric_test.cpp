@@ -4,7 +4,8 @@
 
 #include "support/program.hpp"
 
-// Compares one replica that stands for all with the full run, on fabrics of `platform make`.
+// Tests the option `symmetric`, which simulates one replica in place of all, against full runs on
+// fabrics of `platform make`.
 
 using namespace pipewright;
 
@@ -15,29 +16,29 @@ struct Case {
   std::string layout;  // keys of the scenario
 };
 
-void make(const tests::Workplace& place, const std::string& nodes) {
-  const tests::Ran ran =
+void make(const tests::CommandFolder& place, const std::string& nodes) {
+  const tests::ProgramResult ran =
       place.run("platform make --node dgx-h100 --nodes " + nodes + " -o cluster.xml");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
 }
 
-void write(const tests::Workplace& place, const std::string& layout) {
+void write(const tests::CommandFolder& place, const std::string& layout) {
   place.write(
       "s.yaml",
       "model: llama-3-8b\ncluster: cluster.xml\nmicrobatches: 4\nschedule: 1f1b\n" + layout);
 }
 
-double makespan(const tests::Workplace& place, bool symmetric) {
-  const tests::Ran ran =
+double makespan(const tests::CommandFolder& place, bool symmetric) {
+  const tests::ProgramResult ran =
       place.run(fmt::format("run s.yaml --set symmetric={} --json", symmetric ? "true" : "false"));
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return nlohmann::json::parse(ran.out)["makespan_s"];
 }
 
-std::string error(const tests::Workplace& place, const std::string& keys) {
-  const tests::Ran ran = place.run("run s.yaml --set symmetric=true " + keys);
+std::string error(const tests::CommandFolder& place, const std::string& keys) {
+  const tests::ProgramResult ran = place.run("run s.yaml --set symmetric=true " + keys);
   CHECK(ran.status == 2);
   return ran.err;
 }
@@ -45,7 +46,7 @@ std::string error(const tests::Workplace& place, const std::string& keys) {
 }  // namespace
 
 TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const auto& [nodes, layout] :
        {Case{"2", "devices: 2\nparallel: {tp: 4, dp: 2}\n"},
         Case{"8 --fabric leaf-spine --leaf-nodes 2", "devices: 2\nparallel: {tp: 4, dp: 8}\n"},
@@ -73,16 +74,16 @@ TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
 }
 
 TEST_CASE("collectives slow a symmetric run nearly as much as the full one", "[symmetric]") {
-  // Gathers of the replicas of the full run end at slightly different times, so that replicas are
-  // slow at different times.
-  const tests::Workplace place;
+  // In the full run, replicas gather weights at slightly different times and are slowed down at
+  // different times. The symmetric run has only one replica.
+  const tests::CommandFolder place;
   make(place, "32 --fabric fat-tree --leaf-nodes 4 --pod-leaves 2");
   write(place, "devices: 4\nparallel: {tp: 4, dp: 16, zero: 3}\n");
   CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(1e-3));
 }
 
 TEST_CASE("asymmetric runs are refused with the reason", "[symmetric]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make(place, "4");
   write(place, "devices: 2\nparallel: {tp: 8, dp: 2}\n");
   for (const char* const variation :
@@ -93,7 +94,7 @@ TEST_CASE("asymmetric runs are refused with the reason", "[symmetric]") {
           "pipewright: --set symmetric: symmetric lets one replica stand for all, but variation "
           "makes replicas differ; leave out one of them\n");
   }
-  // Two devices of the first replica share a node, but those of the second replica do not.
+  // Both devices of the first replica are on node 0, but those of the second are on nodes 1 and 2.
   std::string hosts;
   const auto add = [&](int node, int first) {
     for (int gpu = first; gpu < first + 4; ++gpu)

@@ -8,7 +8,8 @@
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// Jobs that run at once. Expected values are computed by hand unless a comment says otherwise.
+// Tests jobs that run at the same time on shared links. Expected values are computed by hand unless
+// a comment says otherwise.
 
 using namespace pipewright;
 using execution::JobStart;
@@ -16,8 +17,9 @@ using execution::JointResult;
 
 namespace {
 
-// Leaves of GPUs. Each GPU reaches its leaf's switch over its own link of 1 GB/s in each direction;
-// the GPUs of a leaf share 1 GB/s in each direction to other leaves. There is no latency.
+// Makes a cluster of leaves. Each GPU reaches its leaf's switch over a link of its own with 1 GB/s
+// in each direction; all GPUs of a leaf share 1 GB/s in each direction to other leaves. There is no
+// latency.
 cluster::Cluster tree(std::uint32_t leaves, std::uint32_t gpus) {
   std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -48,8 +50,8 @@ cluster::Cluster tree(std::uint32_t leaves, std::uint32_t gpus) {
   return cluster::Cluster::load(folder.write("tree.xml", text + "</zone></platform>\n"));
 }
 
-// Two replicas of one device on these hosts. An iteration computes for 3 s and then reduces
-// gradients for `seconds` over a network of 1 GB/s, in a ring of two.
+// Makes a job of one device with two replicas on these hosts. An iteration computes for 3 s and
+// then reduces gradients for `seconds` over a network of 1 GB/s, in a ring of two.
 std::unique_ptr<tests::HybridJob> reducing_job(const std::vector<std::string>& hosts,
                                                double seconds) {
   auto job = std::make_unique<tests::HybridJob>(
@@ -82,7 +84,7 @@ Outcome run(const std::vector<tests::HybridJob*>& jobs, const cluster::Cluster& 
   return outcome;
 }
 
-// Mean duration of an iteration in the common window.
+// Returns the mean duration of a job's iterations in the window in which all jobs run.
 double iteration(const JointResult::Times& job) {
   const std::size_t last = job.ends.size() - 1;
   return (job.ends[last] - job.ends[job.first]) / static_cast<double>(last - job.first);
@@ -95,7 +97,7 @@ std::map<std::string, double> bytes_of(const trace::Trace& trace) {
   return bytes;
 }
 
-// Bytes of all links, including links that a row represents.
+// Returns the bytes on all links together, each row times the number of links that it represents.
 double sum_of_bytes(const trace::Trace& trace) {
   double bytes = 0;
   for (const trace::LinkUseRow& row : trace.link_use)
@@ -105,9 +107,8 @@ double sum_of_bytes(const trace::Trace& trace) {
 
 }  // namespace
 
-// Both jobs compute for C and send for M if alone. If they start d <= M apart, each has the trunk
-// to itself for d and shares it for the rest, so that either needs 2M - d for its transfers, in
-// every iteration.
+// Alone, each job computes for C and sends for M. If they start d <= M apart, each has the trunk to
+// itself for d and then shares it, so that its transfers take 2M - d in every iteration.
 TEST_CASE("jobs that share a link slow each other down only while both send", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
   const auto first = reducing_job({"gpu-0", "gpu-2"}, 2);
@@ -148,7 +149,8 @@ TEST_CASE("shared links report the traffic of each job in the window", "[togethe
     CHECK(link.name.starts_with("trunk-"));
     for (const double bytes : link.bytes)
       CHECK(bytes / (link.bandwidth * joint.window) == Approx(2.0 / 7).epsilon(bin_tolerance));
-    // In every iteration, both ends of the path are fully used for 4 s, and flows wait for 2 s.
+    // Per iteration, the links at both ends of the trunk are fully used for 4 s, during which flows
+    // lose 2 s by sharing.
     for (const double waited : link.waited) CHECK(waited == Approx(4 * 2).epsilon(bin_tolerance));
   }
 }
@@ -159,7 +161,8 @@ TEST_CASE("the window of jobs with different iterations covers the time in which
   const auto quick = reducing_job({"gpu-0", "gpu-1"}, 1);  // within one leaf
   auto slow = reducing_job({"gpu-2", "gpu-3"}, 30);
   const JointResult joint = run({quick.get(), slow.get()}, cluster, {0, 0}, 2).joint;
-  // The slow job ends iterations at 33, 66 and 99 s, the quick job every 4 s.
+  // The slow job ends an iteration at 33, 66 and 99 s, the quick job every 4 s. The window lies in
+  // the time of both.
   CHECK(joint.jobs[1].ends.size() == 3);
   CHECK(joint.jobs[0].ends[joint.jobs[0].first] == Approx(36));
   CHECK(joint.jobs[0].ends.back() == Approx(96));
@@ -190,8 +193,8 @@ TEST_CASE("the links that a job's flows share are known before it runs", "[toget
 
 namespace {
 
-// A random job on some of the GPUs. Its boundary tensor and gradients take about as long as its
-// passes, so that flows contend.
+// Makes a random job on these GPUs. Sending its boundary tensor and gradients takes about as long
+// as its passes, so that flows contend.
 std::unique_ptr<tests::HybridJob> random_job_on(const std::vector<std::string>& gpus,
                                                 tests::Random& random) {
   const auto& catalog = schedules::catalog();
@@ -226,7 +229,7 @@ TEST_CASE("random jobs that run at once are no faster than alone and send the sa
     const auto first = random_job_on(every_other(0, 16), random);
     const auto second = random_job_on(every_other(1, 16), random);
     CAPTURE(round, first->schedule.name, second->schedule.name);
-    // A number that no job reaches, so that all iterations run.
+    // More iterations than the jobs have, so that they are not stopped early.
     constexpr std::uint32_t all_iterations = 100;
     const Outcome both =
         run({first.get(), second.get()}, cluster, {0, random.real(0, 0.02)}, all_iterations);
@@ -239,7 +242,8 @@ TEST_CASE("random jobs that run at once are no faster than alone and send the sa
       const auto bytes_alone = bytes_of(alone.traces[0]);
       const double expected_bytes = sum_of_bytes(alone.traces[0]);
       CHECK(sum_of_bytes(both.traces[i]) == Approx(expected_bytes).epsilon(1e-6).margin(64));
-      // Without folding, every link carries the same bytes.
+      // Jobs with one rank per stage have no equivalent flows, so that the bytes of every single
+      // link can be compared.
       if (first->ranks.ranks_per_stage() == 1 && second->ranks.ranks_per_stage() == 1)
         for (const auto& [link, count] : bytes_alone)
           CHECK(bytes.at(link) == Approx(count).epsilon(1e-6).margin(8));
@@ -269,7 +273,7 @@ TEST_CASE("the end of the window does not change earlier iterations", "[together
   }
 }
 
-// A pass computes for 1 s and waits for its own all-reduce of 1 GB in a ring of two.
+// Both jobs run passes of 1 s, each of which ends with an all-reduce of 1 GB in a ring of two.
 TEST_CASE("in full detail collectives inside passes share links with another job", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
   const auto job_on = [](const std::vector<std::string>& hosts) {
@@ -293,7 +297,8 @@ TEST_CASE("in full detail collectives inside passes share links with another job
   const JointResult joint = run({first.get(), second.get()}, cluster, {0, offset}).joint;
   for (const JointResult::Times& job : joint.jobs)
     CHECK(iteration(job) == Approx(seconds).epsilon(1e-9));
-  // Both ends of the path have the same load, in either direction.
+  // The two links at either end of the trunk have the same load in both directions, so one row
+  // represents all four.
   REQUIRE(joint.links.size() == 1);
   CHECK(joint.links[0].alike == 4);
 }

@@ -6,8 +6,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Traffic of sharded data parallelism (Rajbhandari et al. 2020, section 7). Replicas are in nodes
-// of their own with pipelines inside, so that NICs carry only gradients and weights.
+// Tests the traffic of sharded data parallelism (Rajbhandari et al. 2020, section 7). Each pipeline
+// is inside a node, and replicas are in different nodes, so NICs carry only gradients and weights.
 
 using namespace pipewright;
 using execution::EngineKind;
@@ -28,7 +28,7 @@ struct Job : tests::HybridJob {
   }
 };
 
-// Bytes that a rank sends of a buffer that all ranks of a ring hold in parts.
+// Returns the bytes that a rank sends if all ranks of a ring hold equal parts of a buffer.
 double part(double bytes) { return bytes * (replicas - 1) / replicas; }
 
 std::uint64_t max_gathered(const trace::Trace& trace, std::uint32_t device) {
@@ -68,7 +68,7 @@ TEST_CASE("each level of ZeRO sends the bytes of its formula over a NIC", "[zero
   check(1, part(gradients) + part(weights));
   // Gradients are reduced to shards after every microbatch.
   check(2, microbatches * part(gradients) + part(weights));
-  // Weights are gathered for every forward and every backward pass, but not for W.
+  // Weights are gathered for every forward and every backward pass or I, but not again for W.
   check(3, microbatches * (part(gradients) + 2 * part(weights)));
   check(3, microbatches * (part(gradients) + 2 * part(weights)), "zb-h1");
 }
@@ -100,7 +100,7 @@ TEST_CASE("ZeRO-3 waits for the first layer only", "[zero]") {
   const double gather = part(2 * parameters / layers) / tests::nic + 3 * tests::outside;
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
-    // The first gather is exposed on the first device. All others are much shorter than the layers
+    // Device 0 waits for its first gather. All other gathers are much shorter than the layers
     // beside which they run.
     CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
     CHECK(tests::step_of(trace, 1).gathering == Approx(0).margin(1e-12));
@@ -110,7 +110,7 @@ TEST_CASE("ZeRO-3 waits for the first layer only", "[zero]") {
     for (const std::uint32_t device : {0U, 1U}) {
       const auto rows = tests::collectives(trace, device, CollectiveKind::gather_weights);
       REQUIRE(rows.size() == layers * 2 * microbatches);
-      // Only one gather is ahead of the current layer.
+      // A gather starts only after the one before it, so at most one layer is fetched ahead.
       for (std::size_t i = 2; i < rows.size(); ++i)
         CHECK(rows[i].posted >= rows[i - 1].end * (1 - 1e-12));
     }
@@ -126,7 +126,8 @@ TEST_CASE("gathers that are slower than compute set the pace", "[zero]") {
   const auto trace = job.run(cluster);
   const double gather = part(2 * 40e9 / layers) / tests::nic + 3 * tests::outside;
   REQUIRE(gather > 1.0 / layers);
-  // A layer is requested when the previous one begins, so that each takes one gather.
+  // A layer's gather starts when the layer before it begins, so each layer takes as long as a
+  // gather.
   const trace::PassRow& first = trace.passes.front();
   CHECK(first.end == Approx(layers * gather + 1.0 / layers).epsilon(1e-9));
   CHECK(first.end - first.start == Approx(1).epsilon(1e-9));
@@ -175,15 +176,17 @@ TEST_CASE("shards are summed over their copies after reduction", "[zero]") {
       {.dp = replicas, .replicate = 2, .zero = 3});
   job.set_parameters(static_cast<std::uint64_t>(parameters));
   const auto carried = tests::link_bytes(job, cluster);
-  // Each of two ranks that share weights sends half to the other, in a reduction or a gather; then
-  // each half goes to its copy and back, in two quarters.
+  // In a reduction or a gather, each of the two ranks that share the weights sends half to the
+  // other. For gradients, each half is also added to its copy in another shard group, as two
+  // quarters.
   const double gradients = 4 * parameters / 2 + 2 * 4 * parameters / 4;
   const double weights = 2 * 2 * parameters / 2;
   for (std::uint32_t node = 0; node < replicas; ++node)
     CHECK(carried.at(fmt::format("nic-{}-0_UP", node)) ==
           Approx(microbatches * (gradients + weights)).epsilon(1e-6));
 
-  // The last reduction is exposed: one hop for the ring's step, and two for the sum of halves.
+  // Only the last reduction is exposed: one hop for the step of the ring, and two for adding the
+  // halves of both copies.
   job.conditions.communication.bucket = 1'000'000'000;
   const double last = (2 + 2) * parameters / tests::nic + (1 + 2) * tests::outside;
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
@@ -206,7 +209,8 @@ TEST_CASE("weights that are not resharded are gathered for forward passes and st
     CHECK(carried.at("nic-0-0_UP") ==
           Approx(microbatches * part((4 + 2) * parameters)).epsilon(1e-6));
     for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing})
-      // On the last device a microbatch's backward pass follows its forward pass.
+      // In 1F1B, the last device runs a microbatch's backward pass right after its forward pass, so
+      // it holds the weights only once.
       CHECK(max_gathered(job.run(cluster, engine), 1) ==
             (schedule == "gpipe" ? microbatches : 1) * stage_bytes);
   }
@@ -216,7 +220,7 @@ TEST_CASE("compute beside gathers and reductions slows down", "[zero]") {
   const auto cluster = tests::mesh_cluster(2);
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 1}),
                        {.dp = 2, .zero = 3});
-  // Two layers, each of which is gathered, and whose gradients are reduced, in the same time.
+  // The stage has two layers. Gathering a layer's weights takes as long as reducing its gradients.
   job.set_parameters(400'000'000);
   job.costs.gathered = {800'000'000};
   job.conditions.by_layer = true;

@@ -13,7 +13,8 @@ TEST_CASE("Young's interval is the square root of twice the stall times the mean
 TEST_CASE("Daly's interval is Young's for short checkpoints and the mean for long checkpoints") {
   CHECK(daly_interval(1e-4, 1e6) == Approx(young_interval(1e-4, 1e6)).epsilon(1e-3));
   CHECK(daly_interval(3000, 1000) == 1000);
-  // w / 2M = 0.04: sqrt(2 w M) (1 + 0.2 / 3 + 0.04 / 9) - w
+  // Daly's formula for w / 2M = 0.04, with w = 8 s per checkpoint and M = 100 s between failures:
+  // sqrt(2 w M) (1 + 0.2 / 3 + 0.04 / 9) - w.
   CHECK(daly_interval(8, 100) == Approx(40 * (1 + 0.2 / 3 + 0.04 / 9) - 8));
 }
 

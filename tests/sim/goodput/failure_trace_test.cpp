@@ -18,7 +18,7 @@ namespace {
 
 constexpr double day = 86400;
 
-// Setting of a job with 50 nodes.
+// Returns the settings of a goodput run of a job with 50 nodes, with the keys of `map`.
 Setting setting_of(const std::string& map) {
   const std::string text =
       "{devices: 1, microbatches: 1, forward_times: 1, backward_times: 1, goodput: " + map + "}";
@@ -36,7 +36,7 @@ std::string error_of(const std::string& map) {
   return "no error";
 }
 
-// Formats an event as in InfiniteHBD's trace.
+// Returns the JSON of an event in the format of InfiniteHBD's failure trace.
 std::string event(const std::string& node, const std::string& at, const std::string& type,
                   const std::string& of_class = "GPU") {
   return "  {\"node_id\": \"" + node + "\", \"event_time\": " + at + ", \"event_type\": \"" + type +
@@ -47,7 +47,7 @@ std::string event(const std::string& node, const std::string& at, const std::str
 }  // namespace
 
 TEST_CASE("a failure trace is read by its heading and sorted by time") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("t.csv", "kind,time,nodes\ngpu,3 h,\nnetwork,1 h,4\nsoftware,2 h,\n");
   const std::string file = (place.folder() / "t.csv").string();
   const Setting setting = setting_of("{failure_trace: " + file + ", repair: 2 h}");
@@ -60,7 +60,7 @@ TEST_CASE("a failure trace is read by its heading and sorted by time") {
 }
 
 TEST_CASE("an error in a trace names its line") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto [text, words] = GENERATE(table<std::string, std::string>(
       {{"time,kind\n1 h,gpu\nsoon,gpu\n", "t.csv:3:1: time is the text 'soon'"},
        {"when,kind\n1 h,gpu\n", "t.csv:1:1: there is no column time"},
@@ -74,7 +74,7 @@ TEST_CASE("an error in a trace names its line") {
 }
 
 TEST_CASE("fault events become failures with their repair times") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("t.json", "[\n" + event("a", "0", "fault_start") + ",\n" +
                             event("b", "1.5", "fault_start", "NIC") + ",\n" +
                             event("a", "2", "fault_start", "Fan") + ",\n" +
@@ -83,7 +83,8 @@ TEST_CASE("fault events become failures with their repair times") {
                             event("a", "4", "fault_start", "Fan") + "\n]\n");
   const std::string file = (place.folder() / "t.json").string();
   const Setting setting = setting_of("{failure_trace: " + file + ", repair: 7 d, detection: 60}");
-  // The second fault of node a occurs while it is out; its last fault has no end.
+  // Node a fails again while it is out of service, which adds no failure. Its last failure has no
+  // end event.
   REQUIRE(setting.trace.size() == 3);
   CHECK(setting.trace[0].at == 0);
   CHECK(setting.trace[0].kind.name == "gpu");
@@ -98,7 +99,7 @@ TEST_CASE("fault events become failures with their repair times") {
 }
 
 TEST_CASE("an error in an event names its line") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto [events, words] = GENERATE(table<std::string, std::string>(
       {{event("a", "2", "fault_start") + ",\n" + event("b", "1", "fault_start"),
         "t.json:4:34: event_time is 1, earlier than the previous event"},
@@ -114,7 +115,7 @@ TEST_CASE("an error in an event names its line") {
 }
 
 TEST_CASE("a job has its part of the failures in the trace of a cluster", "[goodput]") {
-  // A thousand nodes fail one after the other, an hour apart.
+  // In the trace of the cluster, a thousand nodes fail, one every hour.
   Setting setting{.nodes = 100, .duration = 10 * day};
   for (int i = 0; i < 1000; ++i)
     setting.trace.push_back({3600.0 * i, {.name = "node"}, static_cast<std::uint64_t>(i)});
@@ -130,11 +131,12 @@ TEST_CASE("a job has its part of the failures in the trace of a cluster", "[good
     first = incidents.next();
     for (; incidents.next() < setting.duration; incidents.take()) ++count;
   }
-  // The mean is 24 in ten days; the tolerance is four standard deviations of the mean.
+  // A tenth of one failure per hour is a mean of 24 in ten days. The tolerance is four standard
+  // deviations of the mean over seeds.
   CHECK(std::abs(count / seeds - 24) < 4 * std::sqrt(24 * 0.9 / seeds));
   CHECK(different > 0.95 * seeds);
 
-  // A larger job includes these nodes.
+  // A job with a larger share of the cluster has the failures of the smaller job and others.
   Setting larger = setting;
   larger.trace_share = 0.4;
   goodput::Incidents few(setting, 5);
@@ -147,7 +149,7 @@ TEST_CASE("a job has its part of the failures in the trace of a cluster", "[good
 }
 
 TEST_CASE("the cluster of a trace has at least as many nodes as the job") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("t.csv", "time,node\n1 h,a\n2 h,b\n3 h,a\n4 h,\n");
   const std::string trace = "failure_trace: " + (place.folder() / "t.csv").string();
   const Setting setting = setting_of("{" + trace + ", trace_nodes: 200}");

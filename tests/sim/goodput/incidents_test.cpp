@@ -12,12 +12,12 @@ constexpr double day = 86400;
 
 Setting of(double shape, std::uint32_t units) {
   Setting setting{.nodes = units};
-  // Each unit fails once in ten days.
+  // Each unit fails once in ten days on average.
   setting.failures = {{.name = "node", .rate = units / (10 * day), .shape = shape, .units = units}};
   return setting;
 }
 
-// Mean number of failures of the first day over seeds.
+// Returns the number of failures in the first day, as a mean over seeds.
 double first_day(const Setting& setting, int seeds) {
   double count = 0;
   for (int seed = 1; seed <= seeds; ++seed) {

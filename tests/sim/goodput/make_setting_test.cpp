@@ -22,7 +22,7 @@ config::Goodput read(const std::string& map) {
   return *config::read_scenario(config::read_yaml_text(text, "")).goodput;
 }
 
-// Iteration on 2048 nodes with eight GPUs each.
+// Returns an iteration of 10 s on 2048 nodes with eight GPUs each.
 goodput::Iteration iteration() {
   return {.seconds = 10, .tokens = 1e6, .gpus = 16384, .nodes = 2048, .state_bytes = 5e12};
 }
@@ -90,7 +90,7 @@ TEST_CASE("intervals are at least one iteration", "[goodput]") {
   CHECK_THAT(error_of("{checkpoint: {mode: peer, peer_interval: 9 s}}"),
              Catch::Contains("goodput.checkpoint.peer_interval is 9.000 s"));
   CHECK(setting_of("{checkpoint: {interval: 10 s}}").interval == 10);
-  // Daly's interval would be a tenth of a second.
+  // Daly's formula gives a tenth of a second, which is raised to the duration of an iteration.
   const std::string fast = "{checkpoint: {bytes: 1 B, storage: 1 TB/s}}";
   CHECK(setting_of(fast).interval == 10);
   goodput::Iteration stand_in = iteration();
@@ -112,7 +112,8 @@ TEST_CASE("with copies to peers, the storage's interval is Daly's for the time o
   const goodput::DalyModel model = goodput::daly_model(setting);
   CHECK(model.storage_stall == Approx(50));  // 5 TB at 100 GB/s
   CHECK(setting.interval == Approx(goodput::daly_interval(50, model.mean)));
-  // The job goes back to the copies.
+  // After a failure, the model restarts the job from the copies on other nodes, so it uses their
+  // interval and times.
   CHECK(model.interval == 60);
   CHECK(model.stall == Approx(setting.copy));
   CHECK(model.restart == Approx(300 + setting.peer));
@@ -129,7 +130,7 @@ TEST_CASE("more than a million incidents per seed are rejected", "[goodput]") {
   CHECK_THAT(error_of("{stragglers: {rate: 1e6, factor: 2}}"),
              Catch::Contains("goodput.stragglers causes"));
   CHECK(error_of("{failures: [{kind: gpu, rate: 1e4}]}") == "no error");
-  // The job fails every minute and takes five to recover, so it never trains its tokens.
+  // The job fails more often than it can restart, so it never trains its tokens.
   CHECK_THROWS_WITH(setting_of("{failures: {kind: gpu, rate: 7e2}, restart: 1 h}", 1e12),
                     Catch::Contains("incidents until the tokens are trained"));
 }
@@ -162,7 +163,8 @@ TEST_CASE("a copy to the hosts takes the part of a GPU divided by the copy rate"
 }
 
 TEST_CASE("checkpoints of models have their published sizes") {
-  // NVIDIA/dgxc-benchmarking, llama3.1/README.md and nemotron/README.md; its GB are GiB.
+  // Sizes are from NVIDIA/dgxc-benchmarking, llama3.1/README.md and nemotron/README.md, which write
+  // GB for GiB.
   const auto [model, gib] = GENERATE(table<std::string, double>({{"llama-3-8b", 105},
                                                                  {"llama-3-70b", 920},
                                                                  {"llama-3-405b", 5200},

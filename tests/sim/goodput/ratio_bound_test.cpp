@@ -14,7 +14,8 @@ namespace {
 constexpr double day = 86400;
 constexpr std::uint64_t seeds = 6;
 
-// Setting in which nodes fail several times a week, with a checkpoint every few hours.
+// Draws settings in which nodes fail several times a week and a checkpoint is written every few
+// hours.
 Setting random_setting(tests::Random& random) {
   Setting setting{.nodes = 8 * random.whole(1, 4), .replicas = 4, .duration = 20 * day};
   setting.failures = {{.name = "node",
@@ -88,10 +89,12 @@ TEST_CASE("the bound is exact if failures are the only incidents", "[goodput]") 
 }
 
 TEST_CASE("without failures only checkpoints take time from training", "[goodput]") {
-  // 99 steps of 1000 s of training and 10 s of writing, and 10 s of the next step.
+  // The run consists of 99 intervals of 1000 s of training and 10 s of writing, and of 10 s of
+  // training in the next interval.
   Setting setting{.duration = 100000, .interval = 1000, .bytes = 1e9, .storage = 1e8};
   CHECK(goodput::RatioBound(1, 3).ratio(setting) == Approx((99 * 1000 + 10) / 1e5));
-  // A failure after 1.5 steps costs half a step, 30 s of restart and 5 s of loading, until 1550 s.
+  // A failure at 1515 s, in the middle of the second interval, loses half an interval. With 30 s of
+  // restart and 5 s of loading, training continues at 1550 s.
   setting.restart = 30;
   setting.read = 2e8;
   setting.trace = {{1515, {.name = "node"}}};

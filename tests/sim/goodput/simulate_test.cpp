@@ -85,7 +85,8 @@ TEST_CASE("without failures training waits only for checkpoints") {
 }
 
 TEST_CASE("a failure loses the training since the last checkpoint and costs a restart") {
-  // The failure is at 150 s, after a checkpoint from 100 to 110 s and 40 s of training.
+  // The failure at 150 s comes 40 s after the end of the checkpoint that was written from 100 to
+  // 110 s.
   const GoodputOutcome result = outcome(with_failures({{150, 1}}));
   check(result, GoodputPart::lost, 40);
   check(result, GoodputPart::detection, 20);
@@ -96,14 +97,15 @@ TEST_CASE("a failure loses the training since the last checkpoint and costs a re
 }
 
 TEST_CASE("a failure during a checkpoint makes it void") {
-  // The failure at 105 s is in the first checkpoint: 100 s of training and 5 s of writing are lost.
+  // The failure at 105 s interrupts the first checkpoint, so 100 s of training and 5 s of writing
+  // are lost.
   const GoodputOutcome result = outcome(with_failures({{105, 1}}));
   check(result, GoodputPart::lost, 100);
   check(result, GoodputPart::checkpoint, 9 * 10 + 5);
 }
 
 TEST_CASE("a failure during a restart begins it again") {
-  // Failures are at 150 s and, after 20 s of detection and 10 s of restart, at 180 s.
+  // The second failure, at 180 s, interrupts the restart: the first failure was detected at 170 s.
   const GoodputOutcome result = outcome(with_failures({{150, 1}, {180, 1}}));
   check(result, GoodputPart::lost, 40);
   check(result, GoodputPart::detection, 40);
@@ -113,7 +115,7 @@ TEST_CASE("a failure during a restart begins it again") {
 TEST_CASE("without a spare the job waits for the repair") {
   Setting setting = with_failures({{150, 1}});
   setting.spares = 0;
-  // The job is down from 150 s to 1150 s, including 20 s of detection.
+  // The node is out from 150 s to 1150 s. Of that, 20 s count as detection and the rest as waiting.
   check(outcome(setting), GoodputPart::waiting, 980);
 }
 
@@ -142,7 +144,8 @@ TEST_CASE("an asynchronous checkpoint stops training only for the copy and count
   Setting setting = with_failures({{205, 1}});
   setting.mode = Goodput::Mode::async;
   setting.copy = 2;
-  // Copies end at 102 and 204 s; the second write would be complete at 214 s.
+  // Copies to memory end at 102 and 204 s. The second copy would be written by 214 s, but the
+  // failure comes earlier.
   const GoodputOutcome result = outcome(setting);
   check(result, GoodputPart::lost, 101);
   check(result, GoodputPart::checkpoint, 2 * 10);  // Nine steps, and the second step again.
@@ -153,7 +156,8 @@ TEST_CASE("a checkpoint waits for the previous checkpoint") {
   setting.mode = Goodput::Mode::async;
   setting.copy = 2;
   setting.storage = 1e9 / 150;  // 150 s per write.
-  // Each write is complete 150 s after its copy, and 100 s of that are training.
+  // A checkpoint is written 150 s after its copy. Training continues for 100 s of that, then waits
+  // for 50 s.
   check(outcome(setting), GoodputPart::checkpoint, 9 * 2 + 8 * 50);
 }
 
@@ -202,8 +206,9 @@ TEST_CASE("silent corruption loses the training since the last checkpoint before
     count += static_cast<double>(job.corruptions);
   }
   REQUIRE(count > 100);
-  // It loses the training of 400 s (100 s in 110 s) and half an interval before it, within four
-  // standard errors of an exponential distribution.
+  // A corruption is noticed 400 s after it on average. It loses the training in that time (100 s
+  // per 110 s) and half an interval before it. The tolerance is four standard errors of an
+  // exponential distribution.
   const double expected = 400 / 1.1 + 50;
   CHECK(std::abs(lost / count - expected) < 4 * 400 / 1.1 / std::sqrt(count));
 }
@@ -215,8 +220,8 @@ TEST_CASE("a straggler slows the whole job while it is slow") {
   setting.straggler_lasts = 200;
   setting.straggler_factor = 1.5;
   const std::vector<GoodputOutcome> result = outcomes(setting, 40);
-  // Training is slow for a part p of the time, the probability 1 - e^-0.1 that an M/M/infinity
-  // queue is not empty.
+  // The fraction of time in which a straggler slows training down is 1 - e^-0.1, the probability
+  // that an M/M/infinity queue is not empty.
   const double slow = 1 - std::exp(-0.1);
   std::vector<double> slowed;
   for (const GoodputOutcome& job : result) {
@@ -234,7 +239,7 @@ void check_daly(double mean) {
   setting.target = 50000;
   setting.failures = {{.name = "node", .rate = 1 / mean, .units = 8}};
   const Sample result = seconds_of(outcomes(setting, 200));
-  // All segments but the last have a checkpoint.
+  // All intervals end with a checkpoint, except the last one.
   const double restart = 30 + 5;
   const double segment = 100 / goodput::exact_ratio(100, 10, restart, mean);
   const double last = 100 / goodput::exact_ratio(100, 0, restart, mean);
@@ -257,7 +262,7 @@ double stepped(std::uint64_t seed, double mean, double shape, const Setting& set
   std::weibull_distribution<double> gaps(shape, scale);
   std::array<double, 8> next{};
   for (double& at : next) {
-    // After a long time, the age of a node has its stationary distribution.
+    // Starting long before time 0 gives the nodes ages of the stationary distribution at time 0.
     at = -50 * mean;
     while (at < 0) at += gaps(engine);
   }
@@ -357,9 +362,9 @@ TEST_CASE("a run ends on time and all of its time is accounted for") {
 }
 
 TEST_CASE("a planned stop loses nothing", "[goodput]") {
-  // By 1000 s: 9 steps of 110 s and 10 s of training. Then 10 s to store that, 200 s of stop, 30 s
-  // of restart and 5 s of loading. By 2000 s: 6 steps and 95 s. The third stop, by 2999 s, is the
-  // same but for a second.
+  // Until the first stop at 1000 s there are 9 intervals of 110 s and 10 s of training, which are
+  // stored in 10 s. The stop takes 200 s, restart 30 s and loading 5 s. Until 2000 s there are 6
+  // intervals and 95 s. The third stop, at 2999 s, differs by one second.
   Setting setting = plain();
   setting.target = goodput::never;
   setting.duration = 2999;

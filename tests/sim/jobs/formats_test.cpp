@@ -76,7 +76,8 @@ TEST_CASE("torchtitan's TOML means FSDP in fp32 with PyTorch's defaults", "[jobs
   CHECK(scenario.schedules.front().name == "interleaved-1f1b");
   CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 2);
   CHECK(scenario.microbatches.value == 8);
-  // 80 layers, and one more at each end, on 8 stages: 82 = 8 x 10 + 2.
+  // Each end counts as one layer: 80 + 2 layers on 8 stages are 10 per stage, and one more on the
+  // first two.
   CHECK(scenario.partition.layers == std::vector<std::uint32_t>{10, 11, 10, 10, 10, 10, 10, 9});
   CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::op);
   CHECK(scenario.training.fused_loss);
@@ -88,7 +89,7 @@ TEST_CASE("torchtitan's TOML means FSDP in fp32 with PyTorch's defaults", "[jobs
 }
 
 TEST_CASE("torchtitan's first stages have the layers that remain after even division", "[jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("run.toml",
               "[model]\nname = \"llama3\"\nflavor = \"70B\"\n"
               "[training]\nlocal_batch_size = 8\nseq_len = 8192\n"

@@ -14,10 +14,10 @@ import re
 import sys
 
 ELSEWHERE = {
-    # recipes of NeMo and Megatron-Bridge, without an argument
+    # keys in recipes of NeMo and Megatron-Bridge, for which Megatron-LM has no argument
     "virtual_pipeline_model_parallel_size",
     "activation_func_fp8_input_store",
-    # sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
+    # arguments of sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
     "enable_vocab_parallel", "enable_zero_bubble", "zero_bubble_v_schedule",
     "zero_bubble_v_schedule_mem_setup", "zero_bubble_max_pending_backward", "enable_1f1b_v",
     # Megatron-DeepSpeed

@@ -18,7 +18,7 @@ TEST_CASE("a script of Megatron-LM gives model, layout, schedule and batch", "[j
   CHECK(model.layers == 32);
   CHECK(model.kv_heads == 8);
   CHECK(model.gated);
-  // int((4 * 4096 * 2 / 3) / 64) * 64
+  // Megatron-LM computes int((4 * 4096 * 2 / 3) / 64) * 64.
   CHECK(model.ffn == 10880);
   CHECK(model.dropout == 0);
   CHECK_FALSE(model.tied_embeddings);
@@ -29,7 +29,7 @@ TEST_CASE("a script of Megatron-LM gives model, layout, schedule and batch", "[j
   CHECK(scenario.parallel.sequence);
   CHECK(scenario.parallel.zero == 1);
   CHECK(scenario.schedules.front().name == "interleaved-1f1b");
-  // 32 layers / 2 devices / 4 of a chunk
+  // 32 layers / 2 devices / 4 layers per chunk
   CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 4);
   CHECK(scenario.microbatches.value == 32);  // 256 / (2 x 4)
   CHECK(scenario.training.precision == config::DataType::bf16);
@@ -100,7 +100,8 @@ TEST_CASE("the YAML of a functional test holds flags", "[jobs]") {
 
 namespace {
 
-// Message of the error for a script with `flags` and a small model; empty if it is valid.
+// Returns the error message of importing a script with `flags` and a small model, or an empty text
+// if the script is valid.
 std::string refusal(const std::string& flags, std::uint64_t gpus) {
   jobs::Request request{.name = "trial", .gpus = gpus, .gpus_from = "--gpus"};
   const std::string line =
@@ -168,7 +169,7 @@ TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {
 }
 
 TEST_CASE("an empty value of a size is refused, with its location", "[jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string start =
       "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --num-attention-heads 8 "
       "--seq-length 512 --vocab-size 1000 --micro-batch-size 1 --bf16 \\\n  ";

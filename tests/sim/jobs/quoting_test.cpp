@@ -33,11 +33,11 @@ config::Scenario scenario_of_name(const std::string& name) {
 }  // namespace
 
 TEST_CASE("a quoted text is one word of a shell", "[jobs][shell]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(jobs::shell_word("model.tp=8") == "model.tp=8");
   CHECK(jobs::shell_word("") == "''");
   for (const std::string& name : hostile_names) {
-    const tests::Ran ran = place.shell("printf '<%s>' " + jobs::shell_word(name));
+    const tests::ProgramResult ran = place.shell("printf '<%s>' " + jobs::shell_word(name));
     CAPTURE(name, ran.err);
     CHECK(ran.out == "<" + name + ">");
   }
@@ -57,11 +57,11 @@ TEST_CASE("a model's name cannot break the launch of any framework", "[jobs][lau
         CHECK(model == name);
         continue;
       }
-      const tests::Workplace place;
+      const tests::CommandFolder place;
       place.write("launch.sh", launch.text);
-      // Instead of a training, each program prints its arguments.
+      // torchrun, python and deepspeed are replaced by a script that prints its arguments.
       place.write("arguments", "#!/bin/sh\nprintf '<%s>' \"$@\"\n");
-      const tests::Ran ran = place.shell(
+      const tests::ProgramResult ran = place.shell(
           "bash -n launch.sh && chmod +x arguments && mkdir bin && for p in torchrun python "
           "deepspeed; do cp arguments bin/$p; done && PATH=$PWD/bin:$PATH bash launch.sh");
       CAPTURE(launch.text, ran.err, ran.out);

@@ -15,17 +15,18 @@ struct Trip {
   std::string text;
 };
 
-// Predicted time of a run, and of its launch for a framework, read again. A launch has no cluster.
+// Predicts the time of a job twice: as described by the options, and as imported from the launch
+// script that was written for a framework. A launch script does not name a cluster.
 Trip trip(const std::string& words, const std::string& cluster, const std::string& framework,
           const std::string& file) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string quick = " --engine timing --json --quiet";
-  const tests::Ran first = place.run("run " + words + quick);
-  const tests::Ran written =
+  const tests::ProgramResult first = place.run("run " + words + quick);
+  const tests::ProgramResult written =
       place.run("run " + words + " --engine timing --quiet --launch " + framework + ":" + file);
   CAPTURE(first.err, written.err);
   REQUIRE(written.status == 0);
-  const tests::Ran again = place.run("run " + file + " --cluster " + cluster + quick);
+  const tests::ProgramResult again = place.run("run " + file + " --cluster " + cluster + quick);
   CAPTURE(again.err, place.read(file));
   REQUIRE(again.status == 0);
   const auto time_of = [](const std::string& json) {
@@ -103,12 +104,13 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
   const std::string words =
       "--model llama-3-8b --cluster dgx-h100 --tp 2 --sp --dp 16 --zero 2 --global-batch 64 --set "
       "training.fused_loss=false communication.overlap_param_gather=false";
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string quick = " --engine timing --json --quiet";
-  const tests::Ran first = place.run("run " + words + quick);
+  const tests::ProgramResult first = place.run("run " + words + quick);
   REQUIRE(place.run("run " + words + " --engine timing --quiet --launch deepspeed:ds.sh").status ==
           0);
-  const tests::Ran again = place.run("run ds.sh ds_config.json --cluster dgx-h100" + quick);
+  const tests::ProgramResult again =
+      place.run("run ds.sh ds_config.json --cluster dgx-h100" + quick);
   CAPTURE(first.err, again.err, place.read("ds.sh"));
   REQUIRE(again.status == 0);
   const auto time_of = [](const std::string& json) {
@@ -119,8 +121,8 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
 }
 
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run(
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run(
       "run --model llama-3-8b --cluster dgx-h100 -s 4 --dp 8 --global-batch 64 --schedule zb-h1 "
       "--set training.reserved='3 GiB' --engine timing --quiet --launch megatron");
   CHECK(ran.status == 0);
@@ -137,7 +139,7 @@ TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]")
 }
 
 TEST_CASE("a launch states each difference once", "[jobs][launch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string framework : {"megatron", "bridge", "nemo"}) {
     const std::string text =
         place

@@ -7,7 +7,7 @@ using namespace pipewright;
 
 namespace {
 
-// Words of the commands that a script would run, in brackets, with one line per command.
+// Returns the commands that a script would run, one per line, with each word in brackets.
 std::string commands(const std::string& text) {
   jobs::Script script;
   jobs::read_script(text, "s.sh", script);

@@ -8,7 +8,7 @@
 #include "sim/mpi/rank.hpp"
 #include "sim/mpi/support.hpp"
 
-// Rank 0 runs the tests; the other ranks have test workers.
+// Rank 0 runs the tests; every other rank runs a test worker.
 int main(int count, char** words) {
   namespace mpi = pipewright::mpi;
   MPI_Init(&count, &words);

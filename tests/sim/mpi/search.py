@@ -127,7 +127,7 @@ def rank_killed(bench):
     os.kill(search.rank(2), signal.SIGKILL)
     search.end()
     bench.expect_all(search)
-    # Otherwise the search ended before it noticed the loss.
+    # If the output lacks this message, the search ended before it noticed that the rank was lost.
     expect("a rank is dead or hangs" in search.output, search.output)
 
 

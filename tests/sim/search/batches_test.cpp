@@ -21,7 +21,7 @@ Space space_of(const std::string& more) {
           {{}}};
 }
 
-// A space of 4 x 8 x 2 x 3 candidates.
+// Returns a search space of 4 x 8 x 2 x 3 candidates.
 Space small_space(const std::string& shard = "1/1") {
   return space_of(
       fmt::format("devices: [2, 4, 8, 16], microbatches: 8..64 step 8, p2p: [eager, rendezvous], "
@@ -133,8 +133,8 @@ TEST_CASE("neighbours of a promising candidate come soon", "[batches]") {
       else
         ++far;
     }
-  // Pairs of axes by six steps up and down on three axes and all values of the fourth, times two
-  // schedules.
+  // Neighbours differ in at most two axes: by up to six steps up or down on three axes, or by any
+  // value of the fourth. Each combination has two schedules.
   CHECK(near.size() == 2 * (3 * 12 * 12 + 3 * 12 + 2 * (3 * 12 + 1) + 1));
   CHECK(far > 100);
 }

@@ -21,13 +21,13 @@ using tests::answers;
 using tests::candidates_of;
 using tests::count;
 using tests::play;
-using tests::Played;
 using tests::Random;
 using tests::SearchWorld;
+using tests::SimulatedSearch;
 
 namespace {
 
-void check_each_has_one_outcome(const SearchWorld& world, const Played& played) {
+void check_each_has_one_outcome(const SearchWorld& world, const SimulatedSearch& played) {
   REQUIRE(played.run.rows.size() == world.simulated.size());
   REQUIRE(played.final.size() + count(played.run, Outcome::bounded_away) == world.simulated.size());
   for (std::size_t i = 0; i < played.run.rows.size(); ++i) {
@@ -50,9 +50,9 @@ TEST_CASE("a search with any number of workers finds what simulating everything 
   std::size_t feasible = 0;
   for (int round = 0; round < 300; ++round) {
     const SearchWorld world = tests::random_world(random, random.whole(0, 200));
-    const std::vector<std::uint64_t> expected = answers(tests::everything(world));
+    const std::vector<std::uint64_t> expected = answers(tests::exhaustive_search(world));
     for (const std::size_t workers : {std::size_t{1}, std::size_t{3}, std::size_t{40}}) {
-      const Played played = play(world, {.workers = workers}, random);
+      const SimulatedSearch played = play(world, {.workers = workers}, random);
       check_each_has_one_outcome(world, played);
       REQUIRE(answers(played.run) == expected);
       CHECK(played.run.finished);
@@ -60,9 +60,10 @@ TEST_CASE("a search with any number of workers finds what simulating everything 
       for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times == 1);
       if (workers == 1) simulated += count(played.run, Outcome::simulated);
     }
-    feasible += count(tests::everything(world), Outcome::simulated);
+    feasible += count(tests::exhaustive_search(world), Outcome::simulated);
   }
-  // Bounds are loose here and fronts are long, yet most candidates are never simulated.
+  // Although bounds are loose and Pareto fronts are long in these worlds, fewer than half of the
+  // feasible candidates are simulated.
   CHECK(simulated < feasible / 2);
 }
 
@@ -73,8 +74,8 @@ TEST_CASE("proving the best takes fewer simulations than proving the fronts, too
   std::size_t with_fronts = 0;
   for (int round = 0; round < 100; ++round) {
     const SearchWorld world = tests::random_world(random, 150);
-    const Played alone = play(world, {}, random, {.front = false});
-    CHECK(answers(alone.run, false) == answers(tests::everything(world), false));
+    const SimulatedSearch alone = play(world, {}, random, {.front = false});
+    CHECK(answers(alone.run, false) == answers(tests::exhaustive_search(world), false));
     CHECK(alone.run.finished);
     best_alone += count(alone.run, Outcome::simulated);
     with_fronts += count(play(world, {}, random).run, Outcome::simulated);
@@ -85,12 +86,12 @@ TEST_CASE("proving the best takes fewer simulations than proving the fronts, too
 TEST_CASE("an exhaustive search simulates every candidate that fits", "[coordinator]") {
   Random random(3);
   const SearchWorld world = tests::random_world(random, 200);
-  const Played played = play(world, {.workers = 5}, random, {.exhaustive = true});
+  const SimulatedSearch played = play(world, {.workers = 5}, random, {.exhaustive = true});
   check_each_has_one_outcome(world, played);
   CHECK(played.run.exhaustive);
   CHECK(count(played.run, Outcome::bounded_away) == 0);
   CHECK(count(played.run, Outcome::simulated) ==
-        count(tests::everything(world), Outcome::simulated));
+        count(tests::exhaustive_search(world), Outcome::simulated));
 }
 
 TEST_CASE("with exact bounds only the best two candidates are simulated", "[coordinator]") {
@@ -101,9 +102,9 @@ TEST_CASE("with exact bounds only the best two candidates are simulated", "[coor
     if (row.outcome == Outcome::simulated) row.time_s = row.bound_s = 10 + double(row.candidate);
     row.work.gpus = 8;
   }
-  const Played played = play(world, {}, random, {.front = false});
+  const SimulatedSearch played = play(world, {}, random, {.front = false});
   CHECK(count(played.run, Outcome::simulated) == 2);
-  CHECK(answers(played.run, false) == answers(tests::everything(world), false));
+  CHECK(answers(played.run, false) == answers(tests::exhaustive_search(world), false));
 }
 
 TEST_CASE("exactly the candidates that kill their workers fail", "[coordinator]") {
@@ -114,9 +115,9 @@ TEST_CASE("exactly the candidates that kill their workers fail", "[coordinator]"
       world.deadly[i] = random.whole(0, 9) == 0;
       world.deadly_to_assess[i] = random.whole(0, 29) == 0;
     }
-    const Played played = play(world, {.workers = 4}, random, {.exhaustive = true});
+    const SimulatedSearch played = play(world, {.workers = 4}, random, {.exhaustive = true});
     check_each_has_one_outcome(world, played);
-    CHECK(answers(played.run) == answers(tests::everything(world)));
+    CHECK(answers(played.run) == answers(tests::exhaustive_search(world)));
     for (const CandidateRow& row : played.run.rows) {
       const bool dies = world.deadly_to_assess[row.candidate] ||
                         (world.deadly[row.candidate] &&
@@ -134,11 +135,11 @@ TEST_CASE("workers that die at random cost time and at worst a candidate", "[coo
   Random random(6);
   for (int round = 0; round < 100; ++round) {
     SearchWorld world = tests::random_world(random, 120);
-    const Played played = play(world, {.workers = 6, .death = 0.2}, random);
+    const SimulatedSearch played = play(world, {.workers = 6, .death = 0.2}, random);
     check_each_has_one_outcome(world, played);
     for (const CandidateRow& row : played.run.rows)
       if (row.outcome == Outcome::failed) world.deadly[row.candidate] = true;
-    CHECK(answers(played.run) == answers(tests::everything(world)));
+    CHECK(answers(played.run) == answers(tests::exhaustive_search(world)));
     for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times <= 2);
   }
 }
@@ -147,7 +148,7 @@ TEST_CASE("a failed candidate keeps its bound and its memory", "[coordinator]") 
   Random random(7);
   SearchWorld world = tests::random_world(random, 50);
   world.deadly.assign(50, true);
-  const Played played = play(world, {}, random, {.exhaustive = true});
+  const SimulatedSearch played = play(world, {}, random, {.exhaustive = true});
   for (const CandidateRow& row : played.run.rows) {
     if (row.outcome != Outcome::failed) continue;
     CHECK(row.bound_s == world.simulated[row.candidate].bound_s);
@@ -161,9 +162,9 @@ TEST_CASE("an idle worker takes over the task of a slow one", "[coordinator]") {
   Random random(8);
   for (int round = 0; round < 50; ++round) {
     const SearchWorld world = tests::random_world(random, 150);
-    const Played played = play(world, {.workers = 8, .slowness = 0.02}, random);
+    const SimulatedSearch played = play(world, {.workers = 8, .slowness = 0.02}, random);
     check_each_has_one_outcome(world, played);
-    CHECK(answers(played.run) == answers(tests::everything(world)));
+    CHECK(answers(played.run) == answers(tests::exhaustive_search(world)));
     CHECK(played.seconds < 1e6);
     for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times <= 2);
   }
@@ -174,8 +175,8 @@ TEST_CASE("a search that is stopped bounds how much better other candidates can 
   Random random(9);
   for (int round = 0; round < 300; ++round) {
     const SearchWorld world = tests::random_world(random, 120);
-    const analysis::SearchRun all = tests::everything(world);
-    const Played played = play(world, {.workers = 3}, random, {}, random.whole(0, 60));
+    const analysis::SearchRun all = tests::exhaustive_search(world);
+    const SimulatedSearch played = play(world, {.workers = 3}, random, {}, random.whole(0, 60));
     const analysis::SearchRun& run = played.run;
     CHECK(std::ranges::is_sorted(run.rows, {}, &CandidateRow::candidate));
     if (run.finished) continue;
@@ -200,9 +201,9 @@ TEST_CASE("a search continues with earlier rows and repeats none of them", "[coo
   Random random(10);
   for (int round = 0; round < 100; ++round) {
     const SearchWorld world = tests::random_world(random, 120);
-    const Played first = play(world, {.workers = 3}, random, {}, random.whole(0, 80));
+    const SimulatedSearch first = play(world, {.workers = 3}, random, {}, random.whole(0, 80));
 
-    Played second;
+    SimulatedSearch second;
     second.run = first.run;
     std::set<std::uint64_t> known_candidates;
     for (const CandidateRow& row : first.run.rows) known_candidates.insert(row.candidate);
@@ -220,8 +221,8 @@ TEST_CASE("a search continues with earlier rows and repeats none of them", "[coo
     }
     REQUIRE(coordinator.is_done());
     coordinator.conclude();
-    CHECK(answers(second.run) == answers(tests::everything(world)));
-    // Rows that become final now were not final before.
+    CHECK(answers(second.run) == answers(tests::exhaustive_search(world)));
+    // No row is reported as final that was already final before the interruption.
     for (const CandidateRow& row : coordinator.take_final())
       for (const CandidateRow& before : first.final) CHECK(before.candidate != row.candidate);
   }
@@ -252,7 +253,7 @@ TEST_CASE("an answer that does not fit the task is refused", "[coordinator]") {
   CHECK_FALSE(coordinator.take_answer(7, wrong, 1));
   CHECK(coordinator.is_busy(7));
 
-  // The answer of a worker that counts as lost is refused, too.
+  // An answer is also refused if it comes from a worker that was declared lost.
   coordinator.lose_worker(7, "it was silent");
   CHECK_FALSE(coordinator.take_answer(7, answer, 2));
   CHECK(run.rows.empty());
@@ -312,7 +313,7 @@ TEST_CASE("a candidate keeps the reason why it is illegal, in whatever step that
   REQUIRE(coordinator.take_final().size() == 1);
 }
 
-// Two of the candidates of a space that cannot be listed are good; simulating one takes a minute.
+// A space that is too large to list has two legal candidates. Simulating the first takes a minute.
 TEST_CASE("a first simulation takes no longer than the search has lasted", "[coordinator]") {
   constexpr double minute = 1.2e7;  // activities
   const auto row = [](const Task& task, std::uint64_t candidate) {

@@ -14,7 +14,7 @@ using pipewright::test::ScratchFolder;
 
 namespace {
 
-// A library that takes precedence over the one of the program.
+// A folder that takes precedence over the program's library of platform files.
 class Library {
  public:
   explicit Library(const std::string& rows) {

@@ -1,4 +1,5 @@
-// Compares searches of real sweeps with simulating all of their candidates.
+// Tests that searches of randomly drawn sweeps give the same results as simulating all of their
+// candidates.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +32,7 @@ constexpr std::uint32_t max_candidates = 9;
 constexpr std::uint32_t max_candidates_of_catalog = 40;  // with a whole catalog of schedules
 constexpr int max_draws = 400;  // attempts to draw a sweep with few candidates
 
-// A sweep on its cluster. Entries can be added to its section `search`.
+// A sweep and the platform file of its cluster. Tests can add entries to the section `search`.
 class PlacedSweep {
  public:
   explicit PlacedSweep(RandomSweep sweep)
@@ -56,7 +57,8 @@ class PlacedSweep {
   std::string file_;
 };
 
-// Whether a sweep has few candidates, and some. A sweep may also be refused as it is read.
+// Returns true if a sweep is valid and has at least one candidate, but few enough to simulate all
+// of them.
 bool is_small(const PlacedSweep& placed) {
   const std::uint32_t limit = placed.sweep().text.find("schedule: auto") == std::string::npos
                                   ? max_candidates
@@ -73,7 +75,7 @@ bool is_small(const PlacedSweep& placed) {
   }
 }
 
-// The first scenario whose values go together.
+// Returns the scenario of the first valid combination of a space, if any.
 std::optional<config::Scenario> first_of(const search::Space& space) {
   std::optional<config::Scenario> first;
   space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
@@ -90,7 +92,8 @@ std::optional<config::Scenario> first_of(const search::Space& space) {
 
 double throughput(const CandidateRow& row) { return row.work.tokens / row.time_s; }
 
-// A memory limit that equals the peak of some candidate, so that it decides which candidates fit.
+// Returns a memory limit equal to the peak of some candidate, so that the limit separates
+// candidates that fit from others.
 std::string memory_limit(Random& random, const search::Space& space,
                          const config::Scenario& first) {
   evaluation::Evaluator evaluator(first, 0);
@@ -104,7 +107,7 @@ std::string memory_limit(Random& random, const search::Space& space,
   return fmt::format("memory: {}", peaks[random.whole(0, std::uint32_t(peaks.size() - 1))]);
 }
 
-// A random objective; a throughput in it is that of some candidate.
+// Returns a random objective. If it needs a throughput, this is the throughput of some candidate.
 std::string objective(Random& random, const std::vector<CandidateRow>& all) {
   switch (random.whole(0, 5)) {
     case 0:
@@ -123,8 +126,9 @@ std::string objective(Random& random, const std::vector<CandidateRow>& all) {
   }
 }
 
-std::string differences(const tests::Found& searched, const tests::Found& sorted) {
-  const auto shown = [](const tests::Found& result) {
+std::string differences(const tests::BestCandidates& searched,
+                        const tests::BestCandidates& sorted) {
+  const auto shown = [](const tests::BestCandidates& result) {
     const auto number = [](std::optional<std::uint64_t> candidate) {
       return candidate ? std::to_string(*candidate) : "none";
     };
@@ -135,7 +139,8 @@ std::string differences(const tests::Found& searched, const tests::Found& sorted
   return fmt::format("searched: {}\nsorted: {}\n", shown(searched), shown(sorted));
 }
 
-// Searches a random sweep, simulates all of it, and returns the differences as JSON.
+// Draws a sweep, searches it and simulates all of its candidates. Returns the differences between
+// both as JSON.
 std::string compare(std::uint32_t seed) {
   Random random(seed);
   for (int draw = 0; draw < max_draws; ++draw) {
@@ -156,10 +161,10 @@ std::string compare(std::uint32_t seed) {
     const analysis::SearchRun run =
         search::run_search(space, workers, {.facts = placed.facts(), .target = target}, {});
     faults += tests::faults_of_rows(run, all);
-    tests::Found sorted = tests::sorted_out(run, all);
+    tests::BestCandidates sorted = tests::best_by_simulation(run, all);
     if (!target.front)
       for (auto& front : sorted.fronts) front.clear();
-    faults += differences(tests::found_in(run, target.front), sorted);
+    faults += differences(tests::reported_best(run, target.front), sorted);
     return nlohmann::json{
         {"faults", faults},
         {"text", placed.text()},
@@ -174,7 +179,7 @@ std::string compare(std::uint32_t seed) {
 
 }  // namespace
 
-// Every space is searched in a child process; each test case has a part of the spaces.
+// The spaces are divided among four test cases, and each is searched in a child process.
 TEMPLATE_TEST_CASE_SIG("a search of a random space finds what simulating all of it does",
                        "[exactness]", ((int part), part), 0, 1, 2, 3) {
   constexpr std::uint32_t spaces = 125;
@@ -202,7 +207,8 @@ TEMPLATE_TEST_CASE_SIG("a search of a random space finds what simulating all of 
     CAPTURE(trait);
     CHECK(count_of_trait[std::string(trait)] >= 1);
   }
-  // Many candidates could be simulated, and bounds exclude many of them.
+  // Checks that the spaces have enough candidates, and that bounds saved at least a quarter of the
+  // simulations.
   CHECK(could_be > 3 * int(spaces));
   CHECK(simulated < could_be * 3 / 4);
 }

@@ -15,7 +15,7 @@ using analysis::CandidateRow;
 using Catch::Contains;
 using search::Journal;
 using search::SearchIdentity;
-using tests::Workplace;
+using tests::CommandFolder;
 
 namespace {
 
@@ -45,7 +45,7 @@ std::string message(const std::filesystem::path& file, const SearchIdentity& exp
 }  // namespace
 
 TEST_CASE("a journal returns the rows that were appended", "[journal]") {
-  const Workplace place;
+  const CommandFolder place;
   const auto file = place.folder() / "r.h5.journal";
   const std::vector<CandidateRow> written = rows(20);
   {
@@ -64,7 +64,7 @@ TEST_CASE("a journal returns the rows that were appended", "[journal]") {
 }
 
 TEST_CASE("a journal that was torn anywhere loses only the torn line", "[journal]") {
-  const Workplace place;
+  const CommandFolder place;
   const auto file = place.folder() / "j";
   const std::vector<CandidateRow> written = rows(4);
   Journal(file, identity).append({written.begin(), written.end() - 1});
@@ -88,7 +88,7 @@ TEST_CASE("a journal that was torn anywhere loses only the torn line", "[journal
 }
 
 TEST_CASE("errors name the line of a journal that is not a row", "[journal]") {
-  const Workplace place;
+  const CommandFolder place;
   const auto file = place.folder() / "j";
   Journal(file, identity).append(rows(2));
   const std::string good = place.read("j");
@@ -104,7 +104,7 @@ TEST_CASE("errors name the line of a journal that is not a row", "[journal]") {
 }
 
 TEST_CASE("the journal of another sweep is refused with the first difference", "[journal]") {
-  const Workplace place;
+  const CommandFolder place;
   const auto file = place.folder() / "j";
   Journal(file, identity).append(rows(2));
   SearchIdentity other_identity = identity;
@@ -118,7 +118,8 @@ TEST_CASE("the journal of another sweep is refused with the first difference", "
   other_identity.sweep = "devices: [2, 4]\n";
   CHECK_THAT(message(file, other_identity),
              Contains("line 2 of that sweep is 'microbatches: 8', of this sweep nothing"));
-  // The values of auto differ when the file of the cluster has changed.
+  // The same sweep text has other values of `auto` if the cluster's file has changed in the
+  // meantime.
   other_identity = identity;
   other_identity.axes[0].values = {"2", "4", "8"};
   CHECK_THAT(message(file, other_identity),
@@ -129,18 +130,18 @@ TEST_CASE("the journal of another sweep is refused with the first difference", "
 }
 
 TEST_CASE("two searches cannot write the same journal", "[journal]") {
-  const Workplace place;
+  const CommandFolder place;
   const auto file = place.folder() / "j";
   const auto first = std::make_unique<Journal>(file, identity);
   CHECK_THAT(message(file, identity), Contains("another search is writing its results here"));
   first->append(rows(1));
   first->remove();
-  // A new journal can replace a removed one.
+  // A journal can be created again after the previous one was removed.
   CHECK(Journal(file, identity).is_new());
 }
 
 TEST_CASE("a journal that cannot grow keeps its lines", "[journal]") {
-  const Workplace place;
+  const CommandFolder place;
   const auto file = place.folder() / "j";
   std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<CandidateRow> written = rows(20);

@@ -1,4 +1,4 @@
-// A search whose process is killed at random moments, and continued.
+// Tests searches whose process is killed at random moments and which are then continued.
 
 #include <algorithm>
 #include <csignal>
@@ -75,7 +75,7 @@ std::vector<CandidateRow> finished_in_journal(const std::filesystem::path& resul
 TEST_CASE("a search that is killed many times neither loses nor repeats a finished candidate",
           "[kill]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const search::SearchOptions options{
       .results = place.folder() / "r.h5", .resume = true, .target = {.exhaustive = true}};
   tests::Random random(1);

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
 
-// Waits for `count` events.
+// Collects events of the workers until there are `count` of them.
 std::vector<Event> next_events(LocalWorkers& workers, std::size_t count) {
   std::vector<Event> events;
   while (events.size() < count)
@@ -37,7 +37,8 @@ bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0; }
 TEST_CASE("workers answer line by line, however long the lines are", "[workers]") {
   LocalWorkers workers(3, shell("cat"));
   REQUIRE(workers.count() == 3);
-  // Lines that exceed the buffer of a pipe, so neither side may block.
+  // These lines are longer than the buffer of a pipe, so they must be written and read at the same
+  // time.
   for (std::size_t i = 0; i < 3; ++i)
     workers.send(i, std::string(3'000'000, static_cast<char>('a' + i)));
   std::vector<Event> events = next_events(workers, 3);
@@ -65,7 +66,7 @@ TEST_CASE("a worker that ends is lost with its reason", "[workers]") {
   CHECK(why("kill -9 $$") == "its process ended with signal 9 (Killed)");
   CHECK(why("echo a long story >&2; echo and why >&2; exit 2") ==
         "its process ended with status 2: and why");
-  // A worker that closes its output counts as lost, too.
+  // A worker that closes its output without ending is killed and reported as lost.
   CHECK(why("exec <&- >&-; while :; do sleep 0.1; done") ==
         "its process ended with signal 9 (Killed)");
 }
@@ -126,7 +127,7 @@ TEST_CASE("workers do not inherit each other's pipes", "[workers]") {
 }
 
 TEST_CASE("workers ignore signals of the terminal and end with the coordinator", "[workers]") {
-  const pipewright::tests::Workplace place;
+  const pipewright::tests::CommandFolder place;
   const std::string name = (place.folder() / "worker").string();
   const pid_t coordinator = fork();
   if (coordinator == 0) {

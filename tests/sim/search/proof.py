@@ -92,7 +92,7 @@ def draw_space(seed, clusters, schedules):
         communication["overlap_slowdown"] = 1.3
     if communication:
         space["communication"] = communication
-    # What does not go with the timing engine or with each other is drawn once.
+    # Only one of these is drawn, as they exclude each other or the timing engine.
     other = draw.random()
     if other < 0.3:
         space["variation"] = draw_variation(draw, layout)
@@ -150,7 +150,7 @@ def faults(found, everything):
 def main():
     program = Program(sys.argv[1], sys.argv[2])
     seeds = [int(seed) for seed in sys.argv[3:]] or SEEDS
-    # Spaces are of 4 and 8 GPUs.
+    # Every space needs 4 or 8 GPUs, so smaller clusters are left out.
     clusters = sorted(path.stem for path in pathlib.Path(sys.argv[2], "clusters").glob("*.xml")
                       if program.gpus(path.stem) >= 8)
     schedules = program.schedules()

@@ -14,7 +14,8 @@ namespace {
 using analysis::CandidateRow;
 using analysis::Outcome;
 
-// Results in which every candidate is simulated and takes as many seconds as its number.
+// Returns results of a search in which every candidate is simulated and takes as many seconds as
+// its number.
 analysis::SearchRun all_simulated(const Space& space) {
   analysis::SearchRun run{.sweep = space.sweep().text, .axes = space.axes()};
   for (const std::uint64_t candidate : candidates_of(space))
@@ -24,7 +25,7 @@ analysis::SearchRun all_simulated(const Space& space) {
   return run;
 }
 
-// Scenario of a candidate, without keys that have their default value.
+// Returns the scenario of a candidate as text, without keys that have their default value.
 std::string scenario_of(const Space& space, std::uint64_t candidate) {
   config::Value value = space.candidate(candidate);
   std::erase_if(value.entries, [](const config::Entry& entry) {
@@ -35,7 +36,8 @@ std::string scenario_of(const Space& space, std::uint64_t candidate) {
   return config::to_yaml(value);
 }
 
-// Checks that `later` reuses the rows of `earlier` with the same scenario, and how many these are.
+// Checks that the sweep `later` reuses exactly those results of `earlier` that have the same
+// scenario, and that they are `expected` many.
 void check_reused(const Space& earlier, const Space& later, std::size_t expected) {
   std::map<std::string, std::uint64_t> numbers;
   for (const std::uint64_t candidate : candidates_of(earlier))
@@ -70,7 +72,7 @@ TEST_CASE("a wider sweep reuses rows", "[search][reuse]") {
   check_reused(earlier,
                space_of("microbatches: [4, 8, 16, 32]\ndevices: [8, 4, 2, 16]\n" + passes + three),
                24);
-  // One value of a new axis is the default, which the earlier sweep had implicitly.
+  // The new axis contains the default value, which all candidates of the earlier sweep had.
   check_reused(earlier, space_of(sizes + passes + three + "p2p: [blocking, eager]"), 24);
   check_reused(earlier, space_of(sizes + passes + three + "search: {objective: memory}"), 24);
 }

@@ -83,7 +83,7 @@ TEST_CASE("a search assesses every candidate and simulates few", "[search]") {
 
 TEST_CASE("a finished search leaves its results and no journal", "[search]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   FakeWorkers workers(space, 3);
   const search::SearchOptions options{.results = place.folder() / "r.h5"};
   const analysis::SearchRun run = search::run_search(space, workers, options, {});
@@ -93,7 +93,7 @@ TEST_CASE("a finished search leaves its results and no journal", "[search]") {
 
 TEST_CASE("a search continues where it was interrupted", "[search]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
   FakeWorkers alone(space, 1);
   const analysis::SearchRun whole = search::run_search(space, alone, {}, {});
@@ -120,7 +120,7 @@ TEST_CASE("a search continues where it was interrupted", "[search]") {
 TEST_CASE("an exhaustive search simulates what the bounds of earlier results excluded",
           "[search]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
   FakeWorkers workers(space, 2);
   const analysis::SearchRun first = search::run_search(space, workers, options, {});
@@ -162,7 +162,7 @@ TEST_CASE("workers that die or send nonsense are replaced", "[search]") {
 
 TEST_CASE("a search whose workers are all lost ends with its results", "[search]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const search::SearchOptions options{.results = place.folder() / "r.h5"};
   FakeWorkers workers(space, 2);
   workers.restarts = false;
@@ -187,7 +187,7 @@ TEST_CASE("workers that never become ready are given up", "[search]") {
 
 TEST_CASE("an error that a worker finds in the sweep reaches the user", "[search]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   FakeWorkers workers(space, 2);
   workers.misbehave = [](std::size_t, std::string& answer) {
     answer = R"({"error": "no cluster is called 'x'"})";
@@ -201,7 +201,7 @@ TEST_CASE("an error that a worker finds in the sweep reaches the user", "[search
 
 TEST_CASE("the journal of a killed search is not overwritten", "[search]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const search::SearchOptions options{.results = place.folder() / "r.h5"};
   search::Journal(place.folder() / "r.h5.journal", {space.sweep().text, space.axes()})
       .append({tests::made_up_row(space, 0)});
@@ -213,7 +213,7 @@ TEST_CASE("the journal of a killed search is not overwritten", "[search]") {
 TEST_CASE("results of another sweep cannot be continued", "[search]") {
   const search::Space space = make_space();
   const search::Space other_space = make_space("8..32 step 8");
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
   FakeWorkers workers(space, 2);
   search::run_search(space, workers, options, {});
@@ -226,7 +226,7 @@ TEST_CASE("results of another sweep cannot be continued", "[search]") {
 
 TEST_CASE("results with a candidate outside of the sweep are refused", "[search]") {
   const search::Space space = make_space();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
   const std::uint64_t candidate = GENERATE(std::uint64_t{0}, std::uint64_t{1} << 60U);
   CandidateRow row = tests::made_up_row(space, 0);

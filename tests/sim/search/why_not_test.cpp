@@ -10,7 +10,8 @@ namespace {
 
 config::Value huge_tree() { return config::read_yaml_text(huge_sweep(), "s.yaml"); }
 
-// What a search of the sweep knows that was stopped early: two candidates with one iteration.
+// Returns the results of a search that was stopped early and has only two candidates, both with one
+// iteration.
 analysis::SearchRun stopped_run(const Space& space) {
   analysis::SearchRun run{.axes = space.axes(), .combinations = space.combinations()};
   for (const std::uint32_t microbatches : {3U, 7U})

@@ -5,7 +5,8 @@
 namespace pipewright::search::test {
 namespace {
 
-// Explains why a sweep of 4 x 5 x 5 layouts on 16 GPUs with a batch of 16 has no candidates.
+// Returns the program's explanation why a sweep of 4 x 5 x 5 layouts on 16 GPUs, with a batch of
+// 16, has no candidates.
 std::string why(const std::string& constraints, const std::string& more = "") {
   const Space space = space_of(
       "cluster: dgx-a100\nmodel: gpt3-175b\nglobal_batch: 16\n" + more +
@@ -21,7 +22,7 @@ TEST_CASE("an empty space names the rule to blame and the nearest candidates", "
         "no candidate: the rules exclude all 100 combinations\n"
         "  no combination meets `pp * 4 == dp * 3`\n"
         "  without `pp * 4 == dp * 3` 12 candidates remain, such as tp 4, pp 2, dp 2");
-  // If no single rule is to blame, a minimal set of rules is named.
+  // If only several rules together leave no candidate, a minimal set of them is named.
   CHECK(why("[tp == 2, dp == 1, pp > 8]") ==
         "no candidate: the rules exclude all 100 combinations\n"
         "  no combination meets all of `tp * cp * pp * dp == 16` and `tp == 2` and `pp > 8`\n"

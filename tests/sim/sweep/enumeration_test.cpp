@@ -22,7 +22,8 @@ std::vector<Item> random_part(Random& random, std::vector<Item> items, std::size
   return items;
 }
 
-// A sweep of measured passes with sizes, a batch and schedules, some of them open.
+// A random sweep with measured pass times: sizes, a batch and schedules, some of which are left
+// open.
 struct RandomSweep {
   std::string text;
   std::vector<RandomExpression> constraints;
@@ -60,14 +61,15 @@ RandomSweep random_sweep(Random& random) {
     for (std::size_t i = 0; (i = quoted.find('"', i)) != std::string::npos; ++i) quoted[i] = '\'';
     constraints += fmt::format("    - \"{}\"\n", quoted);
   }
-  // Constraints on all axes with equivalent candidates, so that none are merged.
+  // This constraint is always true. Because it names all axes on which candidates can be
+  // equivalent, no equivalent candidates are merged.
   sweep.text +=
       "  constraints:\n    - \"zero >= 0 and (sp or not sp) and chunks > 0\"\n" + constraints;
   sweep.text += "  objective: throughput\n";
   return sweep;
 }
 
-// Values of the names of a candidate, read from its scenario.
+// Returns the value of each name in constraints for a candidate, read from its scenario.
 Meaning meaning_of(const Space& space, std::uint64_t candidate) {
   const config::Value tree = space.candidate(candidate);
   const auto text = [&](std::string_view section, std::string_view key) {
@@ -89,7 +91,7 @@ Meaning meaning_of(const Space& space, std::uint64_t candidate) {
   return meaning;
 }
 
-// The rules that a candidate breaks, in the order of Space::excluded().
+// Returns for each rule, in the order of Space::excluded(), whether a candidate breaks it.
 std::vector<bool> broken_rules(const RandomSweep& sweep, const Meaning& meaning) {
   std::vector<bool> result;
   if (!sweep.gpus.empty())
@@ -151,7 +153,7 @@ TEST_CASE("random spaces contain what trying every combination finds", "[search]
 }
 
 TEST_CASE("few candidates of very many combinations cost few tries", "[search][space]") {
-  // Few of 100^4 layouts use 40 GPUs.
+  // Of 100^4 layouts, only a few use 40 GPUs.
   const Sweep sweep = sweep_of(
       "parallel: {tp: 1..100, pp: 1..100, dp: 1..100, cp: 1..100}\nforward_times: 1\n"
       "backward_times: 1\nmicrobatches: 8\nsearch: {gpus: 40, constraints: [tp <= 8, zero == 0]}");
@@ -170,7 +172,7 @@ TEST_CASE("few candidates of very many combinations cost few tries", "[search][s
 }
 
 TEST_CASE("a rule of a single axis applies before the walk", "[search][space]") {
-  // Otherwise the walk would try 10^6 layouts.
+  // Without that, the walk would try 10^6 combinations.
   const Sweep sweep = sweep_of(
       "microbatches: 1..1000\niterations: 1..1000\np2p: auto\nforward_times: 1\n"
       "backward_times: 1\ndevices: 2\n"

@@ -18,7 +18,8 @@ namespace {
 
 const std::string on_cluster = "cluster: dgx-a100-96\nmodel: megatron-1.7b\nglobal_batch: 16\n";
 
-// Combinations that the rules of equivalent candidates exclude, by text.
+// Returns how many combinations each rule for equivalent candidates excludes, by the text of the
+// rule.
 std::map<std::string, std::uint64_t> merged(const Space& space) {
   std::map<std::string, std::uint64_t> cut;
   for (const analysis::Excluded& excluded : space.excluded())
@@ -45,10 +46,11 @@ TEST_CASE("ZeRO has no effect on a single rank", "[search][equivalents]") {
   const std::string gpus = "search: {gpus: [1, 2, 8, 16]";
   CHECK(merged(space_of(sweep + gpus + "}")) ==
         std::map<std::string, std::uint64_t>{{"dp * cp > 1 or zero == 0", 4}});
-  // A constraint on the axis may exclude the candidate that stands for its equivalents.
+  // Candidates are not merged on an axis with a constraint, because the constraint may exclude the
+  // one that represents the others.
   CHECK(merged(space_of(sweep + gpus + ", constraints: [zero > 0]}")).empty());
   CHECK(merged(space_of(sweep + gpus + ", constraints: [tp > 0]}")).size() == 1);
-  // A stage of dualpipe has a copy on another device.
+  // In dualpipe every stage is on two devices, so ZeRO matters even without data parallelism.
   CHECK(merged(space_of(sweep + "schedule: [1f1b, dualpipe]\n" + gpus + "}")) ==
         std::map<std::string, std::uint64_t>{
             {"dp * cp > 1 or schedule == 'dualpipe' or zero == 0", 4}});
@@ -62,7 +64,8 @@ TEST_CASE("schedules that are equal on one device are merged", "[search][equival
                "{name: interleaved-low-memory, chunks: 4}]");
   std::set<std::uint64_t> candidates;
   for (const std::uint64_t candidate : candidates_of(space)) candidates.insert(candidate);
-  // Merged for pp 1: 1f1b and interleaved-low-memory, which are numbers 1 and 5 of six.
+  // On one device, 1f1b and interleaved-low-memory equal other schedules. They are numbers 1 and 5
+  // of the six candidates with pp 1.
   std::set<std::uint64_t> expected;
   for (std::uint64_t i = 0; i < 12; ++i)
     if (i != 1 && i != 5) expected.insert(i);
@@ -98,7 +101,8 @@ TEST_CASE("every merged candidate has an equivalent one that stays", "[search][e
       "schedule: auto\n";
   const std::string gpus = "search: {gpus: [1, 2, 4, 8]";
   const Space space = space_of(sweep + gpus + "}");
-  // A constraint that always holds keeps all equivalent candidates.
+  // A constraint that is always true, but names the axes, prevents that equivalent candidates are
+  // merged.
   const Space whole =
       space_of(sweep + gpus + ", constraints: [\"zero >= 0 and (sp or not sp) and chunks > 0\"]}");
   const std::vector<std::uint64_t> remaining = candidates_of(space);

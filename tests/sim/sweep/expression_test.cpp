@@ -29,7 +29,7 @@ double value_of(const std::string& text) {
   return Program(parse_expression(text), names)(names.values());
 }
 
-// Column and text of the fault in an expression: "7: ...".
+// Returns column and message of the error in an expression, such as "7: ...".
 std::string fault_in(const std::string& text) {
   try {
     value_of(text);
@@ -120,7 +120,7 @@ TEST_CASE("expressions that are too long or too deep are refused", "[search][exp
   while (longest.size() + 3 <= longest_expression) longest += "+tp";
   CHECK(value_of(longest) == 8.0 * static_cast<double>((longest.size() + 1) / 3));
   CHECK_THAT(fault_in(longest + "+tp"), Catch::Contains("more than the 4000 characters"));
-  // These use as much of the stack as parentheses allow.
+  // Expressions nested this deeply use as much of the stack as nested parentheses may.
   std::string deep = "1";
   for (int i = 0; i < 45; ++i) deep = "(1 == 2) == (1 + 1 * (max(1, " + deep + ")) < 0)";
   CHECK_FALSE(fault_in(deep).empty());

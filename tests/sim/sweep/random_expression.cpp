@@ -17,7 +17,8 @@ const auto& one_of(Random& random, const Items& items) {
   return items[random.whole(0, static_cast<std::uint32_t>(items.size()) - 1)];
 }
 
-// In parentheses where it would not hold together otherwise, and now and then where it would.
+// Returns an operand as text, in parentheses if its operators bind less tightly than `level`, and
+// sometimes without need.
 std::string part(Random& random, const RandomExpression& expression, int level) {
   const bool needed = expression.level < level;
   return needed || random.whole(0, 5) == 0 ? "(" + expression.text + ")" : expression.text;
@@ -28,7 +29,8 @@ std::string spaced(Random& random, const std::string& sign) {
   return word || random.flip() ? " " + sign + " " : sign;
 }
 
-// Groups to the left: the right side binds more tightly.
+// Joins two expressions by a left-associative operator, so the right operand has to bind more
+// tightly.
 RandomExpression binary(Random& random, const std::string& sign, int level, Numbers meaning,
                         const RandomExpression& a, const RandomExpression& b, int left_level) {
   return {part(random, a, left_level) + spaced(random, sign) + part(random, b, level + 1),

@@ -9,22 +9,22 @@
 
 namespace pipewright::search::test {
 
-// Values of names for a candidate; truth values are 0 or 1.
+// Values of the names in an expression, for one candidate. False and true are 0 and 1.
 struct Meaning {
   std::map<std::string, double> numbers;
   std::map<std::string, double> truths;
   std::map<std::string, std::string> texts;
 };
 
-// An expression as text, and as a function that computes its value without parsing the text.
+// A random expression: its text, and a function that computes its value without parsing the text.
 struct RandomExpression {
   std::string text;
   std::function<double(const Meaning&)> value;
   int level = 0;  // precedence of its operator, from 0 for `or`
 };
 
-// Names that an expression may use, with the texts that names are compared with. Numbers are at
-// least 1.
+// Names that a random expression may use. Names with texts as values also list these texts; numbers
+// are at least 1.
 struct Vocabulary {
   std::vector<std::string> numbers;
   std::vector<std::string> truths;

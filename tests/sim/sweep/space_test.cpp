@@ -13,7 +13,7 @@
 namespace pipewright::search::test {
 namespace {
 
-// Measured passes, which fit every layout.
+// Pass times, which replace a model and allow every layout.
 const std::string passes = "microbatches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n";
 const std::string on_cluster = "cluster: dgx-a100\nmodel: gpt3-175b\nglobal_batch: 16\n";
 
@@ -50,7 +50,7 @@ TEST_CASE("lists, ranges and any_of become axes, with the schedules last", "[sea
   CHECK(space.axes()[0].key == "devices");
   CHECK(space.combinations() == 4 * 4 * 2 * 3 * 3);
   CHECK(candidates_of(space).size() == 288);
-  // The number of the combination with values 1, 3, 1, 2, 1.
+  // The number of the combination whose axes have value numbers 1, 3, 1, 2 and 1.
   const std::uint64_t number = (((1 * 4 + 3) * 2 + 1) * 3 + 2) * 3 + 1;
   CHECK(config::to_yaml(space.candidate(number)) ==
         "devices: 4\nmicrobatches: 32\nforward_times: [1 ms, 2 ms]\nbackward_times: 2 ms\n"
@@ -59,7 +59,7 @@ TEST_CASE("lists, ranges and any_of become axes, with the schedules last", "[sea
 
 TEST_CASE("parallel sizes multiply to the GPUs, and dp follows if it is not set",
           "[search][space]") {
-  // tp x pp x dp = 16 has 5, 4 and 3 pairs of pp and dp for tp 1, 2 and 4.
+  // With tp x pp x dp = 16, there are 5, 4 and 3 pairs of pp and dp for tp 1, 2 and 4.
   const Space space = space_of(on_cluster + "parallel: {tp: [1, 2, 4], pp: auto}\n");
   CHECK(axes_of(space) == "tp: 1 2 4, pp: 1 2 4 8 16, dp: 1 2 4 8 16, schedule: 1f1b");
   CHECK(candidates_of(space).size() == 5 + 4 + 3);
@@ -77,12 +77,13 @@ TEST_CASE("a scenario that sets all parallel sizes is kept as it is", "[search][
   const Space space = space_of(on_cluster + "parallel: {tp: 2, pp: 2}\nschedule: [1f1b, gpipe]");
   CHECK(candidates_of(space).size() == 2);
   CHECK(config::read_scenario(space.candidate(1)).parallel.dp.value == 1);
-  // If the number of GPUs is set, dp follows from it.
+  // If search.gpus is set, the values of dp follow from the numbers of GPUs.
   const Space on_gpus =
       space_of(on_cluster + "parallel: {tp: 2, pp: 2}\nsearch: {gpus: [4, 8, 12]}");
   CHECK(axes_of(on_gpus) == "dp: 1 2 3 4 6 8 12, schedule: 1f1b");
   CHECK(candidates_of(on_gpus).size() == 2);
-  // The rule of dp alone excludes 3, 6 and 12 first; then 4 and 8 use too many GPUs.
+  // The batch rule depends on dp alone and is applied first: it excludes dp 3, 6 and 12. Of the
+  // other values, dp 4 and 8 need more GPUs than are allowed.
   CHECK(on_gpus.excluded()[0].combinations == 2);
   CHECK(on_gpus.excluded()[1].rule == "global_batch % (dp * microbatch_size) == 0");
   CHECK(on_gpus.excluded()[1].combinations == 3);
@@ -187,7 +188,7 @@ TEST_CASE("a layout has its schedules in a list, and the keys of its model", "[s
   CHECK(scenario.schedules[1].name == "zb-1p");
   CHECK(config::find(tree, "model")->kind == config::Value::Kind::map);
   CHECK(scenario.model->value.name == "gpt3-175b");
-  // The scenario of a candidate is as users write it.
+  // The scenario of a candidate has the keys in the form in which users write them.
   CHECK(config::to_yaml(space.candidate(5 * 3 + 1)) ==
         "cluster: dgx-a100\nmodel: gpt3-175b\nglobal_batch: 16\nparallel:\n  tp: 2\n  pp: 8\n"
         "  dp: 1\nschedule: gpipe\n");
@@ -219,7 +220,8 @@ TEST_CASE("constraints can use sizes, facts and scenario keys", "[search][space]
 TEST_CASE("parts of NVLink domains can be an axis", "[search][space]") {
   CHECK(axes_of(space_of(on_cluster + "placement: {domain: [6, 8]}")) ==
         "domain: 6 8, schedule: 1f1b");
-  // A domain of eight GPUs is a multiple of every power of two.
+  // A domain of eight GPUs is already a multiple of every power of two that fits, so `auto` has no
+  // other value.
   CHECK(axes_of(space_of(on_cluster + "placement: {domain: auto}")) == "schedule: 1f1b");
   CHECK(axes_of(Space(sweep_of(on_cluster + "placement: {domain: auto}"),
                       {{"racks", 144, 72, "gb200", 0}})) == "domain: 64 72, schedule: 1f1b");
@@ -234,7 +236,7 @@ TEST_CASE("auto stands for all choices of a key, and constraints know each key b
         "async_tensor_model_parallel_allreduce: false true, schedule: 1f1b");
   std::size_t open_keys = 0;
   for (const config::KeyRow& row : config::scenario_keys()) {
-    // Constraints cannot use keys of goodput runs.
+    // Keys of models and of goodput runs cannot be used in constraints.
     if (row.value.choices.empty() || row.name.starts_with("model.") ||
         row.name.starts_with("goodput."))
       continue;
@@ -346,7 +348,7 @@ TEST_CASE("a space of very many combinations identifies its candidates without a
           "[search][space]") {
   const Space space = space_of(huge_sweep("{constraints: [microbatches % pp == 0]}"));
   REQUIRE(space.combinations() == 300.0 * 50'000 * 100'000 * 3);
-  // The last combination: 50000 microbatches are not a multiple of 300.
+  // The last combination is no candidate, because 50,000 microbatches are not a multiple of pp 300.
   const auto count = static_cast<std::uint64_t>(space.combinations());
   CHECK_FALSE(space.contains(count - 1));
   CHECK_FALSE(space.contains(count));

@@ -13,7 +13,7 @@ inline Sweep sweep_of(const std::string& text, const std::string& name = "s.yaml
   return read_sweep(config::read_yaml_text(text, name));
 }
 
-// Facts of a cluster of nodes of eight GPUs.
+// Returns what a search knows about a cluster of nodes with eight GPUs.
 inline ClusterFacts cluster_of(std::uint32_t gpus) {
   return {"dgx", gpus, gpus == 0 ? 0U : 8U, "a100-80gb", std::uint64_t{80} << 30U};
 }
@@ -37,7 +37,8 @@ inline std::vector<std::uint64_t> candidates_of(const Space& space) {
   return candidates;
 }
 
-// A sweep of 4.5e12 combinations, which no test can enumerate, with a section `search`.
+// Returns a sweep of 4.5e12 combinations, too many to enumerate, with this content of its section
+// `search`.
 inline std::string huge_sweep(const std::string& section = "{}") {
   return "devices: 1..300\nmicrobatches: 1..50000\niterations: 1..100000\n"
          "forward_times: 1 ms\nbackward_times: 2 ms\np2p: [eager, rendezvous, blocking]\n"
@@ -45,7 +46,7 @@ inline std::string huge_sweep(const std::string& section = "{}") {
          section + "\n";
 }
 
-// "tp: 1 2 4, schedule: 1f1b"
+// Returns the axes and their values as text, such as "tp: 1 2 4, schedule: 1f1b".
 inline std::string axes_of(const Space& space) {
   std::string text;
   for (const analysis::SearchAxis& axis : space.axes()) {
@@ -55,7 +56,7 @@ inline std::string axes_of(const Space& space) {
   return text;
 }
 
-// The value of each axis of a candidate.
+// Returns which value a candidate has on each axis, as an index.
 inline std::vector<std::size_t> digits_of(const Space& space, std::uint64_t candidate) {
   std::vector<std::size_t> digits(space.axes().size());
   for (std::size_t i = digits.size(); i-- > 0;) {

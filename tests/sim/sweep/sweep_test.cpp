@@ -129,7 +129,7 @@ TEST_CASE("the objective tokens_a_day needs failures", "[search][sweep]") {
 }
 
 TEST_CASE("a sweep finds its trace of failures wherever it is read", "[search][sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("failures.csv", "time\n1 h\n");
   place.write("s.yaml", passes + "goodput: {failure_trace: failures.csv}\n");
   const Sweep sweep = read_sweep(config::read_yaml_file((place.folder() / "s.yaml").string()));
@@ -266,7 +266,7 @@ TEST_CASE("numbers of chunks that no run can have are refused as a sweep is read
 }
 
 TEST_CASE("a space of long ranges of chunks makes no schedule of each", "[search][space]") {
-  // On one device the schedules of this axis would have 1e11 passes.
+  // Making all schedules of this axis for one device would create 1e11 passes.
   const Space space = space_of(
       "devices: [1, 2]\nmicrobatches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n"
       "schedule: {name: [looped-bfs, interleaved-1f1b], chunks: 2..49000}\n");

@@ -80,7 +80,8 @@ TEST_CASE("1F1B written as a block is 1F1B", "[blocks][plan]") {
 }
 
 TEST_CASE("a block may hold two microbatches", "[blocks][plan]") {
-  // 2/3-memory 1F1B: F_j on device r at cell r + 2j, I_j at cell 2p - 1 - r + 2j.
+  // In 1F1B with 2/3 of the memory, device r runs F_j at cell r + 2j and I_j at cell 2p - 1 - r +
+  // 2j.
   const std::string text =
       "{placement: looped, interval: 6, microbatches: 2, cells: {F0: [{at: 0}, {at: 2}], I0: [{}, "
       "{}]}}";

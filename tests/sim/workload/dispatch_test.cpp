@@ -11,8 +11,8 @@ using workload::parts_visited;
 
 namespace {
 
-// Counts every set of `top_k` experts of `top_groups` groups as often as groups can be chosen for
-// it.
+// Counts by brute force: every set of `top_k` experts is counted once for each choice of
+// `top_groups` groups that contain it.
 double counted_visits(const Dispatch& dispatch, std::uint32_t parts) {
   const std::uint32_t experts_per_group = dispatch.experts / dispatch.groups;
   double visits = 0;

@@ -45,7 +45,7 @@ TEST_CASE("a limit in microbatches is counted in chunks, until the end of W", "[
   CHECK(pipeline.memory.held == std::vector<std::int64_t>{1, 1, 1, 1});
   CHECK(pipeline.memory.released_by_input_grad == std::vector<std::int64_t>{0, 0, 0, 0});
   CHECK(pipeline.memory.limit == std::vector<std::int64_t>{5, 5});
-  // All microbatches together are the most that can be in flight.
+  // At most all microbatches can be in flight, so a larger limit is reduced to that.
   CHECK(v_shape(sizes + times, {Unit::microbatches, 1e300}).memory.limit ==
         std::vector<std::int64_t>{12, 12});
 }

@@ -47,14 +47,14 @@ std::string error_of(const config::Parallel& parallel) {
 }  // namespace
 
 TEST_CASE("sixteen GPUs are laid out as Megatron-core's documentation shows", "[ranks]") {
-  // parallel_state.py, initialize_model_parallel(): tp 2, pp 4.
+  // Example in parallel_state.py, initialize_model_parallel(), of Megatron-core: tp 2, pp 4.
   const Ranks ranks(layout({.tp = 2, .dp = 2, .pp = 4}));
   CHECK(ranks.size() == 16);
   CHECK(ranks.groups(Group::dp) ==
         Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15}});
   CHECK(ranks.groups(Group::tp) ==
         Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}});
-  // The pipelines are 0 4 8 12, 1 5 9 13, 2 6 10 14 and 3 7 11 15.
+  // The ranks of the four pipelines are 0 4 8 12, 1 5 9 13, 2 6 10 14 and 3 7 11 15.
   CHECK(ranks.groups(Group::embedding) == Groups{{0, 12}, {1, 13}, {2, 14}, {3, 15}});
   for (std::uint32_t device = 0; device < 4; ++device) {
     CHECK(ranks.rank_of({0, device}, 0) == 4 * device);
@@ -63,7 +63,8 @@ TEST_CASE("sixteen GPUs are laid out as Megatron-core's documentation shows", "[
 }
 
 TEST_CASE("other orders are laid out as Megatron-core's documentation shows", "[ranks]") {
-  // generate_masked_orthogonal_rank_groups(): eight GPUs by tp-pp-dp, and 24 by tp-dp-pp.
+  // Examples of generate_masked_orthogonal_rank_groups() in Megatron-core: eight GPUs in the order
+  // tp-pp-dp, and 24 in the order tp-dp-pp.
   CHECK(Ranks(layout({.tp = 2, .dp = 2, .pp = 2}, tp_pp_dp)).groups(Group::dp) ==
         Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
   const Groups dp = Ranks(layout({.tp = 2, .dp = 3, .pp = 4})).groups(Group::dp);
@@ -106,7 +107,7 @@ TEST_CASE("context and data parallel groups are those of Megatron-core's golden 
         for (std::uint32_t c = 0; c < u(cp); ++c)
           cp_groups.back().push_back(p * stage + (d * u(cp) + c) * u(tp) + k);
       }
-    // arange(world).reshape(pp, edp, ep, tp)
+    // Groups of experts are numbered as by arange(world).reshape(pp, edp, ep, tp).
     for (std::uint32_t d = 0; d < edp; ++d)
       for (std::uint32_t k = 0; k < u(tp); ++k) {
         ep_groups.emplace_back();
@@ -166,7 +167,8 @@ TEST_CASE("the groups of a kind contain every rank once, in any order of axes", 
       for (const auto& group : ranks.groups(kind)) {
         REQUIRE(group.size() == size);
         seen.insert(seen.end(), group.begin(), group.end());
-        // A group stays on one device of the pipeline, unless its kind spans devices.
+        // All ranks of a group belong to one device of the pipeline, except in kinds of groups that
+        // span devices.
         if (kind == Group::embedding) {
           CHECK(ranks.of(group.front()).pp == 0);
           CHECK(ranks.of(group.back()).pp == sizes.pp - 1);
@@ -199,7 +201,7 @@ TEST_CASE("experts folded over tp have groups of their own", "[ranks]") {
   CHECK(ranks.groups(Group::etp) == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
   CHECK(ranks.groups(Group::ep) == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
   CHECK(ranks.groups(Group::edp) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
-  // Ranks of tp may hold the same experts within a single replica.
+  // Even a single replica can hold experts twice, if tp is larger than etp x ep.
   folded = layout({.tp = 4, .ep = 2});
   folded.etp = {1, {}};
   CHECK(Ranks(folded).groups(Group::ep) == Groups{{0, 1}, {2, 3}});
@@ -294,7 +296,7 @@ TEST_CASE("shards are on neighbouring ranks, and their copies further apart", "[
         Groups{{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}});
   CHECK(ranks.groups(Group::dp) ==
         Groups{{0, 2, 4, 6, 8, 10, 12, 14}, {1, 3, 5, 7, 9, 11, 13, 15}});
-  // Ranks of cp share the shards.
+  // Shards are also distributed over ranks of cp.
   parallel = layout({.cp = 2, .dp = 4});
   parallel.replicate = {2, {}};
   CHECK(Ranks(parallel).groups(Group::shard) == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
@@ -329,7 +331,7 @@ config::Parallel by_device(const std::vector<std::uint32_t>& tp, std::uint32_t d
 }  // namespace
 
 TEST_CASE("ranks of devices with different tp follow each other", "[ranks]") {
-  // With two replicas, ranks 0 to 7 belong to the first device and 8 to 11 to the second.
+  // With two replicas, device 0 has ranks 0 to 7 (tp 4) and device 1 ranks 8 to 11 (tp 2).
   const Ranks ranks(by_device({4, 2}, 2));
   CHECK(ranks.size() == 12);
   CHECK(ranks.are_uneven());
@@ -340,7 +342,7 @@ TEST_CASE("ranks of devices with different tp follow each other", "[ranks]") {
   CHECK(ranks.group_size(Group::tp) == 4);
   CHECK(ranks.group_size(Group::tp, 1) == 2);
   CHECK(ranks.run(Group::dp, 1) == 4);
-  // Two ranks of the first device share the part of one rank of the second.
+  // Each rank of device 1 has the embedding part of two ranks of device 0.
   CHECK(ranks.groups(Group::embedding) ==
         Groups{{0, 8}, {1, 8}, {2, 9}, {3, 9}, {4, 10}, {5, 10}, {6, 11}, {7, 11}});
   CHECK(ranks.groups(Group::pp) == ranks.groups(Group::embedding));
@@ -399,10 +401,11 @@ TEST_CASE("each part of a cut tensor is sent once, a whole tensor to each rank",
       flows.push_back({double(source), double(destination), parts});
     return flows;
   };
-  // Amounts are in quarters of the tensor, the part of a rank of the largest device.
+  // A flow is {source, destination, amount}. The unit of amounts is a quarter of the tensor, the
+  // part of a rank of the device with the largest tp.
   CHECK(hop(0, 1, true) == std::vector<Flow>{{0, 4, 1}, {1, 4, 1}, {2, 5, 1}, {3, 5, 1}});
   CHECK(hop(1, 0, true) == std::vector<Flow>{{4, 0, 1}, {4, 1, 1}, {5, 2, 1}, {5, 3, 1}});
-  // Halves and thirds are both made of sixths.
+  // Between tp 2 and tp 3, halves and thirds of the tensor are both made of sixths.
   const double sixth = 4. / 6;
   CHECK(hop(1, 2, true) ==
         std::vector<Flow>{{4, 6, 2 * sixth}, {4, 7, sixth}, {5, 7, sixth}, {5, 8, 2 * sixth}});

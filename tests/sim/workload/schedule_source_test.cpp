@@ -7,7 +7,7 @@ using workload::ScheduleCache;
 
 namespace {
 
-// Parameters for 4 devices where F, I and W each take `seconds`.
+// Returns parameters of a schedule for 4 devices in which F, I and W take `seconds` each.
 schedules::Parameters parameters(std::uint32_t microbatches, double seconds = 1) {
   schedules::Parameters result{.devices = 4, .microbatches = microbatches};
   for (auto& seconds_of_device : result.device_times.of_stage) seconds_of_device.assign(4, seconds);

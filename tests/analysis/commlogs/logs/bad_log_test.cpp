@@ -100,14 +100,15 @@ TEST_CASE("mixed rows of several runs are refused") {
                             nccl_row(8192, 20, 1.75);
   CHECK(log_error(all_reduce_of_8 + mixed).find("15: 2048 B after 4096 B: rows of several runs") ==
         0);
-  // Both runs begin with the same ranks, then their rows alternate.
+  // A log into which two runs wrote at once: it begins with the ranks of both, then rows of the two
+  // runs alternate.
   const std::string interleaved =
       "# all_reduce_perf -b 8\n" + nccl_ranks(8) + nccl_ranks(8) + nccl_header + nccl_header;
   const std::string rows_of_both = nccl_row(1024, 20, 1.75) + nccl_row(1024, 20, 1.75);
   CHECK(
       log_error(interleaved + rows_of_both).find("23: 1024 B after 1024 B: rows of several runs") ==
       0);
-  // A run that failed before its table and its repetition are not a mixture.
+  // A log in which a run failed before its table and was then repeated is valid.
   CHECK(read_text(all_reduce_of_8.substr(0, all_reduce_of_8.size() - nccl_header.size()) +
                   all_reduce_of_8 + rows_of_both)
             .rows.size() == 4);

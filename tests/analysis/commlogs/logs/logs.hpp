@@ -31,8 +31,8 @@ inline analysis::MeasurementLog read_text(const std::string& text,
   return read_log(folder / name, hints);
 }
 
-// Returns the error of reading the text, from the line number on, or an empty text if there is
-// none.
+// Returns the message of the error that reading a log with this text raises, without the file name,
+// or an empty text if there is no error.
 inline std::string log_error(const std::string& text, const analysis::LogHints& hints = {}) {
   try {
     read_text(text, hints);
@@ -49,12 +49,13 @@ inline bool remarked(const analysis::MeasurementLog& log, int line, const std::s
   return false;
 }
 
-// Header of the table of nccl-tests since 2022, in one line.
+// The line with column names that nccl-tests has printed since 2022.
 inline const std::string nccl_header =
     "#       size         count      type   redop    root     time   algbw   busbw #wrong"
     "     time   algbw   busbw #wrong\n";
 
-// A row of the table with equal times out of place and in place. `factor` is busbw / algbw.
+// Returns a table row of nccl-tests whose out-of-place and in-place times are both `us`. `factor`
+// is the bus bandwidth divided by the algorithm bandwidth.
 inline std::string nccl_row(std::uint64_t bytes, double us, double factor,
                             std::uint64_t parts = 1) {
   const double algbw = static_cast<double>(bytes) / us / 1e3;
@@ -64,7 +65,7 @@ inline std::string nccl_row(std::uint64_t bytes, double us, double factor,
                      parts == 1 ? "sum" : "none", times, times);
 }
 
-// The list of ranks before a table, with `per_host` ranks on each host.
+// Returns the list of ranks that nccl-tests prints before a table, with `per_host` ranks per host.
 inline std::string nccl_ranks(std::uint32_t ranks, std::uint32_t per_host = 8) {
   std::string text = "# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) iters: 20\n";
   for (std::uint32_t i = 0; i < ranks; ++i)

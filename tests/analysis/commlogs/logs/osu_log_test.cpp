@@ -20,7 +20,7 @@ TEST_CASE("OSU collectives are read with the ranks of their commands") {
   CHECK(log.rows[3].bytes == 16777216);
   CHECK(log.rows[3].seconds == Approx(868.86e-6));
   CHECK(log.rows[3].line == 9);
-  // Sizes of osu_alltoall are those of the part for one other rank.
+  // The size that osu_alltoall prints is what a rank sends to one other rank.
   CHECK(log.rows[4].operation == Operation::all_to_all);
   CHECK(log.rows[4].bytes == 8);
   CHECK(log.rows[6].bytes == 8 * 262144);

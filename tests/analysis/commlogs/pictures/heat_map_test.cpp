@@ -61,8 +61,8 @@ TEST_CASE("blocks cover every cell with its class", "[comm]") {
 }
 
 TEST_CASE("many equal cells make few blocks", "[comm]") {
-  // Each of 200 GPUs needs four blocks of the 40,000 cells: its rail, itself, and its node on both
-  // sides.
+  // The row of each of the 200 GPUs takes at most four blocks of equal cells: the GPU itself, the
+  // peer on its rail, and the GPUs of its node before and after it.
   CHECK(cut_into_blocks(nodes_of_gpus(2, 100)).size() <= 4 * 200);
 }
 

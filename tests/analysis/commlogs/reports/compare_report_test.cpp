@@ -39,13 +39,13 @@ TEST_CASE("predictions that nearly all err to one side are a finding", "[comm]")
   CHECK(findings({-0.2, -0.3, 0.25, -0.1, 0.4}).empty());
   CHECK(findings({-0.05, -0.06, -0.04, -0.05, -0.07}).empty());
   CHECK(findings({-0.5, -0.5, -0.5}).empty());
-  // Nine of ten rows are enough.
+  // An error is reported as one-sided if nine of ten rows deviate in the same direction.
   CHECK(findings({-0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, 0.1}).at(0).rows == 9);
   CHECK(findings({-0.2, 0.1, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, 0.1, -0.2}).empty());
 }
 
 TEST_CASE("size ranges with different errors have findings of their own", "[comm]") {
-  // Predictions of 1 KiB to 64 KiB are too fast, those of 128 KiB to 2 MiB too slow.
+  // Predicted times are too short for 1 KiB to 64 KiB, and too long for 128 KiB to 2 MiB.
   const CompareReport report = compare_report(
       "cluster", rows_with_errors({-0.3, -0.3, -0.3, -0.3, -0.3, -0.3, -0.3, 0.2, 0.2, 0.2, 0.2}));
   REQUIRE(report.one_sided.size() == 2);

@@ -32,8 +32,8 @@ using namespace std::string_literals;
 }  // namespace
 
 TEST_CASE("the peak of a snapshot comes from its history, by category of stacks", "[import]") {
-  // 4 MiB are weights and 8 MiB the state of Adam. Three layers store 2 MiB each, beside a 1 MiB
-  // tensor of a backward pass.
+  // The peak of 19 MiB consists of 4 MiB of weights, 8 MiB of Adam's state, 2 MiB of activations in
+  // each of three layers, and a 1 MiB tensor of a backward pass.
   const MemorySnapshot snapshot = read_snapshot(test::measured_sample("snapshot-rank0.pickle"));
   CHECK(snapshot.allocated == 12 * mib);
   CHECK(snapshot.reserved == 24 * mib);

@@ -20,7 +20,7 @@ Files exported(const trace::Trace& trace) {
   return files;
 }
 
-// Parses a file as RFC 4180 says.
+// Parses a CSV file by the rules of RFC 4180.
 std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1, {""});
   bool is_quoted = false;

@@ -17,7 +17,7 @@ namespace {
 
 using Event = std::map<std::string, std::string>;  // Fields by name; "" is the name of the event.
 
-// Splits a line into words, some of which are quoted.
+// Splits a line at spaces into words. Quoted words may contain spaces.
 std::vector<std::string> split_line(const std::string& line) {
   std::vector<std::string> words;
   std::istringstream rest(line);
@@ -34,7 +34,7 @@ std::vector<std::string> split_line(const std::string& line) {
   return words;
 }
 
-// Parses a file with the definitions in its own header.
+// Parses a Paje trace. The header of the file defines the fields of each kind of event.
 std::vector<Event> parse_paje(const std::string& text) {
   struct Definition {
     std::string name;

@@ -1,4 +1,4 @@
-// Parts that the exports share.
+// Tests of helpers that several trace exports use: lanes for overlapping spans, and text output.
 #include <algorithm>
 #include <random>
 #include <sstream>

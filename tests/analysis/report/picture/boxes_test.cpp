@@ -39,7 +39,8 @@ TEST_CASE("passes at least as wide as the grain have boxes of their own") {
 
 TEST_CASE("any number of narrow passes becomes one box with their mean colour") {
   const std::vector<Box> boxes = make_boxes(alternating(10'000, 1.0 / 1024), 1.0 / 16);
-  // 10,000 passes end within a cell: one box covers all full cells, and one the last cell.
+  // The 10,000 passes are narrower than a cell of the picture: one box covers all full cells, and a
+  // second box the last, partial cell.
   REQUIRE(boxes.size() == 2);
   CHECK(boxes[0].pass == nullptr);
   const Colour mean =

@@ -40,7 +40,8 @@ TEST_CASE("coarser steps preserve the peak and the bytes between changes", "[pic
       CHECK(coarse.size() == columns);
       CHECK(peak(coarse) == static_cast<double>(summary.devices[device].peak_memory_bytes));
     }
-  // A column without changes has the bytes from before it.
+  // A column of the picture in which memory does not change shows the bytes of the last change
+  // before it.
   std::vector<MemoryStep> steps(3);
   steps[0].bytes[0] = 5;
   steps[1] = {0.1, {7}};

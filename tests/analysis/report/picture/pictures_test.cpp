@@ -1,4 +1,5 @@
-// Properties that all pictures share: formats, equal bytes, odd input.
+// Tests that apply to all pictures: file formats, identical bytes for identical runs, and unusual
+// input.
 #include "analysis/report/picture/pictures.hpp"
 
 #include <functional>

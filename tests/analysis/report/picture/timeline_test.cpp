@@ -29,7 +29,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return occurrences;
 }
 
-// cairo draws the characters of an SVG as references to outlines.
+// Counts the characters in an SVG: cairo draws each as a reference to the outline of a glyph.
 std::size_t characters(const std::string& svg) { return count(svg, "<use xlink:href=\"#glyph"); }
 
 }  // namespace
@@ -63,7 +63,8 @@ TEST_CASE("each pass is labelled with its microbatch if there is room") {
   for (trace::PassRow& pass : run.passes) pass.microbatch += 10;
   CHECK(characters(svg_of(run)) == digit_characters + run.passes.size());
 
-  // The microbatch makes no difference if rows are too low for numbers.
+  // With 64 devices rows are too low for microbatch numbers, so that other numbers do not change
+  // the number of characters.
   trace::Trace large = one_f_one_b_trace({.devices = 64, .microbatches = 4});
   const std::string original = svg_of(large);
   for (trace::PassRow& pass : large.passes) pass.microbatch += 10;
@@ -91,7 +92,8 @@ TEST_CASE("passes have the colours of their kinds") {
   const int forward = pixels_of(style(trace::PassKind::forward).colour);
   const int backward = pixels_of(style(trace::PassKind::backward).colour);
   CHECK(forward > 0.05 * width * height);
-  // Backward passes take twice as long, less the area of labels and outlines.
+  // Backward passes take twice as long as forward passes, so they fill twice the pixels, apart from
+  // labels and outlines.
   CHECK(backward / static_cast<double>(forward) == Approx(2.0).margin(0.25));
   CHECK(pixels_of(style(trace::PassKind::weight_grad).colour) == 0);
   cairo_surface_destroy(image);

@@ -20,7 +20,8 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("a title has size, makespan and bubble of the run") {
-  // 1F1B without hops takes (8 + 3) x 3 ms, of which 9 ms are idle on each device.
+  // Without transfer times, 4 devices and 8 microbatches take (8 + 3) x 3 ms, of which each device
+  // idles for 9 ms.
   const Summary run = summarize(test::one_f_one_b_trace({.hop_s = 0}));
   const std::vector<RunTitle> titles = run_titles({&run, 1});
   REQUIRE(titles.size() == 1);
@@ -71,7 +72,7 @@ TEST_CASE("run names have the shortest distinguishing description", "[picture]")
         Names{"1f1b, 8 microbatches", "1f1b, 16 microbatches"});
   CHECK(run_names(std::vector{run("1f1b", 1, 8), run("gpipe", 1, 8), run("1f1b", 1, 8)}) ==
         Names{"1f1b (1)", "gpipe", "1f1b (2)"});
-  // A run with a unique name keeps it short.
+  // Only runs with the same schedule name are told apart by their microbatches.
   CHECK(run_names(std::vector{run("1f1b", 1, 8), run("1f1b", 1, 1), run("gpipe", 1, 8)}) ==
         Names{"1f1b, 8 microbatches", "1f1b, 1 microbatch", "gpipe"});
   CHECK(run_names({}).empty());

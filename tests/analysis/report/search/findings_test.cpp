@@ -13,7 +13,8 @@ using namespace pipewright::tests;
 
 namespace {
 
-// 1F1B with F = 1 s, B = 2 s: an iteration takes 3 (m + p - 1), of which 3 m is computing.
+// Returns the row of a 1F1B candidate with p devices and m microbatches, F of 1 s and B of 2 s: the
+// iteration takes 3 (m + p - 1) s, of which each device computes for 3 m s.
 CandidateRow one_f_one_b(std::uint64_t candidate, double devices, double microbatches) {
   CandidateRow row = simulated_row(candidate, 3 * (microbatches + devices - 1), 100);
   row.parts = {.compute = 3 * microbatches, .idle = 3 * (devices - 1)};
@@ -155,7 +156,7 @@ TEST_CASE("a relative loss is missing throughput, or additional time, money or m
 }
 
 TEST_CASE("1F1B on more devices loses by its bubble alone") {
-  // 8 microbatches: 27 s on 2 devices, 33 s on 4.
+  // With 8 microbatches, an iteration takes 27 s on 2 devices and 33 s on 4 devices.
   const SearchRun run = run_of({one_f_one_b(0, 2, 8), one_f_one_b(2, 4, 8)});
   const auto lost = runner_up(run, find(run));
   REQUIRE(lost);
@@ -169,7 +170,7 @@ TEST_CASE("1F1B on more devices loses by its bubble alone") {
 }
 
 TEST_CASE("iterations of different work are compared for the same work") {
-  // 16 microbatches on 4 devices take 57 s: 28.5 s for the work of 8.
+  // With 16 microbatches on 4 devices, an iteration takes 57 s, which is 28.5 s per 8 microbatches.
   const SearchRun run = run_of({one_f_one_b(0, 2, 8), one_f_one_b(3, 4, 16)});
   const Comparison lost = compare_rows(run, 0, 1);
   CHECK(lost.seconds == Approx(1.5));

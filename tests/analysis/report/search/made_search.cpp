@@ -30,7 +30,7 @@ struct Layout {
   std::uint32_t schedule;
 };
 
-// Bubble and activations of a schedule, relative to 1F1B's.
+// Bubble, activation memory and compute time of a schedule, each divided by that of 1F1B.
 struct Character {
   double bubble, memory, compute;
 };
@@ -94,8 +94,8 @@ double number(const std::vector<SearchAxis>& axes, std::size_t axis, std::uint32
   return std::stod(axes[axis].values[value]);
 }
 
-// What a search would have simulated: what its bound does not rule out, and a share of the rest
-// for the fronts.
+// Marks candidates whose bound excludes them as the best as not simulated, except for a fixed part,
+// as if they were on a Pareto front. A few others are marked as failed.
 void settle(SearchRun& run, double slack) {
   std::vector<double> best(run.groups.size(), std::numeric_limits<double>::infinity());
   for (const CandidateRow& row : run.rows)

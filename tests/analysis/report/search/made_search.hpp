@@ -16,8 +16,8 @@ struct MadeSearch {
   double memory_gib = 80;
 };
 
-// A search that looks like one of a large model on 1,024 GPUs: its rows come from a few closed
-// formulas, with rows of every outcome.
+// Returns an invented search over layouts of a large model on 1,024 GPUs. A few formulas determine
+// the rows, among which every outcome occurs.
 analysis::SearchRun made_search(const MadeSearch& made = {});
 
 }  // namespace pipewright::tests

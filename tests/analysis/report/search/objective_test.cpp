@@ -11,7 +11,7 @@ using pipewright::tests::Random;
 
 namespace {
 
-// 8 GPUs of 100 TFLOP/s; a second at the least for this much work at 50 %.
+// An iteration on 8 GPUs of 100 TFLOP/s that takes 1 s if GPUs reach half of their peak rate.
 const IterationWork work{.gpus = 8,
                          .samples = 4,
                          .tokens = 4096,
@@ -113,7 +113,7 @@ TEST_CASE("objectives and costs have readable units") {
 TEST_CASE("tokens a day count only the effective training time") {
   const Objective objective{.kind = Objective::Kind::tokens_a_day, .seeds = 8};
   IterationWork work{.gpus = 8, .tokens = 4096};
-  // Two seconds each, so 43,200 a day.
+  // An iteration takes 2 s, so a day has 43,200 iterations.
   CHECK(1 / cost(objective, work, 2, 0) == Approx(4096 * 43200.0));
   work.lost_part = 0.25;
   CHECK(1 / cost(objective, work, 2, 0) == Approx(0.75 * 4096 * 43200));

@@ -60,7 +60,8 @@ SearchRun written_and_read(const SearchRun& run) {
   return read_results(folder / "r.h5");
 }
 
-// Expects an error after HDF5 changed a valid file.
+// Writes a valid file of results, modifies it with HDF5, and checks that reading it fails with an
+// error that contains `text`.
 void check_error(const std::function<void(hid_t)>& change, const std::string& text) {
   const ScratchFolder folder;
   const auto path = folder / "r.h5";
@@ -87,7 +88,7 @@ void set_value(hid_t file, const char* column, hsize_t row, hid_t type, Value va
   H5Dclose(data);
 }
 
-// Rewrites a table without a column.
+// Replaces a table of an HDF5 file by a copy without one of its columns.
 void leave_out_column(hid_t file, const char* table, const std::string& column) {
   const hid_t old = H5Dopen2(file, table, H5P_DEFAULT);
   const hid_t type = H5Dget_type(old);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-// Two candidates of as much work, and seconds of both under four draws.
+// A search with two candidates that do the same work per iteration. under() sets the seconds that
+// each takes in every draw of perturbed conditions.
 SearchRun two_candidates() {
   SearchRun run;
   run.axes = {{"parallel.tp", "tp", {"1", "2"}}, {"schedule", "schedule", {"1f1b"}}};
@@ -39,7 +40,8 @@ TEST_CASE("candidates that tie in a draw share the win", "[winner]") {
 
 TEST_CASE("the worst loss is against the best candidate of the draw", "[winner]") {
   const auto all = standings(two_candidates(), under({1, 2}, {4, 1}));
-  // Throughput in proportion to 1 / time: half of the other's, and a quarter.
+  // Throughput is 1 / time: in its worst draw, one candidate has half of the other's throughput (1
+  // s against 2 s), and the other a quarter (1 s against 4 s).
   CHECK(all[0].conditions.worst == Approx(0.5));
   CHECK(all[1].conditions.worst == Approx(0.75));
 }
@@ -64,7 +66,7 @@ TEST_CASE("a time band includes the error that all layouts share", "[winner]") {
   Robustness robust = under({1, 1}, {2, 2});
   robust.rows[0].whole_error = {0.9, 1.1};
   const auto all = standings(two_candidates(), robust);
-  // The 5th and 95th percentile of 0.9 and 1.1, linear between the two.
+  // The range runs from the 5th to the 95th percentile, interpolated linearly between 0.9 and 1.1.
   CHECK(all[0].seconds.least == Approx(0.91));
   CHECK(all[0].seconds.most == Approx(1.09));
 }

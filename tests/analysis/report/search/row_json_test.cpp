@@ -18,7 +18,8 @@ TEST_CASE("a row of a search reads back to the last bit") {
     const std::string line = to_json_line(row);
     CHECK(line.find('\n') == std::string::npos);
     CHECK(same(row, row_of_json(line)));
-    // Answers of workers are parsed and written again.
+    // The coordinator parses the JSON of a worker's result and writes it again, which must not
+    // change the row.
     CHECK(same(row, row_of_json(nlohmann::json::parse(line).dump())));
   }
 }

@@ -126,7 +126,7 @@ TEST_CASE("CSV and JSON add the objective if it is not a figure") {
   CHECK(json(run)["objective"]["currency"] == "EUR");
   run.objective = {.kind = Objective::Kind::tokens_a_day, .seeds = 9};
   run.rows[0].work.lost_part = 0.25;
-  // 16,384 tokens in two seconds, for three quarters of 86,400 of them.
+  // An iteration of 2 s trains 16,384 tokens, and three quarters of the 86,400 s of a day count.
   CHECK_THAT(csv(run), Contains(",effective_training_time_ratio,tokens_per_day,assumed,note\n") &&
                            Catch::EndsWith(",0.75,530841600,,\n"));
   CHECK(json(run)["candidates"][0]["tokens_per_day"] == 16384 * 43200 * 0.75);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-// Five candidates: two are simulated, the others bounded away, illegal and too large.
+// Returns a search with five candidates: two are simulated, the other three are excluded by their
+// bound, illegal, or too large for memory.
 SearchRun small_search() {
   SearchRun run;
   run.title = "a model";
@@ -180,7 +181,7 @@ TEST_CASE("the objective memory is shown once, and its floor only if there is on
 TEST_CASE("a runner-up with another number of GPUs is compared by GPU time") {
   SearchRun run = small_search();
   run.objective = {.kind = Objective::Kind::mfu};
-  // Twice the GPUs take 0.6 of the time: 1.2 of the GPU time.
+  // Twice the GPUs in 0.6 of the time use 1.2 times the GPU time.
   run.rows[0] = simulated_row(0, 0.6, 60 * gib);
   run.rows[0].work.gpus = 2 * run.rows[1].work.gpus;
   run.rows[0].work.peak_flops = 2 * run.rows[1].work.peak_flops;

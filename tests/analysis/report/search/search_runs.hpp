@@ -6,13 +6,14 @@
 
 namespace pipewright::tests {
 
-// Rows of any outcome with any figures, and notes of any bytes.
+// Returns a random row of a search: any outcome, arbitrary numbers, and notes of arbitrary bytes.
 analysis::CandidateRow random_row(std::uint32_t seed);
 
-// A search over tp, pp and schedules, on two groups, with rows of every outcome; deterministic.
+// Returns a search over tp, pp and schedules of two groups of candidates, with rows of every
+// outcome. The same seed always gives the same search.
 analysis::SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts = 60);
 
-// One simulated row of a throughput search.
+// Returns the row of a simulated candidate in a search for the highest throughput.
 analysis::CandidateRow simulated_row(std::uint64_t candidate, double time_s,
                                      std::uint64_t peak_bytes, std::uint32_t group = 0);
 

@@ -17,8 +17,8 @@ using analysis::CriticalPiece;
 
 namespace {
 
-// Checks that the pieces tile the run, that compute pieces match passes, and that all causes are
-// known.
+// Checks a trace's critical path: its pieces cover the run without gaps, each compute piece lies on
+// a pass, and every piece has a known cause.
 void check(const trace::Trace& trace, const std::string& what) {
   INFO(what);
   const std::vector<CriticalPiece> path = analysis::critical_path(trace);
@@ -60,7 +60,8 @@ TEST_CASE("the critical path goes through collectives and steps", "[why]") {
 }
 
 TEST_CASE("the critical path of 1F1B with equal stages is compute alone", "[why]") {
-  // (m + p - 1) (F + B), Narayanan et al. 2021, arXiv 2104.04473, section 2.2.
+  // The makespan is (m + p - 1) (F + B), as in Narayanan et al. 2021, arXiv 2104.04473, section
+  // 2.2.
   const trace::Trace trace = tests::one_f_one_b({1, 1, 1, 1}, 8);
   const auto path = analysis::critical_path(trace);
   CHECK(path.back().end == Approx((8 + 4 - 1) * 3));
@@ -80,7 +81,8 @@ TEST_CASE("a stage of twice the work dominates the critical path", "[why]") {
   const auto path = analysis::critical_path(trace);
   const analysis::PathSplit split = analysis::split_path(trace, path);
   CHECK(split.stages.front().stage == 2);
-  // The second forward is hidden by the first microbatch's passes on stage 3.
+  // All 16 microbatches of stage 2 are on the path, except for the second forward pass: it runs
+  // while stage 3 works on the first microbatch.
   CHECK(split.stages.front().seconds == Approx(16 * 6 - 2));
   CHECK(split.computing_s == Approx(path.back().end));
 }
@@ -100,7 +102,7 @@ TEST_CASE("the path of one microbatch passes all stages and hops twice", "[why]"
 }
 
 TEST_CASE("a blocking send is on the critical path", "[why]") {
-  // The only sender is blocked after each of its forwards.
+  // Stage 0 sends activations, and each send blocks it after the forward pass.
   const trace::Trace trace = tests::one_f_one_b({1, 0.01}, 8, 0.5, schedules::P2p::blocking);
   double blocked = 0;
   for (const CriticalPiece& piece : analysis::critical_path(trace))

@@ -44,7 +44,8 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
   }
 }
 
-// A duration in whole milliseconds, so that events often coincide, or an arbitrary duration.
+// Draws the durations of passes: either whole milliseconds, so that events often coincide, or
+// arbitrary values.
 schedules::PassTimes random_times(const schedules::Schedule& schedule, Random& random) {
   const bool whole = random.flip();
   schedules::PassTimes times;
@@ -136,7 +137,7 @@ int random_hybrids(const LookAt& look) {
           look(trace, what(EngineKind::simgrid)), ++runs;
           look(job.run(cluster, EngineKind::timing), what(EngineKind::timing)), ++runs;
         } catch (const schedules::Error&) {
-          // what this schedule, or the timing engine, does not know
+          // skip combinations that the schedule family or the timing engine does not support
         }
       }
   return runs;

@@ -9,10 +9,12 @@ namespace pipewright::tests {
 
 using LookAt = std::function<void(const trace::Trace& trace, const std::string& what)>;
 
-// Traces of random jobs, the same every time; returns how many. All schedules of the catalog in
-// all modes of sending, by both engines on an ideal network and on links that flows share.
+// Calls `look` with the trace of every schedule in the catalog, in every mode of sending and with
+// both engines, on an ideal network and on links that flows share. Jobs are random, but the same in
+// every run. Returns the number of traces.
 int random_pipelines(const LookAt& look);
-// Traces of random data-parallel jobs with weights, gradients and optimizer steps.
+// Calls `look` with traces of random data-parallel jobs, which gather weights, reduce gradients and
+// run optimizer steps. Returns the number of traces.
 int random_hybrids(const LookAt& look);
 
 }  // namespace pipewright::tests

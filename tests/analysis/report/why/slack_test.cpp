@@ -48,7 +48,7 @@ TEST_CASE("a stage can slow down by its slack and no more", "[why]") {
       schedules::Parameters parameters{.devices = 4, .microbatches = 8};
       if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = 2;
       const schedules::Schedule schedule = entry.make(parameters);
-      // A trace does not divide the time of a fused pair.
+      // A trace does not say how the time of a fused pair is divided between its two passes.
       if (schedules::has_fused_pairs(schedule)) continue;
       schedules::PassTimes times;
       for (auto& of_stage : times.of_stage)
@@ -93,7 +93,7 @@ TEST_CASE("a slower pass computes longer with unchanged collectives", "[why]") {
                          static_cast<std::size_t>(schedules::PassKind::backward)};
   for (const std::size_t kind : kinds) times.of_stage[kind][1] *= 1.3;
   trace::Trace trace = tests::timed_run(schedule, times, 0.1);
-  // Seconds of waiting in each forward and backward.
+  // Seconds that each forward and each backward pass spends waiting instead of computing.
   constexpr double waits = 0.4;
   for (trace::StageRow& row : trace.stages) row.waits_f = row.waits_b = waits;
   const analysis::Slack slack = analysis::slack(trace);
@@ -124,21 +124,24 @@ TEST_CASE("the cost of a slower stage shows which stage matters", "[why]") {
   const analysis::Slack slack = analysis::slack(trace);
   // Stage 2 computes from its first pass on, except for one second of waiting for stage 3.
   CHECK(makespan(trace) == Approx(32 * 6 + 2 * 3 + 1));
-  // That second is the slack of its second forward, which takes two seconds.
+  // The second forward pass of stage 2, which takes 2 s, is not on the critical path because of
+  // that second.
   CHECK(slack.stages[2].cost_s == Approx(0.1 * (32 * 6 - 2)));
-  // The other stages are on the path of the first microbatch to stage 2 and of the last from it.
+  // Other stages are on the critical path only while the first microbatch travels to stage 2 and
+  // the last one back.
   for (const std::uint32_t stage : {0, 1}) CHECK(slack.stages[stage].cost_s == Approx(0.1 * 3));
   for (const std::uint32_t stage : {0, 1, 3}) CHECK(slack.stages[stage].slack == 0);
 }
 
 TEST_CASE("a weight gradient that fills a gap has slack", "[why]") {
-  // Both devices end with W, the first device later.
+  // Both devices end with W, device 0 half a second after device 1.
   schedules::Schedule schedule =
       schedules::make_schedule("zb-h1", {.devices = 2, .microbatches = 1});
   schedules::PassTimes times = tests::uniform_times(schedule, 1, 1, 1);
   times.of_stage[static_cast<std::size_t>(schedules::PassKind::weight_grad)][0] = 0.5;
   const trace::Trace trace = tests::timed_run(schedule, times);
-  // F F I I W: stage 1 ends W at 4 s, when stage 0 ends I.
+  // Stage 0 runs F at 0 s, stage 1 runs F, I and W from 1 to 4 s, and stage 0 runs I from 3 to 4 s
+  // and half a second of W.
   CHECK(makespan(trace) == Approx(4.5));
   const analysis::Slack slack = analysis::slack(trace);
   CHECK(slack.stages[0].slack == 0);

@@ -52,7 +52,8 @@ TEST_CASE("the bubble of 1F1B is in its warm-up and its cool-down", "[why]") {
     const TimeSplit& split = splits[device];
     CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::forward)] == Approx(8));
     CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::backward)] == Approx(16));
-    // Before the first backward of device d, p F and p - 1 - d B pass, in which it has p - d F.
+    // Device d starts its first backward pass after the time of p forward and p - 1 - d backward
+    // passes, in which it computes for only p - d forward passes.
     CHECK(split.warm_up_s == Approx(device + 2 * (3 - device)));
     CHECK(split.cool_down_s == Approx((3 - device) + 2 * device));
     CHECK(split.steady_s == Approx(0).margin(1e-12));
@@ -67,7 +68,7 @@ TEST_CASE("next to a slow stage, imbalance is the additional work of that stage"
   for (const TimeSplit& split : splits) {
     CAPTURE(split.device);
     CHECK(split.imbalance_s == Approx(split.device == 2 ? 0 : 16 * 3).margin(1e-9));
-    // The rest of the time is equal on all devices: the idle time of the busiest.
+    // The bubble of every device without its imbalance is the idle time of the busiest device.
     CHECK(split.bubble_s() - split.imbalance_s == Approx(makespan - 16 * 6));
   }
 }

@@ -6,14 +6,14 @@
 using namespace pipewright;
 
 TEST_CASE("comm bench prints the table of nccl-tests with a formula", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4, 4}, 10}));
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("comm bench --cluster c.xml --op all-to-all --sizes 1M,1G --assume '10 GB/s'");
   CHECK(ran.err == "");
   CHECK(ran.status == 0);
-  // Half of each rank's data goes to the other node, where four NICs share an uplink with the
-  // bandwidth of one.
+  // Half of each rank's data goes to the other node over an uplink that four NICs share and that
+  // has the bandwidth of one NIC.
   CHECK(ran.out ==
         "c.xml: all-to-all over 8 ranks on 2 nodes, simulated\n"
         "\n"
@@ -33,27 +33,28 @@ TEST_CASE("comm bench prints the table of nccl-tests with a formula", "[comm_ben
 }
 
 TEST_CASE("comm bench writes logs, tables and JSON", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4}}));
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "comm bench --cluster c.xml --op broadcast --ranks 4 --sizes 8:8K:32 -o x.log x.csv x.json");
   CHECK(ran.status == 0);
   CHECK_THAT(place.read("x.log"), Catch::Contains("# broadcast_perf\n") &&
                                       Catch::Contains("#  Rank  3 Group  0 Pid      3 on node-0"));
   CHECK_THAT(place.read("x.csv"), Catch::Contains("\nbroadcast,4,1,1,8192,"));
   CHECK_THAT(place.read("x.json"), Catch::Contains("\"bytes\": 8192"));
-  const tests::Ran comparison = place.run("comm compare x.log --cluster c.xml --max-error 1%");
+  const tests::ProgramResult comparison =
+      place.run("comm compare x.log --cluster c.xml --max-error 1%");
   CHECK(comparison.status == 0);
   CHECK_THAT(comparison.out, Catch::Contains("median error 0.0 %"));
 }
 
 TEST_CASE("comm bench sends the bytes of a matrix, and names the busiest rank", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4}}));
-  // Rank 3 receives 100 MB over a link of 100 GB/s; the largest row has 60 MB.
+  // Rank 3 receives most, 100 MB over a link of 100 GB/s; no rank sends more than 60 MB.
   place.write("m.csv",
               "0,10000000,20000000,30000000\n0,0,0,40000000\n5000000,0,0,30000000\n0,0,0,0\n");
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("comm bench --cluster c.xml --matrix m.csv -o x.json x.html x.log");
   CHECK(ran.err == "");
   CHECK_THAT(
@@ -66,16 +67,16 @@ TEST_CASE("comm bench sends the bytes of a matrix, and names the busiest rank", 
              Catch::Contains("\"busiest_rank\": 3") && Catch::Contains("\"busiest_sends\": false"));
   CHECK_THAT(place.read("x.html"), Catch::Contains("all-to-all of m.csv over 4 ranks"));
   CHECK_THAT(place.read("x.log"), Catch::StartsWith("# alltoallv_perf\n"));
-  // Ten times the bytes of the file.
+  // 600 MB is ten times the size of the matrix in the file, so all its entries are scaled by ten.
   CHECK_THAT(place.run("comm bench --cluster c.xml --matrix m.csv --sizes 600000000").out,
              Catch::Contains("10002"));
 }
 
 TEST_CASE("comm bench rejects invalid options with the allowed values", "[comm_bench]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4}}));
   const auto check = [&](const std::string& arguments, const std::string& words) {
-    const tests::Ran ran = place.run("comm bench " + arguments);
+    const tests::ProgramResult ran = place.run("comm bench " + arguments);
     CHECK(ran.status == 2);
     CHECK(ran.out == "");
     CHECK_THAT(ran.err, Catch::Contains(words));

@@ -10,7 +10,8 @@ using namespace pipewright;
 
 namespace {
 
-// Output of all_reduce_perf on this number of ranks, with `factor` times 100 us + bytes / 100 GB/s.
+// Returns the output of all_reduce_perf on this number of ranks, with times of `factor` times (100
+// us + bytes / 100 GB/s).
 std::string log_of(int ranks, double factor) {
   std::string text =
       "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1073741824 step: 4(factor) warmup iters: 5\n"
@@ -42,9 +43,9 @@ constexpr const char* compare = "comm compare some.log --cluster dgx-a100 ";
 }  // namespace
 
 TEST_CASE("logs are compared, drawn and written as tables", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run(std::string(compare) + "-o c.svg c.png c.pdf c.html c.csv c.json");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("all-reduce, 16 ranks on 2 nodes\n"));
@@ -67,7 +68,7 @@ TEST_CASE("logs are compared, drawn and written as tables", "[cli][comm]") {
 }
 
 TEST_CASE("rows measured in place and out of place can be selected", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
   CHECK_THAT(place.run(std::string(compare) + "--in-place").out,
              Catch::StartsWith("all-reduce, 16 ranks on 2 nodes, in place\n") &&
@@ -78,18 +79,18 @@ TEST_CASE("rows measured in place and out of place can be selected", "[cli][comm
 
 TEST_CASE("a machine that is slower than its cluster file is reported with a suggestion to fit it",
           "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 10));
-  const tests::Ran ran = place.run(compare);
+  const tests::ProgramResult ran = place.run(compare);
   CHECK_THAT(ran.out, Catch::Contains("\npredicted times are ") &&
                           Catch::Contains(" % too short (median; 22 of 22 rows err this way)\n") &&
                           Catch::Contains("pipewright comm fit some.log --cluster dgx-a100 -o "));
 }
 
 TEST_CASE("a median error above --max-error exits with status 1", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 10));
-  const tests::Ran above = place.run(std::string(compare) + "--max-error 20%");
+  const tests::ProgramResult above = place.run(std::string(compare) + "--max-error 20%");
   CHECK(above.status == 1);
   CHECK_THAT(above.err, Catch::Contains("the median error is ") &&
                             Catch::Contains(", above --max-error 20.0 %\n"));
@@ -98,25 +99,26 @@ TEST_CASE("a median error above --max-error exits with status 1", "[cli][comm]")
 }
 
 TEST_CASE("an assumed bandwidth is compared with measurements and predictions", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
-  const tests::Ran ran = place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
+  const tests::ProgramResult ran =
+      place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
   CHECK(ran.status == 0);
-  // An algorithm bandwidth of 100 GB/s and a bus bandwidth of 187.5 GB/s are reached, except for
-  // 100 us.
+  // The measured curve approaches an algorithm bandwidth of 100 GB/s and a bus bandwidth of 187.5
+  // GB/s, but all times include a constant of 100 us.
   CHECK_THAT(ran.out, Catch::Contains("an assumed bus bandwidth of 187 GB/s is off") &&
                           Catch::Contains("measured   1 KiB to 64 MiB"));
   for (const char* wrong : {"187", "fast/s", "'0 GB/s'", "'187 Gb/s'"}) {
-    const tests::Ran rejected = place.run(std::string(compare) + "--assume " + wrong);
+    const tests::ProgramResult rejected = place.run(std::string(compare) + "--assume " + wrong);
     CHECK(rejected.status == 2);
     CHECK_THAT(rejected.err, Catch::Contains("--assume") && Catch::Contains("180 GB/s"));
   }
 }
 
 TEST_CASE("a row with more ranks than the cluster has is reported with its line", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(512, 1));
-  const tests::Ran ran = place.run(std::string(compare) + "-o c.svg");
+  const tests::ProgramResult ran = place.run(std::string(compare) + "-o c.svg");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("some.log:519: dgx-a100: has no 64 nodes of 8 GPUs; ") &&
                           Catch::Contains("32 GPUs in 4 nodes") &&
@@ -126,10 +128,10 @@ TEST_CASE("a row with more ranks than the cluster has is reported with its line"
 }
 
 TEST_CASE("invalid options are rejected", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("some.log", log_of(16, 1));
   const auto check_rejected = [&](const std::string& words, const std::string& message) {
-    const tests::Ran ran = place.run(words);
+    const tests::ProgramResult ran = place.run(words);
     CAPTURE(words, ran.err);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.err, Catch::Contains(message));
@@ -150,12 +152,12 @@ TEST_CASE("invalid options are rejected", "[cli][comm]") {
 }
 
 TEST_CASE("logs of comm bench are predicted without error on the same cluster", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string operation : {"all-reduce", "all-gather", "all-to-all", "send-recv"}) {
     CAPTURE(operation);
     const std::string on = " --cluster dgx-a100 ";
     REQUIRE(place.run("comm bench" + on + "--ranks 16 -o bench.log --op " + operation).status == 0);
-    const tests::Ran ran = place.run("comm compare bench.log" + on + "--max-error 0.1%");
+    const tests::ProgramResult ran = place.run("comm compare bench.log" + on + "--max-error 0.1%");
     CHECK(ran.status == 0);
     CHECK_THAT(ran.out, Catch::StartsWith(operation + ", 16 ranks on 2 nodes\n"));
     CHECK_THAT(ran.out, Catch::Contains("median error 0.0 %, 90th percentile 0.0 %"));
@@ -163,24 +165,26 @@ TEST_CASE("logs of comm bench are predicted without error on the same cluster", 
 }
 
 TEST_CASE("comm compare has examples in its help", "[cli][comm]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run("comm compare --help");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run("comm compare --help");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("pipewright comm compare all_reduce_16.log --cluster"));
   CHECK_THAT(ran.out, Catch::Contains("--max-error 20%   # for CI"));
 }
 
 TEST_CASE("comm compare --record writes the cluster file with the errors as its record", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run("comm bench --cluster a100-roce --ranks 16 --sizes 8:1G:8 -o a.log").status ==
           0);
-  const tests::Ran ran = place.run("comm compare a.log --cluster dgx-a100 --record b.xml");
+  const tests::ProgramResult ran =
+      place.run("comm compare a.log --cluster dgx-a100 --record b.xml");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   CHECK(ran.out.ends_with("wrote   b.xml\n"));
   const std::string record = "value=\"all-reduce; 16 ranks; 2 nodes; 8 B to ";
   CHECK(place.read("b.xml").find(record) != std::string::npos);
-  // The same logs replace the record; another source adds one.
+  // Recording the same logs again replaces their record in the platform file; logs from another
+  // source add a record.
   REQUIRE(place.run("comm compare a.log --cluster b.xml --record c.xml").status == 0);
   CHECK(place.read("c.xml") == place.read("b.xml"));
   REQUIRE(place

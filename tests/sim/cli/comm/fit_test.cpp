@@ -7,13 +7,13 @@
 
 #include "support/program.hpp"
 
-using pipewright::tests::Ran;
-using pipewright::tests::Workplace;
+using pipewright::tests::CommandFolder;
+using pipewright::tests::ProgramResult;
 using Json = nlohmann::json;
 
 namespace {
 
-// A log of nccl-tests on 8 GPUs in which every operation has this launch latency.
+// Returns a log of nccl-tests on 8 GPUs in which this launch latency is part of every time.
 std::string log_of(double launch_us) {
   std::string text =
       "# nThread 1 nGpus 8 minBytes 8 maxBytes 1073741824\n"
@@ -35,16 +35,16 @@ std::string log_of(double launch_us) {
   return text;
 }
 
-double held_out_median(const Ran& ran) {
+double held_out_median(const ProgramResult& ran) {
   return Json::parse(ran.out)["errors"]["held_out"]["fit"]["median"];
 }
 
 }  // namespace
 
 TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cli]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("a.log", log_of(90));
-  const Ran fit =
+  const ProgramResult fit =
       place.run("comm fit a.log --cluster dgx-a100 --hold-out odd -o fitted.xml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
@@ -60,8 +60,9 @@ TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cl
   CHECK(fitted.find("; held out; a.log\"/>") != std::string::npos);
   CHECK(fitted.find("; fitted; a.log\"/>") != std::string::npos);
 
-  // The fitted file predicts the same times as the fit, and a second fit changes nothing.
-  const Ran refit =
+  // With the fitted file, the errors are those that the fit reported, and another fit to the same
+  // log changes nothing.
+  const ProgramResult refit =
       place.run("comm fit a.log --cluster fitted.xml --hold-out odd -o twice.xml --json");
   INFO(refit.err);
   REQUIRE(refit.status == 0);
@@ -73,9 +74,9 @@ TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cl
 }
 
 TEST_CASE("comm fit prints a report", "[cli]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("a.log", log_of(90));
-  const Ran ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
+  const ProgramResult ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   CHECK(ran.out.find("fitted to 56 rows of 1 log") != std::string::npos);
@@ -86,11 +87,11 @@ TEST_CASE("comm fit prints a report", "[cli]") {
 }
 
 TEST_CASE("comm fit rejects invalid requests without writing a file", "[cli]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("a.log", log_of(90));
   place.write("mine.xml", "<platform version=\"4.1\"/>");
   const auto check_rejected = [&](const std::string& words, const std::string& reason) {
-    const Ran ran = place.run("comm fit " + words);
+    const ProgramResult ran = place.run("comm fit " + words);
     INFO(ran.err);
     CHECK(ran.status == 2);
     CHECK(ran.err.find(reason) != std::string::npos);

@@ -7,8 +7,8 @@
 using namespace pipewright;
 
 TEST_CASE("comm interference accepts a layout and traffic as options", "[cli][comm]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run(
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run(
       "comm interference --cluster dgx-a100 --tp 8 --dp 2 --pp 2 --traffic 'all-reduce 1G dp' "
       "'send-recv 256M pp' 'all-gather 64M tp ring' -o found.json");
   CHECK(ran.err.empty());
@@ -18,8 +18,8 @@ TEST_CASE("comm interference accepts a layout and traffic as options", "[cli][co
   const auto json = nlohmann::json::parse(place.read("found.json"));
   const auto& encounters = json["encounters"];
   REQUIRE(encounters.size() == 3);
-  // Rings of two replicas and tensors between two stages share NICs equally, so that everything but
-  // latency takes twice as long; groups of tp stay on NVLink.
+  // Gradient rings of two replicas and tensors between two stages share NICs equally, so both take
+  // twice as long, apart from latency. Groups of tp use NVLink only.
   for (const char* key : {"one_slow_down", "other_slow_down"}) {
     CHECK(encounters[0][key] > 1.7);
     CHECK(encounters[0][key] < 2 + 1e-6);
@@ -30,9 +30,10 @@ TEST_CASE("comm interference accepts a layout and traffic as options", "[cli][co
 }
 
 TEST_CASE("comm interference uses the traffic of a job", "[cli][comm]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run("comm interference '" PIPEWRIGHT_ROOT
-                                   "/platforms/scenarios/mixtral-8x7b-h100.yaml' -o found.json");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
+      place.run("comm interference '" PIPEWRIGHT_ROOT
+                "/platforms/scenarios/mixtral-8x7b-h100.yaml' -o found.json");
   CHECK(ran.status == 0);
   const auto json = nlohmann::json::parse(place.read("found.json"));
   std::vector<std::string> names;
@@ -52,20 +53,20 @@ TEST_CASE("comm interference uses the traffic of a job", "[cli][comm]") {
 }
 
 TEST_CASE("comm interference without a model uses the tensors between stages", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plain.yaml",
               "num_stages: 4\nnum_batches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n"
               "cluster: dgx-a100\nboundary_tensor: 16 MiB\n");
-  const tests::Ran ran = place.run("comm interference plain.yaml");
+  const tests::ProgramResult ran = place.run("comm interference plain.yaml");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("pp            3           2  16.0 MiB each way"));
 }
 
 TEST_CASE("comm interference rejects invalid traffic with the reason", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("comm interference --help").out, Catch::Contains("'send-recv 32M pp'"));
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("comm interference " + words);
+    const tests::ProgramResult ran = place.run("comm interference " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;

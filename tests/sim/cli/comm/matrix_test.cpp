@@ -8,8 +8,8 @@
 using namespace pipewright;
 
 TEST_CASE("comm matrix reports pairs, the bisection and the worst permutation", "[cli][comm]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run(
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run(
       "comm matrix --cluster a100-4nic -o pairs.svg pairs.png pairs.pdf pairs.csv pairs.json");
   CHECK(ran.err.empty());
   CHECK(ran.status == 0);
@@ -18,7 +18,7 @@ TEST_CASE("comm matrix reports pairs, the bisection and the worst permutation", 
                           Catch::Contains("wrote   pairs.json\n"));
   CHECK(place.files() == "pairs.csv pairs.json pairs.pdf pairs.png pairs.svg");
   const auto json = nlohmann::json::parse(place.read("pairs.json"));
-  // Two GPUs share each NIC of 24 GB/s; `platform show` has the same bisection.
+  // Each NIC of 24 GB/s serves two GPUs. `platform show` prints the same bisection bandwidth.
   CHECK(json["bisection_bytes_per_s"] == Approx(192e9));
   CHECK_THAT(place.run("platform show a100-4nic").out, Catch::Contains("bisection 192 GB/s"));
   CHECK(json["worst_found"]["slowest_bytes_per_s"] == Approx(12e9));
@@ -32,7 +32,7 @@ TEST_CASE("comm matrix reports pairs, the bisection and the worst permutation", 
 
 TEST_CASE("comm matrix accepts a selection of GPUs, nodes as rows, and a message size",
           "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string first = place.run("comm matrix --cluster dgx-a100 --gpus 2").out;
   CHECK_THAT(first, Catch::StartsWith("dgx-a100: 2 GPUs on 1 node\n"));
   const std::string selected =
@@ -45,10 +45,10 @@ TEST_CASE("comm matrix accepts a selection of GPUs, nodes as rows, and a message
 TEST_CASE(
     "comm matrix has examples in its help, and rejects invalid options with the allowed values",
     "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("comm matrix --help").out, Catch::Contains("-o pairs.svg"));
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("comm matrix " + words);
+    const tests::ProgramResult ran = place.run("comm matrix " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;

@@ -8,14 +8,14 @@ using namespace pipewright;
 namespace {
 
 // 8 nodes below two leaves, with four spines that can fail separately.
-void make_fabric(const tests::Workplace& place) {
+void make_fabric(const tests::CommandFolder& place) {
   REQUIRE(place
               .run("platform make --node a100-4nic --nodes 8 --fabric leaf-spine --leaf-nodes 4 "
                    "--oversubscription 2 --spines 4 -o f.xml")
               .status == 0);
 }
 
-double seconds(const tests::Workplace& place, const std::string& options) {
+double seconds(const tests::CommandFolder& place, const std::string& options) {
   const auto run =
       place.run("comm bench --cluster f.xml --op all-to-all --sizes 256M --json " + options);
   return nlohmann::json::parse(run.out)["rows"][0]["seconds"];
@@ -24,15 +24,16 @@ double seconds(const tests::Workplace& place, const std::string& options) {
 }  // namespace
 
 TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("comm survey --cluster f.xml --op all-to-all --size 256M -o s.json");
   CHECK(ran.err.empty());
   CHECK_THAT(ran.out, Catch::StartsWith("f.xml: all-to-all of 256.0 MiB over 64 ranks, ") &&
                           Catch::Contains("first failure that cuts ranks off: link "));
   const auto json = nlohmann::json::parse(place.read("s.json"));
-  // Three of four spines remain for half of the traffic, which limits the operation.
+  // Half of the traffic crosses spines and limits the operation. After the failure three of four
+  // spines carry it.
   const double whole = json["whole_s"];
   bool has_spine = false;
   for (const auto& failure : json["failures"])
@@ -47,9 +48,9 @@ TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][
 }
 
 TEST_CASE("comm survey reports the cost of hash collisions", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "comm survey --cluster f.xml --op all-to-all --size 64M --hash 5 --flows 1 16 -o h.json");
   CHECK(ran.err.empty());
   const auto json = nlohmann::json::parse(place.read("h.json"));
@@ -63,13 +64,13 @@ TEST_CASE("comm survey reports the cost of hash collisions", "[cli][comm]") {
 }
 
 TEST_CASE("failed and slow elements are selected by name", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
   const double whole = seconds(place, "");
   CHECK(seconds(place, "--slow spine-0-switch=0.5") > 1.5 * whole);
   CHECK(seconds(place, "--multipath hash:1") > whole);
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("comm bench --cluster f.xml --sizes 1M " + words);
+    const tests::ProgramResult ran = place.run("comm bench --cluster f.xml --sizes 1M " + words);
     CHECK(ran.status == 2);
     return ran.err;
   };
@@ -82,7 +83,7 @@ TEST_CASE("failed and slow elements are selected by name", "[cli][comm]") {
 }
 
 TEST_CASE("comm survey accepts a scenario, and run accepts slow elements", "[cli][comm]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_fabric(place);
   place.write("job.yaml",
               "devices: 2\nmicrobatches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n"

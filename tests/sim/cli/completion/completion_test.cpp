@@ -38,7 +38,7 @@ TEST_CASE("commands and verbs are completed", "[cli]") {
 }
 
 TEST_CASE("every option in a command's help is offered with its help", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto check = [&](std::vector<std::string> words, const Command& command) {
     const std::string help = place.run(fmt::format("{} --help", fmt::join(words, " "))).out;
     const Syntax syntax = syntax_of(command);
@@ -102,17 +102,17 @@ TEST_CASE("keys and values of --set are completed", "[cli]") {
   CHECK(words_for({"run", "--set", "p2p=b"}) == std::vector<std::string>{"p2p=blocking"});
   CHECK(offers({"run", "--set", "model=llama-3"}, "model=llama-3-8b"));
   CHECK(words_for({"run", "--engine=t"}) == std::vector<std::string>{"--engine=timing"});
-  // Words as bash splits them.
+  // bash passes an option with `=` as several words.
   CHECK(words_for({"run", "--engine", "=", "t"}) == std::vector<std::string>{"--engine=timing"});
   CHECK(words_for({"run", "--set", "p2p", "="}).size() == 3);
 }
 
 TEST_CASE("completion prints a script for each shell, and lists the shells in errors", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("completion bash").out, Catch::Contains("complete -F"));
   CHECK_THAT(place.run("completion zsh").out, Catch::StartsWith("#compdef pipewright"));
   CHECK_THAT(place.run("completion fish").out, Catch::Contains("complete -c pipewright"));
-  const tests::Ran ran = place.run("completion tcsh");
+  const tests::ProgramResult ran = place.run("completion tcsh");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("allowed: bash, zsh, fish"));
 }

@@ -8,12 +8,12 @@
 #include "support/program.hpp"
 
 using nlohmann::json;
-using pipewright::tests::Ran;
-using pipewright::tests::Workplace;
+using pipewright::tests::CommandFolder;
+using pipewright::tests::ProgramResult;
 
 namespace {
 
-// Scenario with 64 GPUs that fail often.
+// A scenario whose 64 GPUs fail often, so that short runs have failures.
 const std::string scenario =
     "model: llama-3-8b\ngpu: h100-sxm\nparallel: {tp: 2, pp: 4, dp: 8}\nmicrobatches: 16\n"
     "engine: timing\n"
@@ -27,9 +27,9 @@ bool contains(const std::string& text, const std::string& words) {
 }  // namespace
 
 TEST_CASE("goodput reports the effective training time of a run") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
-  const Ran ran = place.run("goodput job.yaml --seeds 20 --json");
+  const ProgramResult ran = place.run("goodput job.yaml --seeds 20 --json");
   CHECK(ran.err.empty());
   REQUIRE(ran.status == 0);
   const json report = json::parse(ran.out);
@@ -48,10 +48,11 @@ TEST_CASE("goodput reports the effective training time of a run") {
 }
 
 TEST_CASE("results do not depend on the number of processes") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
-  const Ran serial = place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
-  const Ran parallel =
+  const ProgramResult serial =
+      place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
+  const ProgramResult parallel =
       place.run("goodput job.yaml --seeds 25 --jobs 3 -o two.csv two.html two.svg");
   REQUIRE(serial.status == 0);
   CHECK(place.read("one.csv") == place.read("two.csv"));
@@ -61,11 +62,11 @@ TEST_CASE("results do not depend on the number of processes") {
 }
 
 TEST_CASE("a killed run resumes and gives the same bytes") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const std::string command = "goodput job.yaml --seeds 400 --only --quiet ";
   REQUIRE(place.run(command + "-o whole.csv").status == 0);
-  // Kill the run once the file has some seeds.
+  // The run is killed once the file has results of at least four seeds.
   place.shell("'" PIPEWRIGHT_PROGRAM "' " + command +
               "--results r.jsonl -j 1 & child=$!; for i in $(seq 600); do "
               "[ $(wc -l < r.jsonl 2> /dev/null || echo 0) -ge 4 ] && break; sleep 0.01; done; "
@@ -75,7 +76,7 @@ TEST_CASE("a killed run resumes and gives the same bytes") {
   CHECK(std::count(stored.begin(), stored.end(), '\n') >= 4);
   CHECK(std::count(stored.begin(), stored.end(), '\n') < 41);
   CHECK(contains(place.run(command + "--results r.jsonl").err, "--resume"));
-  const Ran resumed = place.run(command + "--results r.jsonl --resume -o resumed.csv");
+  const ProgramResult resumed = place.run(command + "--results r.jsonl --resume -o resumed.csv");
   CHECK(resumed.err.empty());
   REQUIRE(resumed.status == 0);
   CHECK(place.read("whole.csv") == place.read("resumed.csv"));
@@ -83,10 +84,10 @@ TEST_CASE("a killed run resumes and gives the same bytes") {
 }
 
 TEST_CASE("results of another question are rejected") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   REQUIRE(place.run("goodput job.yaml --seeds 10 --only --results r.jsonl").status == 0);
-  const Ran resumed =
+  const ProgramResult resumed =
       place.run("goodput job.yaml --seeds 10 --only --spares 2 --results r.jsonl --resume");
   CHECK(resumed.status == 2);
   CHECK(contains(resumed.err, "r.jsonl: these results belong to another scenario"));
@@ -94,10 +95,10 @@ TEST_CASE("results of another question are rejected") {
 }
 
 TEST_CASE("results are reused for more and for fewer seeds and give the same bytes", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const auto run = [&](const std::string& words) {
-    const Ran ran = place.run("goodput job.yaml --quiet " + words);
+    const ProgramResult ran = place.run("goodput job.yaml --quiet " + words);
     CHECK(ran.err.empty());
     REQUIRE(ran.status == 0);
     return ran.out;
@@ -110,7 +111,7 @@ TEST_CASE("results are reused for more and for fewer seeds and give the same byt
 }
 
 TEST_CASE("only a given interval is marked as requested", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   const std::string chosen = place.run("goodput job.yaml --seeds 5 --quiet").out;
   CHECK_FALSE(contains(chosen, "requested"));
@@ -120,9 +121,9 @@ TEST_CASE("only a given interval is marked as requested", "[goodput]") {
 }
 
 TEST_CASE("copies to peers and checkpoints to the storage have separate intervals", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
-  const Ran ran =
+  const ProgramResult ran =
       place.run("goodput job.yaml --seeds 5 --quiet --set goodput.checkpoint.mode=peer");
   CHECK(contains(ran.out, "(peer): to peers every 60.00 s, to the storage every "));
   CHECK(contains(ran.out, "How often to checkpoint to the storage, 5 seeds"));
@@ -132,7 +133,7 @@ TEST_CASE("copies to peers and checkpoints to the storage have separate interval
 
 TEST_CASE("the page describes the model, the hardware and the checkpoints in a line each",
           "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
   REQUIRE(place.run("goodput job.yaml --seeds 5 --quiet --only -o days.html").status == 0);
   const std::string page = place.read("days.html");
@@ -141,7 +142,7 @@ TEST_CASE("the page describes the model, the hardware and the checkpoints in a l
 }
 
 TEST_CASE("a note names spares that the cluster does not have", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", "cluster: dgx-h100-8\n" + scenario.substr(0, scenario.find("gpu:")) +
                               scenario.substr(scenario.find("parallel:")));
   CHECK(contains(place.run("goodput job.yaml --seeds 1 --only --spares 5").err,
@@ -149,9 +150,10 @@ TEST_CASE("a note names spares that the cluster does not have", "[goodput]") {
 }
 
 TEST_CASE("a number of tokens gives days and a price") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
-  const Ran ran = place.run("goodput job.yaml --tokens 100B --price 2 --seeds 1 --only --json");
+  const ProgramResult ran =
+      place.run("goodput job.yaml --tokens 100B --price 2 --seeds 1 --only --json");
   REQUIRE(ran.status == 0);
   const json report = json::parse(ran.out);
   const double days = report["days"]["mean"];
@@ -161,22 +163,23 @@ TEST_CASE("a number of tokens gives days and a price") {
 }
 
 TEST_CASE("goodput rejects options that contradict each other") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
-  const Ran resume = place.run("goodput job.yaml --resume");
+  const ProgramResult resume = place.run("goodput job.yaml --resume");
   CHECK(resume.status == 2);
   CHECK(contains(resume.err, "--resume needs --results FILE.jsonl"));
-  const Ran size = place.run("goodput -s 2 -b 4 -f 1 --backward-times 2");
+  const ProgramResult size = place.run("goodput -s 2 -b 4 -f 1 --backward-times 2");
   CHECK(size.status == 2);
   CHECK(contains(size.err, "the size of a checkpoint is unknown"));
   CHECK(place.run("goodput --help").out.starts_with("usage: pipewright goodput SCENARIO"));
 }
 
 TEST_CASE("a job that never trains its tokens ends with an error", "[goodput]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("job.yaml", scenario);
-  // The failure rate would keep 96 nodes in repair, but there are eight.
-  const Ran ran = place.run(
+  // Failures are so frequent that 96 nodes would be in repair on average, but the job has only
+  // eight.
+  const ProgramResult ran = place.run(
       "goodput job.yaml --seeds 1 --only --tokens 1T --spares 0 --set goodput.failures.rate=12000 "
       "goodput.failures.shape=1 goodput.repair='24 h'");
   CHECK(ran.status == 2);

@@ -7,13 +7,14 @@
 
 #include "support/program.hpp"
 
-using pipewright::tests::Ran;
-using pipewright::tests::Workplace;
+using pipewright::tests::CommandFolder;
+using pipewright::tests::ProgramResult;
 using Json = nlohmann::json;
 
 namespace {
 
-// Products that reach 0.75 of an H100's 989.5 TFLOP/s in full waves of 132 tiles and take 5 us.
+// Returns a table of products in full waves of 132 tiles. They reach 0.75 of an H100's 989.5
+// TFLOP/s, after an overhead of 5 us.
 std::string table() {
   std::string text = "kernel,dtype,m,n,k,time_us\n";
   for (int waves = 1; waves <= 8; waves *= 2)
@@ -29,9 +30,9 @@ std::string table() {
 }  // namespace
 
 TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") {
-  const Workplace folder;
+  const CommandFolder folder;
   folder.write("t.csv", table());
-  const Ran fit = folder.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
+  const ProgramResult fit = folder.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
   const Json report = Json::parse(fit.out);
@@ -41,7 +42,7 @@ TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") 
   CHECK_THAT(file, Catch::StartsWith("# Fitted by pipewright ") &&
                        Catch::Contains("product bf16, 12 rows") &&
                        Catch::Contains("free_memory: 79.1 GiB"));
-  const Ran check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  const ProgramResult check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
   INFO(check.err);
   REQUIRE(check.status == 0);
   CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 0.02);
@@ -50,9 +51,9 @@ TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") 
 
 TEST_CASE("gpu fit determines the rates of grouped products, which are no longer assumed",
           "[cli]") {
-  const Workplace folder;
-  // 4 x 33 tiles of 128 columns are one for each of 132 SMs, so 128 rows a wave: half of 989.5
-  // TFLOP/s, 2 us for a wave, 10 us for the kernel.
+  const CommandFolder folder;
+  // 4 products x 33 tiles of 128 columns occupy all 132 SMs, so a wave covers 128 rows. Times
+  // assume half of 989.5 TFLOP/s, 2 us per wave and 10 us per kernel.
   std::string table = "kernel,dtype,m,n,k,count,time_us\n";
   for (const int waves : {8, 16, 32})
     for (const int inner : {1024, 4096, 8192})
@@ -62,7 +63,7 @@ TEST_CASE("gpu fit determines the rates of grouped products, which are no longer
   folder.write("base.yaml",
                "flops: 989.5 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3350 GB/s\n"
                "processors: 132\nassumed: [products.bf16.grouped]\n");
-  const Ran fit = folder.run("gpu fit t.csv --gpu-file ./base.yaml -o mine.yaml --json");
+  const ProgramResult fit = folder.run("gpu fit t.csv --gpu-file ./base.yaml -o mine.yaml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
   CHECK(Json::parse(fit.out)["groups"][0]["kernels"] == "grouped bf16");
@@ -70,14 +71,15 @@ TEST_CASE("gpu fit determines the rates of grouped products, which are no longer
              Catch::Contains("grouped:\n") && Catch::Contains("efficiency: 0.500") &&
                  Catch::Contains("wave: 2 us") && Catch::Contains("overhead: 10 us") &&
                  !Catch::Contains("assumed"));
-  const Ran check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  const ProgramResult check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
   CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 1e-3);
 }
 
 TEST_CASE("gpu check shows errors by kind and the rows with the largest errors", "[cli]") {
-  const Workplace folder;
+  const CommandFolder folder;
   folder.write("t.csv", table());
-  const Ran ran = folder.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
+  const ProgramResult ran =
+      folder.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out, Catch::Contains("t.csv against h100-sxm") &&
                           Catch::Contains("product bf16    12") &&
@@ -86,9 +88,9 @@ TEST_CASE("gpu check shows errors by kind and the rows with the largest errors",
 }
 
 TEST_CASE("errors of gpu commands name the fault and its location", "[cli]") {
-  const Workplace folder;
+  const CommandFolder folder;
   folder.write("t.csv", "dtype,m,n,k,time_us\nbf16,1,2,3,-4\n");
-  const Ran negative = folder.run("gpu fit t.csv --gpu-file h100-sxm");
+  const ProgramResult negative = folder.run("gpu fit t.csv --gpu-file h100-sxm");
   CHECK(negative.status == 2);
   CHECK_THAT(negative.err, Catch::Contains("t.csv:2: time_us is -4; allowed: a number above 0"));
   CHECK_THAT(folder.run("gpu check t.csv").err, Catch::Contains("--gpu-file is missing"));

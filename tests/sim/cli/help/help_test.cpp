@@ -10,8 +10,8 @@
 using namespace pipewright;
 
 TEST_CASE("help lists each topic with the question that its page answers", "[cli]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run("help");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run("help");
   CHECK(ran.status == 0);
   for (const cli::Topic& topic : cli::topics()) {
     const std::string asked = cli::question(cli::embedded_page(topic.path));
@@ -33,9 +33,9 @@ TEST_CASE("every page of docs is a topic with its name", "[cli]") {
 }
 
 TEST_CASE("help prints a topic without Markdown markup", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const cli::Topic& topic : cli::topics()) {
-    const tests::Ran ran = place.run("help " + std::string(topic.name));
+    const tests::ProgramResult ran = place.run("help " + std::string(topic.name));
     CAPTURE(topic.name, ran.err);
     CHECK(ran.status == 0);
     CHECK_THAT(ran.out, Catch::Contains("\n=====") || Catch::Contains("\n----"));
@@ -45,14 +45,14 @@ TEST_CASE("help prints a topic without Markdown markup", "[cli]") {
 }
 
 TEST_CASE("help COMMAND prints the same as COMMAND --help", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(place.run("help run").out == place.run("run --help").out);
   CHECK(place.run("help schedule list").out == place.run("schedule list --help").out);
 }
 
 TEST_CASE("an unknown topic is refused with a suggestion and all topics", "[cli]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run("help shedules");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run("help shedules");
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
   CHECK_THAT(ran.err, Catch::Contains("no topic is called 'shedules'; did you mean 'schedules'?"));

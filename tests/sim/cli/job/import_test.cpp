@@ -16,8 +16,8 @@ const std::string data = PIPEWRIGHT_TEST_DATA "/jobs/";
 }  // namespace
 
 TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]") {
-  const tests::Workplace place;
-  const tests::Ran written =
+  const tests::CommandFolder place;
+  const tests::ProgramResult written =
       place.run("import " + data + "moe.sh --cluster dgx-h100-8 -o scenario.yaml");
   CAPTURE(written.err);
   CHECK(written.status == 0);
@@ -25,8 +25,8 @@ TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]")
                               Catch::Contains("--some-new-flag 3") &&
                               Catch::Contains("wrote   scenario.yaml"));
   const std::string quick = " --engine timing --json --quiet";
-  const tests::Ran scenario = place.run("run scenario.yaml" + quick);
-  const tests::Ran job = place.run("run " + data + "moe.sh --cluster dgx-h100-8" + quick);
+  const tests::ProgramResult scenario = place.run("run scenario.yaml" + quick);
+  const tests::ProgramResult job = place.run("run " + data + "moe.sh --cluster dgx-h100-8" + quick);
   CAPTURE(scenario.err, job.err);
   CHECK(scenario.status == 0);
   CHECK(scenario.out == job.out);
@@ -37,20 +37,21 @@ TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]")
 }
 
 TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[cli][jobs]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run("run " + data + "moe.sh");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run("run " + data + "moe.sh");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err,
              Catch::Contains("the cluster is unknown; give --cluster X, such as one with 64 "
                              "GPUs: ") &&
                  Catch::Contains("dgx-h100-8 (64 h100-sxm)") && !Catch::Contains("dgx-h100 (32"));
-  const tests::Ran named = place.run("run " + data + "config_DGXH100_16x8x32xtp4pp8cp1.sh");
+  const tests::ProgramResult named =
+      place.run("run " + data + "config_DGXH100_16x8x32xtp4pp8cp1.sh");
   CHECK_THAT(named.err, Catch::Contains("no cluster of the library has 128 h100") &&
                             Catch::Contains("platform make --node dgx-h100 --nodes 16"));
 }
 
 TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("run " + data + "functional.yaml --cluster dgx-h100").err,
              Catch::Contains("the number of GPUs is unknown; give --dp"));
   CHECK(place.run("run " + data + "functional.yaml --cluster dgx-h100 --dp 4 --engine timing")
@@ -68,11 +69,11 @@ TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]"
 }
 
 TEST_CASE("files of a job are recognised without reading the job", "[cli][jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string script = (place.folder() / "train.sh").string();
   const std::string variables = (place.folder() / "variables.sh").string();
   place.write("variables.sh", "export NODES=4\n");
-  // Reading it is refused, as the script does not set LAYERS.
+  // Importing the job fails, because no script sets the variable LAYERS.
   place.write("train.sh",
               "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 512 "
               "--num-attention-heads 8 --micro-batch-size 1\n");

@@ -12,8 +12,8 @@ using nlohmann::json;
 
 namespace {
 
-json model_json(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("model " + words + " --json");
+json model_json(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("model " + words + " --json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -29,7 +29,7 @@ const std::string plain_gpu =
 }  // namespace
 
 TEST_CASE("model without a name lists models with parameters and FLOPs", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json models = model_json(place, "");
   const auto named = [&](const char* name) {
     return *std::ranges::find_if(models, [&](const json& row) { return row["model"] == name; });
@@ -47,7 +47,7 @@ TEST_CASE("model without a name lists models with parameters and FLOPs", "[cli][
 }
 
 TEST_CASE("a model's bytes are listed by its parts on one GPU", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json whole = model_json(place, "llama-3-8b");
   const json& parts = whole["parts"];
   REQUIRE(parts.size() == 4);
@@ -67,7 +67,7 @@ TEST_CASE("a model's bytes are listed by its parts on one GPU", "[cli][model]") 
 }
 
 TEST_CASE("the JSON of a model has its layout, precision and peak", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json run = model_json(
       place, "llama-3-8b --gpu h100-sxm --tp 8 --sp --precision fp8 --microbatch-size 2");
   CHECK(run["layout"]["tp"] == 8);
@@ -79,7 +79,7 @@ TEST_CASE("the JSON of a model has its layout, precision and peak", "[cli][model
 }
 
 TEST_CASE("a model without a GPU uses the GPU of its cluster", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json run = model_json(place, "llama-3-8b --cluster dgx-h100-8");
   CHECK(run["gpu"] == "h100-sxm");
   CHECK(run["times"] == model_json(place, "llama-3-8b --gpu h100-sxm")["times"]);
@@ -87,7 +87,7 @@ TEST_CASE("a model without a GPU uses the GPU of its cluster", "[cli][model]") {
 }
 
 TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plain.yaml", plain_gpu);
   const json run = model_json(place, "llama-3-8b --gpu plain.yaml --tp 8 --sp --sequence 2048");
   const json& layer = run["times"][0];
@@ -121,7 +121,7 @@ TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]
 }
 
 TEST_CASE("a pass takes at least as long as the host needs to launch it", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("slow.yaml",
               "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n"
               "launch: 10 ms\n");
@@ -136,7 +136,7 @@ TEST_CASE("a pass takes at least as long as the host needs to launch it", "[cli]
 }
 
 TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plain.yaml", plain_gpu);
   const auto passes = [&](const std::string& recompute) {
     return model_json(place, "llama-3-8b --gpu plain.yaml --set training.recompute=" +
@@ -149,15 +149,17 @@ TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
   CHECK(full[1]["seconds"] == full[0]["seconds"]);
   // The MLP recomputes its norm, two products and the activation function.
   CHECK(passes("'{modules: [mlp]}'")[1]["kernels"] == 4);
-  // Two of four products, and one other kernel, are not recomputed.
+  // All kernels of the forward pass are recomputed except two of the four products and one other
+  // kernel.
   CHECK(passes("'{granularity: op}'")[1]["kernels"].get<int>() ==
         full[0]["kernels"].get<int>() - 2 - 1);
 }
 
 TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml", plain_gpu + "launch: 1 us\nassumed: [attention.forward, launch]\n");
-  // Without a launch time it is unknown whether the host bounds the pass.
+  // If the launch time is only assumed, it is not known whether launches limit the pass, so the
+  // result depends on it.
   place.write("no-host.yaml", plain_gpu + "assumed: [launch]\n");
   CHECK(model_json(place, "llama-3-8b --gpu no-host.yaml")["assumed"] == json{"launch"});
   const json run = model_json(place, "llama-3-8b --gpu guess.yaml");
@@ -175,27 +177,27 @@ TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
 }
 
 TEST_CASE("an invalid model is refused with its location", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("m.yaml",
               "layers: 4\nhidden: 64\nheads: 4\nvocabulary: 100\nsequence: 64\nparameters: 5B\n");
-  const tests::Ran off = place.run("model m.yaml");
+  const tests::ProgramResult off = place.run("model m.yaml");
   CHECK(off.status == 2);
   CHECK_THAT(off.err, Catch::Contains("m.yaml:6:13: model.parameters is 5 billion, but the other "
                                       "keys imply "));
-  const tests::Ran cut = place.run("model llama-3-8b --tp 3");
+  const tests::ProgramResult cut = place.run("model llama-3-8b --tp 3");
   CHECK(cut.status == 2);
   CHECK_THAT(cut.err, Catch::Contains("parallel.tp is 3, which does not divide"));
-  const tests::Ran unknown_model = place.run("model llama-9");
+  const tests::ProgramResult unknown_model = place.run("model llama-9");
   CHECK(unknown_model.status == 2);
   CHECK_THAT(unknown_model.err, Catch::Contains("llama-3-8b"));
-  const tests::Ran type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
+  const tests::ProgramResult type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
   CHECK(type.status == 2);
   CHECK_THAT(type.err, Catch::Contains("--precision: training.precision is nvfp4, but the GPU "
                                        "'a100-80gb' has no nvfp4 products; allowed: bf16, fp16"));
 }
 
 TEST_CASE("a config.json runs, and can be changed and swept over like any model", "[cli][model]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string data = PIPEWRIGHT_TEST_DATA "/models/";
   const json shape = model_json(place, "'" + data + "small-dense' --set model.layers=8");
   CHECK(shape["model"] == "small-dense");
@@ -208,19 +210,19 @@ TEST_CASE("a config.json runs, and can be changed and swept over like any model"
   place.write("sweep.yaml", "model: ['" + data + "small-dense/config.json', '" + data +
                                 "small-vision']\ncluster: dgx-h100\nparallel: {tp: 2, pp: 2, sp: "
                                 "true}\nschedule: 1f1b\nglobal_batch: 64\n");
-  const tests::Ran search = place.run("search sweep.yaml --quiet");
+  const tests::ProgramResult search = place.run("search sweep.yaml --quiet");
   INFO(search.err);
   CHECK(search.status == 0);
   CHECK_THAT(search.out, Catch::Contains("small-dense") && Catch::Contains("small-vision"));
 
-  const tests::Ran run = place.run(
+  const tests::ProgramResult run = place.run(
       "run --model '" + data +
       "small-mixture' --cluster dgx-h100 --tp 2 --sp -s 2 --set parallel.dp=2 --ep 2 -b 4 "
       "--schedule 1f1b --trace t.h5");
   INFO(run.err);
   REQUIRE(run.status == 0);
   CHECK_THAT(run.out, Catch::Contains("note: model: sequence: 2048 is assumed"));
-  const tests::Ran trace = place.run("show t.h5");
+  const tests::ProgramResult trace = place.run("show t.h5");
   CHECK(trace.status == 0);
   CHECK_THAT(trace.out, Catch::Contains("small-mixture"));
 }

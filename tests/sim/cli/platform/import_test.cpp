@@ -13,8 +13,9 @@ const std::string data = PIPEWRIGHT_TEST_DATA "/import/";
 }  // namespace
 
 TEST_CASE("an imported node can be used for a cluster", "[cli][platform][import]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run("platform import " + data + "hgx-h100.xml -o box.yaml");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
+      place.run("platform import " + data + "hgx-h100.xml -o box.yaml");
   CHECK(ran.status == 0);
   CHECK(ran.err.empty());
   CHECK_THAT(ran.out, Catch::StartsWith("item ") &&
@@ -30,19 +31,19 @@ TEST_CASE("an imported node can be used for a cluster", "[cli][platform][import]
 }
 
 TEST_CASE("an imported fabric can be checked, shown and used", "[cli][platform][import]") {
-  const tests::Workplace place;
-  const tests::Ran ran =
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
       place.run("platform import " + data + "topology.conf --node dgx-h100 -o c.xml");
   CAPTURE(ran.err);
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::EndsWith("next    pipewright platform check c.xml\n"));
   CHECK(place.run("platform check c.xml").status == 0);
-  const tests::Ran bench = place.run("comm bench --cluster c.xml --ranks 64 --sizes 1G");
+  const tests::ProgramResult bench = place.run("comm bench --cluster c.xml --ranks 64 --sizes 1G");
   CHECK(bench.status == 0);
   CHECK_THAT(place.read("c.xml"), Catch::Contains("value=\"pipewright platform import "));
-  // A source for a node and a source for a fabric make one cluster.
-  const tests::Ran combined = place.run("platform import " + data + "ibnetdiscover.txt " + data +
-                                        "a100-mesh.xml -o both.xml");
+  // Importing two sources, one for the nodes and one for the fabric, gives one cluster file.
+  const tests::ProgramResult combined = place.run("platform import " + data + "ibnetdiscover.txt " +
+                                                  data + "a100-mesh.xml -o both.xml");
   CAPTURE(combined.err);
   CHECK(combined.status == 0);
   CHECK_THAT(place.run("platform show both.xml --route node-1-gpu-0 node-4-gpu-3").out,
@@ -52,7 +53,7 @@ TEST_CASE("an imported fabric can be checked, shown and used", "[cli][platform][
 
 TEST_CASE("import has examples in its help, and rejects invalid files with the allowed ones",
           "[cli][platform][import]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("platform --help").out, Catch::Contains("  import  "));
   CHECK_THAT(place.run("platform import --help").out,
              Catch::Contains("ibnetdiscover > fabric.txt") && Catch::Contains("--host-gpus"));
@@ -61,7 +62,7 @@ TEST_CASE("import has examples in its help, and rejects invalid files with the a
   place.write("made.xml", "<?xml version='1.0'?><platform version=\"4.1\"/>\n");
   const std::string before = place.files();
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("platform import " + words);
+    const tests::ProgramResult ran = place.run("platform import " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     CHECK(place.files() == before);

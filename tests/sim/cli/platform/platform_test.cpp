@@ -9,8 +9,8 @@
 using namespace pipewright;
 
 TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
-  const tests::Workplace place;
-  const tests::Ran generated = place.run(
+  const tests::CommandFolder place;
+  const tests::ProgramResult generated = place.run(
       "platform make --node dgx-a100 --nodes 4 --fabric rail --leaf-nodes 2 "
       "--oversubscription 2 -o mine.xml");
   CHECK(generated.status == 0);
@@ -18,12 +18,13 @@ TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
   CHECK_THAT(place.read("mine.xml"),
              Catch::Contains("value=\"pipewright platform make --node dgx-a100 --nodes 4 --fabric "
                              "rail --leaf-nodes 2 --oversubscription 2\""));
-  const tests::Ran checked = place.run("platform check mine.xml");
+  const tests::ProgramResult checked = place.run("platform check mine.xml");
   CHECK(checked.status == 0);
   CHECK(checked.out ==
         "mine.xml: no faults in 32 GPUs and 160 links\n"
         "examined 260 of 992 pairs of GPUs; the remaining pairs are equivalent\n");
-  const tests::Ran shown = place.run("platform show mine.xml --route node-0-gpu-0 node-3-gpu-1");
+  const tests::ProgramResult shown =
+      place.run("platform show mine.xml --route node-0-gpu-0 node-3-gpu-1");
   CHECK(shown.status == 0);
   CHECK(shown.out ==
         "mine.xml: 4 nodes, 32 GPUs\n"
@@ -66,12 +67,13 @@ TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
 }
 
 TEST_CASE("library files are equal to the output of their commands", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   std::size_t generated = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
     CAPTURE(entry.path());
-    // Accuracy records are added later.
+    // Accuracy records are left out of the comparison, as they are added after the file was
+    // generated.
     const std::string text =
         place.shell("grep -v '<prop id=\"record' '" + entry.path().string() + "'").out;
     const std::string mark = "<prop id=\"made-by\" value=\"pipewright ";
@@ -86,14 +88,14 @@ TEST_CASE("library files are equal to the output of their commands", "[cli][plat
 }
 
 TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("box.yaml",
               "gpu: mi300x\nwiring: mesh\nlink_class: xgmi\nlink_bandwidth: 48 GB/s\n"
               "nic_bandwidth: 47 GB/s\n");
   REQUIRE(place.run("platform make --node box.yaml --nodes 2 -o box.xml").status == 0);
   CHECK(place.run("platform check box.xml").status == 0);
-  const tests::Ran shown = place.run("platform show box.xml");
-  // A node has 28 pairs; memory and speed are those of the GPU file.
+  const tests::ProgramResult shown = place.run("platform show box.xml");
+  // The eight GPUs of a node form 28 pairs; memory and peak rate come from the GPU file.
   for (const char* part : {"2 nodes, 16 GPUs", "16 x mi300x, 1307 TFLOP/s, 192.0 GiB",
                            "\nxgmi           56         48"})
     CHECK_THAT(shown.out, Catch::Contains(part));
@@ -106,20 +108,20 @@ TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]"
   REQUIRE(
       place.run("platform make --node dgx-h100 --gpu h200 --nic '94 GB/s' -o fast.xml").status ==
       0);
-  const tests::Ran fast = place.run("platform show fast.xml");
+  const tests::ProgramResult fast = place.run("platform show fast.xml");
   for (const char* part : {"8 x h200, 989.5 TFLOP/s, 140.4 GiB", "nic             8         94"})
     CHECK_THAT(fast.out, Catch::Contains(part));
 }
 
 TEST_CASE("a host's GPU can be a user's file", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("next.yaml",
               "flops: 4000 TFLOP/s\nmemory: 300 GiB\nmemory_bandwidth: 12000 GB/s\n"
               "processors: 200\n");
   REQUIRE(place.run("platform make --gpu next.yaml --nvlink '900 GB/s' --nic '94 GB/s' -o c.xml")
               .status == 0);
   CHECK(place.run("platform check c.xml").status == 0);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("run --cluster c.xml --model llama-3-8b --set parallel.pp=2 --tp 4 -b 4");
   CAPTURE(ran.err);
   CHECK(ran.status == 0);
@@ -131,7 +133,7 @@ TEST_CASE("a host's GPU can be a user's file", "[cli][platform]") {
 }
 
 TEST_CASE("texts of a node file can contain any character", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("odd.yaml",
               "help: a --box-- <of> \"mine\"\ngpu: h200\nlink_bandwidth: 370 GB/s\n"
               "nic_bandwidth: 47 GB/s\nsources: ['--> & so on']\n");
@@ -141,10 +143,10 @@ TEST_CASE("texts of a node file can contain any character", "[cli][platform]") {
 }
 
 TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("box.yaml", "gpu: h200\nlink_bandwidth: 370 GB/s\nnic: 47 GB/s\n");
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("platform make " + words + " -o x.xml");
+    const tests::ProgramResult ran = place.run("platform make " + words + " -o x.xml");
     CHECK(ran.status != 0);
     CHECK(place.files() == "box.yaml");
     return ran.err;
@@ -164,25 +166,25 @@ TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
 }
 
 TEST_CASE("faults of a platform are reported by line, with status 1", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\"><zone id='z' routing='Full'>\n"
               "<host id='a' speed='1Gf'/></zone></platform>\n");
-  const tests::Ran ran = place.run("platform check p.xml");
+  const tests::ProgramResult ran = place.run("platform check p.xml");
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out, Catch::StartsWith("p.xml:4: GPU 'a' has no property gpu"));
 }
 
 TEST_CASE("platform has examples in its help, and rejects invalid options with the allowed values",
           "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("platform --help").out, Catch::Contains("platform make --node dgx-h100"));
-  const tests::Ran help = place.run("platform make --help");
+  const tests::ProgramResult help = place.run("platform make --help");
   CHECK_THAT(help.out, Catch::Contains("gb200-nvl72") && Catch::Contains("dragonfly"));
   const auto complaint = [&](const std::string& words) {
-    const tests::Ran ran = place.run("platform " + words);
+    const tests::ProgramResult ran = place.run("platform " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -201,21 +203,21 @@ TEST_CASE("platform has examples in its help, and rejects invalid options with t
 }
 
 TEST_CASE("a platform with missing routes can be shown", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\"><zone id='z' routing='Full'>\n"
               "<host id='a' speed='312Tf'/><host id='b' speed='312Tf'/></zone></platform>\n");
-  const tests::Ran ran = place.run("platform show p.xml");
+  const tests::ProgramResult ran = place.run("platform show p.xml");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("p.xml: 1 node, 2 GPUs\n") &&
                           Catch::EndsWith("bisection none: no route leads from 'a' to 'b'\n"));
 }
 
 TEST_CASE("show and check print JSON", "[cli][platform]") {
-  const tests::Workplace place;
-  const tests::Ran shown =
+  const tests::CommandFolder place;
+  const tests::ProgramResult shown =
       place.run("platform show dgx-a100 --route node-0-gpu-0 node-1-gpu-0 --json");
   CHECK(shown.status == 0);
   const auto json = nlohmann::json::parse(shown.out);
@@ -223,7 +225,7 @@ TEST_CASE("show and check print JSON", "[cli][platform]") {
   CHECK(json["bisection"]["bytes_per_s"] == 384e9);
   CHECK(json["route"]["links"].size() == 2);
   CHECK(json["messages"]["collective.launch"] == Approx(9.6e-6));
-  const tests::Ran checked = place.run("platform check dgx-a100 --json");
+  const tests::ProgramResult checked = place.run("platform check dgx-a100 --json");
   CHECK(checked.status == 0);
   const auto report = nlohmann::json::parse(checked.out);
   CHECK(report["faults"].empty());
@@ -231,7 +233,7 @@ TEST_CASE("show and check print JSON", "[cli][platform]") {
 }
 
 TEST_CASE("an option of another fabric is rejected", "[cli][platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto complaint = [&](const std::string& options) {
     return place.run("platform make --node dgx-h100 --nodes 8 " + options).err;
   };

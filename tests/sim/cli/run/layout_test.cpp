@@ -11,8 +11,8 @@ namespace {
 
 const std::string quick = "layout c.yaml ";
 
-// Writes a cluster and a scenario with a layout on it.
-void prepare(const tests::Workplace& place, const tests::Shape& shape,
+// Writes a cluster file c.xml and a scenario c.yaml with this parallelism on it.
+void prepare(const tests::CommandFolder& place, const tests::Shape& shape,
              const std::string& parallel) {
   place.write("c.xml", tests::platform_text(shape));
   place.write("c.yaml",
@@ -42,9 +42,9 @@ TEST_CASE("sequences are described by their repetitions", "[layout]") {
 }
 
 TEST_CASE("the layout shows the placement of ranks and their communication", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   prepare(place, {{4, 4}}, "{pp: 2, tp: 2, dp: 2}");
-  const tests::Ran ran = place.run(quick);
+  const tests::ProgramResult ran = place.run(quick);
   CHECK(ran.err == "");
   CHECK(ran.status == 0);
   CHECK(ran.out ==
@@ -66,7 +66,7 @@ TEST_CASE("the layout shows the placement of ranks and their communication", "[l
 }
 
 TEST_CASE("the layout includes expert and context parallelism", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   prepare(place, {{4, 4}}, "{pp: 1, cp: 2, ep: 4, dp: 4, zero: 1, order: tp-cp-ep-dp-pp}");
   const std::string out = place.run(quick).out;
   CHECK_THAT(out,
@@ -82,7 +82,7 @@ TEST_CASE("the layout includes expert and context parallelism", "[layout]") {
 }
 
 TEST_CASE("the layout's dispatch collective follows the dispatcher", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("c.xml", tests::platform_text({{4, 4}}));
   place.write("c.yaml",
               "cluster: c.xml\nmicrobatches: 4\nmodel: mixtral-8x7b\ngpu: h100-sxm\n"
@@ -96,7 +96,7 @@ TEST_CASE("the layout's dispatch collective follows the dispatcher", "[layout]")
 }
 
 TEST_CASE("a hierarchical exchange has two kinds of groups", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   prepare(place, {{4, 4}},
           "{pp: 1, cp: 8, cp_comm_type: a2a+p2p, hierarchical_context_parallel_sizes: [4, 2]}");
   const std::string out = place.run(quick).out;
@@ -105,7 +105,7 @@ TEST_CASE("a hierarchical exchange has two kinds of groups", "[layout]") {
 }
 
 TEST_CASE("groups across NVLink domains that could hold them are noted", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   prepare(place, {{3, 3, 3}}, "{pp: 1, tp: 2, dp: 3}");
   CHECK(place.run(quick).err.empty());
   CHECK(place.run(quick + " --set placement.domain=3").err ==
@@ -114,7 +114,7 @@ TEST_CASE("groups across NVLink domains that could hold them are noted", "[layou
 }
 
 TEST_CASE("experts folded over tp ranks have their own layout", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   prepare(place, {{4, 4}}, "{pp: 1, tp: 4, etp: 2, ep: 2, dp: 2, zero: 1}");
   const std::string out = place.run(quick).out;
   CHECK_THAT(out,
@@ -125,7 +125,7 @@ TEST_CASE("experts folded over tp ranks have their own layout", "[layout]") {
 }
 
 TEST_CASE("a layout of many stages shows the first and the last", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   prepare(place, {std::vector<int>(10, 4)}, "{pp: 40}");
   const std::string out = place.run(quick).out;
   CHECK_THAT(out, Catch::Contains("\n... 16 more"));
@@ -134,8 +134,8 @@ TEST_CASE("a layout of many stages shows the first and the last", "[layout]") {
 }
 
 TEST_CASE("without a cluster the layout has no nodes", "[layout]") {
-  const tests::Workplace place;
-  const tests::Ran ran =
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
       place.run("layout -s 2 -b 4 -f 1 --backward-times 2 --p2p-time '1 ms' --set parallel.dp=2");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("4 ranks on ideal network, 1 ms a hop: dp 2 x pp 2\n\n"
@@ -144,9 +144,9 @@ TEST_CASE("without a cluster the layout has no nodes", "[layout]") {
 }
 
 TEST_CASE("a layout that the cluster cannot hold is refused", "[layout]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   prepare(place, {{4, 4}}, "{pp: 2, tp: 8}");
-  const tests::Ran ran = place.run(quick);
+  const tests::ProgramResult ran = place.run(quick);
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("tp 8 x cp 1 x pp 2 x dp 1 = 16 GPUs, but "));
   CHECK(place.run("layout --help").status == 0);

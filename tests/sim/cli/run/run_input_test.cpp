@@ -10,14 +10,15 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// Errors of `run` for sizes that contradict each other, and descriptions of the job.
+// Tests the errors of `run` if sizes contradict each other, and how it describes the job.
 
 using namespace pipewright;
 using nlohmann::json;
 
 namespace {
 
-// Options that an error offers: "allowed: chunks 7, or pp 14 or 15, or partition by_cost".
+// Returns the options that an error message suggests, for instance those of "allowed: chunks 7, or
+// pp 14 or 15, or partition by_cost".
 std::vector<std::string> offers(const std::string& error) {
   std::vector<std::string> options;
   std::string words = error.substr(error.find("allowed: ") + 9);
@@ -45,32 +46,32 @@ std::string changed(std::string words, const std::string& option) {
 
 constexpr auto on_64 = " --cluster small.xml --quiet ";
 
-void make_small(const tests::Workplace& place) {
+void make_small(const tests::CommandFolder& place) {
   REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o small.xml").status == 0);
 }
 
 }  // namespace
 
 TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_small(place);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 3 -b 8") + on_64);
   CHECK(ran.status == 2);
   CHECK(ran.err ==
         "pipewright: --dp: tp 8 x cp 1 x pp 4 x dp 3 = 96 GPUs, but small.xml has 64; allowed: dp "
         "1 or 2\n");
-  // A single replica is too large as well.
+  // Even one replica needs too many GPUs, so another pp is offered instead of another dp.
   CHECK_THAT(place.run(std::string("run --model llama-3-70b -s 16 --tp 8 -b 8") + on_64).err,
              Catch::EndsWith("allowed: pp 7 or 8\n"));
-  // Size 2 is not offered, since there are too few GPUs.
+  // Size 2 is not offered, because the job would need more GPUs than the cluster has.
   CHECK_THAT(
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 2 --cp 3 -b 8") + on_64).err,
       Catch::EndsWith("allowed: a divisor, such as 1\n"));
 }
 
 TEST_CASE("sizes offered for layers that do not divide into stages all run", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = GENERATE(
       as<std::string>(), "--model llama-3-405b -s 16 --chunks 8 -b 16 --schedule interleaved-1f1b",
       "--model deepseek-v3 -s 64 -b 4 --schedule 1f1b",
@@ -82,21 +83,22 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
   const auto run = [&](const std::string& all_words) {
     return place.run("run " + all_words + " --gpu h100-sxm --engine timing --quiet");
   };
-  const tests::Ran ran = run(words);
+  const tests::ProgramResult ran = run(words);
   INFO(ran.err);
   REQUIRE(ran.status == 2);
   const std::vector<std::string> offered = offers(ran.err);
   CHECK(!offered.empty());
   for (const std::string& option : offered) {
-    const tests::Ran offered_run = run(changed(words, option));
+    const tests::ProgramResult offered_run = run(changed(words, option));
     INFO(option << ": " << offered_run.err);
     CHECK(offered_run.status == 0);
   }
 }
 
 TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
-  const tests::Workplace place;
-  // 70 + 2 layers divide into 12 stages, but not into 4 x 4.
+  const tests::CommandFolder place;
+  // With ends_less, the two ends count as a layer each. 70 + 2 layers divide into 12 stages, but
+  // not into 5 x 3 = 15 or 4 x 4.
   place.write("m.yaml", "layers: 70\nhidden: 256\nheads: 8\nvocabulary: 1000\nsequence: 128\n");
   const std::string words =
       "run --model ./m.yaml --gpu h100-sxm -s 5 -b 10 --schedule interleaved-1f1b --partition "
@@ -106,11 +108,11 @@ TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
 }
 
 TEST_CASE("a scenario can come through a pipe", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   const std::string program = std::string(PIPEWRIGHT_PROGRAM) + " run ";
   for (const std::string words : {"- --json", "-c /dev/stdin --json", "-c - --json -o a.csv"}) {
-    const tests::Ran ran = place.shell("cat s.yaml | " + program + words);
+    const tests::ProgramResult ran = place.shell("cat s.yaml | " + program + words);
     INFO(ran.err);
     REQUIRE(ran.status == 0);
     CHECK(json::parse(ran.out)["makespan_s"] == 33);
@@ -118,11 +120,11 @@ TEST_CASE("a scenario can come through a pipe", "[run]") {
 }
 
 TEST_CASE("outputs describe the job", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 --tp 4 --sp --dp 2 --zero 1 --global-batch 16 "
       "--microbatch-size 2 --recompute-activations full --partition by_cost --quiet ";
-  const tests::Ran ran = place.run(words + "-o a.csv a.json");
+  const tests::ProgramResult ran = place.run(words + "-o a.csv a.json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out,
@@ -172,7 +174,7 @@ TEST_CASE("outputs describe the job", "[run]") {
 }
 
 TEST_CASE("pass times that exceed the GPU's peak are noted", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --quiet --backward-times 0 -f ";
   CHECK_THAT(place.run(words + "0.001").out, Catch::Contains("is more than the GPUs can do"));
@@ -180,8 +182,8 @@ TEST_CASE("pass times that exceed the GPU's peak are noted", "[run]") {
 }
 
 TEST_CASE("a key that is set twice is refused", "[run]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run(
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run(
       "run -s 4 -f 1 --backward-times 2 --set microbatches=1 "
       "microbatches=2");
   CHECK(ran.status == 2);
@@ -189,7 +191,7 @@ TEST_CASE("a key that is set twice is refused", "[run]") {
 }
 
 TEST_CASE("unknown names of a platform file are refused with a suggestion", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   make_small(place);
   const std::string words = "run --model llama-3-8b -s 2 -b 4 --quiet ";
   CHECK_THAT(place

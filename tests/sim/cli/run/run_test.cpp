@@ -9,8 +9,8 @@ using nlohmann::json;
 
 namespace {
 
-json summary(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("run " + words + " --json");
+json summary(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("run " + words + " --json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -26,7 +26,7 @@ TEST_CASE("bubbles and in-flight peaks with F=I=W=1 equal the reference table", 
     int chunks;
     double small_idle, small_peak, large_idle, large_peak;  // p=4, m=16 and p=8, m=32
   };
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const Row& row :
        {Row{"gpipe", 1, 9, 16, 21, 32}, Row{"1f1b", 1, 9, 4, 21, 8},
         Row{"eager-1f1b", 1, 9, 7, 21, 15}, Row{"interleaved-1f1b", 2, 4.5, 5.5, 10.5, 11.5},
@@ -76,11 +76,11 @@ TEST_CASE("the configurations of a newcomer run in JSON and in YAML", "[run]") {
   const std::string five =
       "num_stages: 5\nnum_batches: 8\nforward_times: [0.9, 1.1, 1.0, 0.8, 1.2]\n"
       "backward_times: [1.8, 2.2, 2.0, 1.6, 2.4]\np2p_time: 0.1\noutput_file: five.png\n";
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("six.json", six);
   place.write("five.yaml", five);
   for (const std::string words : {"-c six.json", "--config five.yaml"}) {
-    const tests::Ran ran = place.run("run " + words);
+    const tests::ProgramResult ran = place.run("run " + words);
     INFO(ran.err);
     CHECK(ran.status == 0);
   }
@@ -93,7 +93,7 @@ TEST_CASE("the configurations of a newcomer run in JSON and in YAML", "[run]") {
 }
 
 TEST_CASE("every kind of output is written, and an unknown kind is refused with a list", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(place.run("run" + quick + "-o a.html a.svg a.png -o a.pdf a.json a.csv --trace a.h5")
             .status == 0);
   CHECK(place.files() == "a.csv a.h5 a.html a.json a.pdf a.png a.svg");
@@ -103,7 +103,7 @@ TEST_CASE("every kind of output is written, and an unknown kind is refused with 
   CHECK(json::parse(place.read("a.json"))["makespan_s"] == 33);
   CHECK(place.read("a.csv").substr(0, 9) == "schedule,");
 
-  const tests::Ran ran = place.run("run" + quick + "-o b.xyz --trace b.h5");
+  const tests::ProgramResult ran = place.run("run" + quick + "-o b.xyz --trace b.h5");
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("b.xyz") && Catch::Contains(".html") &&
                           Catch::Contains(".svg") && Catch::Contains(".pdf"));
@@ -111,7 +111,7 @@ TEST_CASE("every kind of output is written, and an unknown kind is refused with 
 }
 
 TEST_CASE("the same input gives the same bytes", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = "run" + quick +
                             "--schedule 1f1b interleaved-1f1b --chunks 2 --set boundary_tensor=1GB "
                             "--cluster " PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml ";
@@ -129,8 +129,8 @@ TEST_CASE("the same input gives the same bytes", "[run]") {
 }
 
 TEST_CASE("several schedules share one table and have a trace each", "[run]") {
-  const tests::Workplace place;
-  const tests::Ran ran =
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
       place.run("run" + quick + "--schedule 1f1b interleaved-1f1b --chunks 2 --trace t.h5");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("1f1b") && Catch::Contains("interleaved-1f1b"));
@@ -144,7 +144,7 @@ TEST_CASE("several schedules share one table and have a trace each", "[run]") {
 }
 
 TEST_CASE("options override the scenario, and --set reaches every key", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   CHECK(summary(place, "s.yaml -b 16")["num_batches"] == 16);
   CHECK(summary(place, "s.yaml --set microbatches=24")["num_batches"] == 24);
@@ -156,12 +156,12 @@ TEST_CASE("options override the scenario, and --set reaches every key", "[run]")
 }
 
 TEST_CASE("the main scenario reproduces the order of the published bubble rates", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json runs = summary(place, PIPEWRIGHT_ROOT "/platforms/scenarios/gpt-6b-a100.yaml");
   REQUIRE(runs.size() == 3);
   const double ideal = 64 * (29.935 + 29.621 + 19.388) * 1e-3;
-  // The paper's simulator gives 10.91 % with a hop of 0.535 ms; over NVLink a hop takes 0.086 ms,
-  // and without any hop 1F1B idles 7 of 71 slots.
+  // 1F1B should idle more than 7 of 71 slots, its bubble without hops, and less than the 10.91 %
+  // that the paper's simulator gives with hops of 0.535 ms; a hop over NVLink takes 0.086 ms.
   const double plain = 1 - ideal / runs[0]["makespan_s"].get<double>();
   CHECK(plain > 7.0 / 71);
   CHECK(plain < 0.1091);
@@ -172,12 +172,12 @@ TEST_CASE("the main scenario reproduces the order of the published bubble rates"
 }
 
 TEST_CASE("errors name their position, and nothing is written", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("bad.yaml",
               "devices: 4\nmicrobatches: 8\nforward_times: [1, 2]\nbackward_times: 2\n");
   const auto error = [&](const std::string& words) {
     const std::string before = place.files();
-    const tests::Ran ran = place.run("run " + words + " -o x.html --trace x.h5");
+    const tests::ProgramResult ran = place.run("run " + words + " -o x.html --trace x.h5");
     CAPTURE(words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
@@ -206,26 +206,26 @@ TEST_CASE("errors name their position, and nothing is written", "[run]") {
 }
 
 TEST_CASE("a run overwrites no input and writes no file twice", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string scenario = R"({"devices": 2, "microbatches": 2, "forward_times": 1,
                                    "backward_times": 2})";
   place.write("a.json", scenario);
-  const tests::Ran over = place.run("run a.json -o a.json");
+  const tests::ProgramResult over = place.run("run a.json -o a.json");
   CHECK(over.status == 2);
   CHECK_THAT(over.err, Catch::Contains("a.json: is an input of this command"));
   CHECK(place.run("run a.json --trace ./a.json").status == 2);
   CHECK(place.read("a.json") == scenario);
-  const tests::Ran twice = place.run("run a.json -o b.json --trace b.json");
+  const tests::ProgramResult twice = place.run("run a.json -o b.json --trace b.json");
   CHECK(twice.status == 2);
   CHECK_THAT(twice.err, Catch::Contains("b.json: is given as an output twice"));
   CHECK(place.files() == "a.json");
 }
 
 TEST_CASE("a missing folder is an error and leaves no incomplete file", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string words :
        {"--trace no/where.h5", "-o no/where.html", "-o no/where.png", "-o no/where.json"}) {
-    const tests::Ran ran = place.run("run" + quick + words);
+    const tests::ProgramResult ran = place.run("run" + quick + words);
     CAPTURE(words, ran.err);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.err, Catch::Contains("no/where") || Catch::Contains("no: "));
@@ -235,10 +235,10 @@ TEST_CASE("a missing folder is an error and leaves no incomplete file", "[run]")
 
 TEST_CASE("an output that cannot be written costs neither the report nor the other outputs",
           "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string& words : {"run" + quick, std::string("show t.h5")}) {
     REQUIRE(place.run("run" + quick + "--trace t.h5").status == 0);
-    const tests::Ran ran = place.run(words + " -o no/a.html b.json no/c.csv d.csv");
+    const tests::ProgramResult ran = place.run(words + " -o no/a.html b.json no/c.csv d.csv");
     CAPTURE(words, ran.out, ran.err);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.out, Catch::Contains("\n1f1b ") && Catch::Contains("wrote   b.json\n") &&
@@ -248,15 +248,16 @@ TEST_CASE("an output that cannot be written costs neither the report nor the oth
     CHECK(place.files() == "b.json d.csv t.h5");
     place.shell("rm b.json d.csv");
   }
-  const tests::Ran machine = place.run("run" + quick + "-o no/a.html b.json --json");
+  const tests::ProgramResult machine = place.run("run" + quick + "-o no/a.html b.json --json");
   CHECK(machine.status == 2);
   CHECK(json::parse(machine.out)["makespan_s"] == 33);
   CHECK(place.files() == "b.json t.h5");
 }
 
 TEST_CASE("the first screen is short, and --details has the tables of devices", "[run]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run("run" + quick + "--schedule 1f1b gpipe --engine timing");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
+      place.run("run" + quick + "--schedule 1f1b gpipe --engine timing");
   CHECK(ran.status == 0);
   CHECK(ran.err.empty());
   CHECK(ran.out ==
@@ -264,20 +265,20 @@ TEST_CASE("the first screen is short, and --details has the tables of devices", 
         "schedule   iteration   bubble   exposed comm\n"
         "1f1b         33.00 s   27.3 %          0.0 %\n"
         "gpipe        33.00 s   27.3 %          0.0 %\n");
-  const tests::Ran details = place.run("run" + quick + "--details");
+  const tests::ProgramResult details = place.run("run" + quick + "--details");
   CHECK_THAT(details.out, Catch::Contains("4 devices x 8 microbatches x 1 iteration, engine ") &&
                               Catch::Contains("\ndevice  passes"));
-  const tests::Ran spread =
+  const tests::ProgramResult spread =
       place.run("run" + quick + "--set variation.jitter='2 %' --repeat 4 --quiet");
   CHECK_THAT(spread.out, Catch::Contains("median of") && Catch::Contains("4 seeds"));
 }
 
 TEST_CASE("a full disk is an error and leaves no file", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // Limits files to 1 KiB (POSIX: 512-byte blocks).
   for (const std::string words :
        {"--trace t.h5", "-o t.html", "-o t.svg", "-o t.png", "-o t.pdf", "-o t.csv"}) {
-    const tests::Ran ran =
+    const tests::ProgramResult ran =
         place.shell("ulimit -f 2; '" PIPEWRIGHT_PROGRAM "' run" +
                     std::string(" -s 64 -b 256 -f 1 --backward-times 2 ") + words + " > /dev/null");
     CAPTURE(words, ran.err);
@@ -289,7 +290,7 @@ TEST_CASE("a full disk is an error and leaves no file", "[run]") {
 
 TEST_CASE("a killed run leaves no trace under the final name, an interrupted run none at all",
           "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string long_run =
       "'" PIPEWRIGHT_PROGRAM
       "' run -s 64 -b 40000 -f 1 --backward-times 2 --trace t.h5 & pid=$!; "
@@ -300,10 +301,11 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted run
   for (const auto& entry : std::filesystem::directory_iterator(place.folder()))
     std::filesystem::remove(entry);
 
-  // A shell without job control makes background processes ignore SIGINT; env undoes that.
+  // A background process of a shell without job control ignores SIGINT; `env` restores its default
+  // action.
   for (const std::string signal : {"TERM", "INT"}) {
-    const tests::Ran interrupted = place.shell("env --default-signal=INT " + long_run + "kill -" +
-                                               signal + " $pid; wait $pid");
+    const tests::ProgramResult interrupted = place.shell("env --default-signal=INT " + long_run +
+                                                         "kill -" + signal + " $pid; wait $pid");
     CAPTURE(signal);
     CHECK(interrupted.status == 130);
     CHECK_THAT(interrupted.err, Catch::Contains("interrupted"));
@@ -312,12 +314,12 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted run
 }
 
 TEST_CASE("help has examples and goes to standard output", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string words :
        {"--help", "run --help", "show --help", "schedule --help", "schedule list --help",
         "schedule show --help", "schedule check --help", "schedule explain --help",
         "schedule search --help", "schedule frontier --help"}) {
-    const tests::Ran ran = place.run(words);
+    const tests::ProgramResult ran = place.run(words);
     CHECK(ran.status == 0);
     CHECK(ran.err.empty());
     CHECK_THAT(ran.out, Catch::Contains("  pipewright "));
@@ -328,17 +330,17 @@ TEST_CASE("help has examples and goes to standard output", "[run]") {
 }
 
 TEST_CASE("a model's memory is compared with its GPU without a cluster too", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "run --model llama-3-70b --gpu h100-sxm --tp 2 -s 4 -b 8 "
       "--set parallel.sp=true --engine timing --require-fit";
-  const tests::Ran text = place.run(words);
+  const tests::ProgramResult text = place.run(words);
   CHECK(text.status == 3);
   CHECK_THAT(text.out, Catch::Contains(" of 79 GiB   does not fit\n") &&
                            Catch::Contains("note: 1f1b does not fit: device 0 peaks at ") &&
                            Catch::Contains(" over its 79.1 GiB, from 0 s on, with weights and "
                                            "state alone: "));
-  const tests::Ran ran = place.run(words + " --json");
+  const tests::ProgramResult ran = place.run(words + " --json");
   CHECK(ran.status == 3);
   const json run = json::parse(ran.out);
   CHECK(run["fits"] == false);
@@ -354,12 +356,13 @@ TEST_CASE("a model's memory is compared with its GPU without a cluster too", "[r
 }
 
 TEST_CASE("HFU counts recomputation by the schedule's own passes", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 --engine timing "
       "--schedule grouped-interleaved --chunks 2 --recompute 1";
   const json run = summary(place, words);
-  // One chunk of two runs its forward twice: half of the forward, which is a third of all FLOPs.
+  // One of the two chunks runs its forward pass twice. This adds half of all forward FLOPs, which
+  // are a third of the total.
   CHECK(run["hfu"].get<double>() / run["mfu"].get<double>() == Approx(1 + 1.0 / 6).epsilon(0.02));
   const json plain = summary(place,
                              "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 "
@@ -368,12 +371,12 @@ TEST_CASE("HFU counts recomputation by the schedule's own passes", "[run]") {
 }
 
 TEST_CASE("MFU counts causal attention, and a second figure counts full attention", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words =
       "--model llama-3-8b --gpu h100-sxm -s 4 -b 8 --engine timing --schedule 1f1b";
   const json run = summary(place, words);
-  // A token's forward has 2 FLOP for each of 7.505e9 parameters in matrices, 15.01e9, and for its
-  // scores 32 layers x 4 x 4,096 x 8,192 of the square, 4.29e9, or half of that.
+  // The forward pass of a token has 2 FLOP for each of 7.505e9 matrix parameters, 15.01e9, and 32
+  // layers x 4 x 4,096 x 8,192 = 4.29e9 for full attention scores, or half of that for causal ones.
   const double ratio = run["mfu_full_attention"].get<double>() / run["mfu"].get<double>();
   CHECK(ratio == Approx(19.30 / 17.16).epsilon(0.001));
   CHECK(run["full_attention_flops_per_gpu"].get<double>() ==
@@ -383,7 +386,7 @@ TEST_CASE("MFU counts causal attention, and a second figure counts full attentio
 }
 
 TEST_CASE("a note says that GPUs wait for their host, and suggests a remedy", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto note = [&](const std::string& launch, const std::string& graphs) {
     return place
         .run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --set gpu.launch=" +
@@ -399,7 +402,7 @@ TEST_CASE("a note says that GPUs wait for their host, and suggests a remedy", "[
 }
 
 TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 2000 GB/s\n"
               "processors: 108\nassumed: [products.bf16.efficiency, free_memory]\n");
@@ -414,7 +417,7 @@ TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "
       "~ depends on values of guess that are assumed, not sourced: products.bf16.efficiency\n";
   CHECK_THAT(place.run("run --details " + words).out,
              Catch::Contains("  ~") && Catch::Contains(line));
-  // A trace stores the assumed keys.
+  // A trace also stores which values of the GPU file are assumed.
   place.run("run " + words + " --trace guess.h5");
   CHECK_THAT(place.run("show guess.h5").out, Catch::Contains("  ~") && Catch::Contains(line));
   CHECK(json::parse(place.run("show guess.h5 --json").out)["assumed"] ==
@@ -426,7 +429,7 @@ TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "
 }
 
 TEST_CASE("assumed host bandwidth and free memory are noted where they matter", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nfree_memory: 79 GiB\n"
               "memory_bandwidth: 2000 GB/s\nhost_bandwidth: 55 GB/s\nprocessors: 108\n"
@@ -450,8 +453,8 @@ TEST_CASE("assumed host bandwidth and free memory are noted where they matter", 
 }
 
 TEST_CASE("waiting for the other end of a pipeline is not communication", "[run]") {
-  const tests::Workplace place;
-  // The tied embedding is reduced in no time without a network.
+  const tests::CommandFolder place;
+  // Without a network, reducing the gradients of the tied embedding takes no time.
   for (const std::string engine : {"simgrid", "timing"}) {
     const json run =
         summary(place, "--model gpt3-175b --gpu h100-sxm -s 8 -b 16 --engine " + engine);
@@ -461,14 +464,14 @@ TEST_CASE("waiting for the other end of a pipeline is not communication", "[run]
 }
 
 TEST_CASE("run notes communication outside of the cluster's record", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("comm bench --cluster dgx-h100 --ranks 8 --op all-gather --sizes 8:8G:8 -o "
                    "a.log")
               .status == 0);
   REQUIRE(place.run("comm compare a.log --cluster dgx-h100 --record b.xml").status == 0);
   const std::string words = "run --model llama-3-8b --tp 8 -s 2 --dp 1 -b 4 --cluster b.xml ";
-  const tests::Ran ran = place.run(words);
+  const tests::ProgramResult ran = place.run(words);
   INFO(ran.out << ran.err);
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("note: collectives of ") &&

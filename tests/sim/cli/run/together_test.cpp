@@ -9,7 +9,7 @@ using nlohmann::json;
 
 namespace {
 
-// Two hosts on either side of a trunk of 1 GB/s each way.
+// Platform file of two hosts on either side of a trunk with 1 GB/s in each direction.
 const char* const trunk = R"(<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="z" routing="Full">
@@ -25,28 +25,28 @@ const char* const trunk = R"(<?xml version='1.0'?>
 </zone></platform>
 )";
 
-// A stage on either side: F of 1 s, 1 GB over the trunk, F, B of 2 s, 1 GB back, B. An iteration
-// alone takes 8 s, in which the trunk is busy for 1 s in either direction.
+// A pipeline with one stage on either side of the trunk: F of 1 s, 1 GB over the trunk, F, B of 2
+// s, 1 GB back, and B. An iteration alone takes 8 s and uses the trunk for 1 s in either direction.
 std::string pipeline(const std::string& side) {
   return "cluster: trunk.xml\nplacement: [a-" + side + ", b-" + side +
          "]\ndevices: 2\nmicrobatches: 1\nschedule: 1f1b\nforward_times: 1 s\n"
          "backward_times: 2 s\nboundary_tensor: 1 GB\n";
 }
 
-struct Two : tests::Workplace {
+struct Two : tests::CommandFolder {
   Two() {
     write("trunk.xml", trunk);
     write("one.yaml", pipeline("0"));
     write("other.yaml", pipeline("1"));
   }
   json together(const std::string& words) const {
-    const tests::Ran ran = run("run " + words + " --together --json");
+    const tests::ProgramResult ran = run("run " + words + " --together --json");
     INFO(ran.err);
     REQUIRE(ran.status == 0);
     return json::parse(ran.out);
   }
   std::string error(const std::string& words) const {
-    const tests::Ran ran = run("run " + words);
+    const tests::ProgramResult ran = run("run " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -55,7 +55,8 @@ struct Two : tests::Workplace {
 
 }  // namespace
 
-// d apart, up to 1 s, each message takes 2 s - d, once in either direction.
+// If the jobs start d apart, at most 1 s, each message takes 2 s - d instead of 1 s. An iteration
+// has one message in each direction.
 TEST_CASE("two pipelines over one trunk slow down according to their phase", "[together]") {
   const Two place;
   const json sharing = place.together("one.yaml other.yaml --phase 0 0.0625 0.125 0.5 0.9375");
@@ -104,7 +105,7 @@ TEST_CASE("any number of jobs run at once, also of one scenario", "[together]") 
 
 TEST_CASE("jobs that run at once are on one page and have a trace each", "[together]") {
   const Two place;
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "run one.yaml other.yaml --together --phase 0.0625 -o both.html both.json --trace "
       "both.h5");
   INFO(ran.err);
@@ -114,7 +115,7 @@ TEST_CASE("jobs that run at once are on one page and have a trace each", "[toget
   CHECK_THAT(place.read("both.html"),
              Contains("other takes 1.125 times as long as alone and starts "
                       "500.0 ms later"));
-  const tests::Ran shown = place.run("show both-other.h5 --json");
+  const tests::ProgramResult shown = place.run("show both-other.h5 --json");
   REQUIRE(shown.status == 0);
   const json summary = json::parse(shown.out);
   CHECK(summary["iterations"] == 4);
@@ -124,8 +125,8 @@ TEST_CASE("jobs that run at once are on one page and have a trace each", "[toget
 TEST_CASE("the same jobs give the same bytes", "[together]") {
   const Two place;
   const std::string words = "run one.yaml other.yaml --together --phase 0.3 -o ";
-  const tests::Ran first = place.run(words + "first.html");
-  const tests::Ran again = place.run(words + "again.html");
+  const tests::ProgramResult first = place.run(words + "first.html");
+  const tests::ProgramResult again = place.run(words + "again.html");
   CHECK(first.out.substr(0, first.out.find("wrote")) ==
         again.out.substr(0, again.out.find("wrote")));
   CHECK(place.read("first.html") == place.read("again.html"));
@@ -141,7 +142,7 @@ TEST_CASE("collectives in passes contend on links that jobs share", "[together]"
       "training: {sequence: 256}\n";
   place.write("experts.yaml", common + "parallel: {tp: 2, sp: true, ep: 8, dp: 8}\n");
   place.write("inside.yaml", common + "parallel: {tp: 8, sp: true, dp: 2}\n");
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("run experts.yaml inside.yaml --together --placing interleaved --phase 0");
   INFO(ran.err);
   REQUIRE(ran.status == 0);

@@ -10,8 +10,9 @@ namespace {
 
 const std::string passes = "-s 4 -b 8 -f '1 ms' --backward-times '2 ms' ";
 
-void complains(const tests::Workplace& place, const std::string& words, const std::string& what) {
-  const tests::Ran ran = place.run(words);
+void complains(const tests::CommandFolder& place, const std::string& words,
+               const std::string& what) {
+  const tests::ProgramResult ran = place.run(words);
   CAPTURE(words, ran.out);
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Contains(what));
@@ -20,7 +21,7 @@ void complains(const tests::Workplace& place, const std::string& words, const st
 }  // namespace
 
 TEST_CASE("files that are no scenarios are recognised", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("cluster.xml", "<?xml version='1.0'?>\n<platform version='4.1'/>\n");
   place.write("sweep.yaml",
               "model: llama-3-8b\ncluster: dgx-h100\nglobal_batch: 64\nsearch: {objective: mfu}\n");
@@ -31,7 +32,7 @@ TEST_CASE("files that are no scenarios are recognised", "[run]") {
 }
 
 TEST_CASE("other programs' spellings are recognised", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   complains(place, "run " + passes + "--schedule 1F1B", "did you mean '1f1b'?");
   complains(place, "run " + passes + "--schedule Interleaved1F1B",
             "did you mean 'interleaved-1f1b'?");
@@ -39,14 +40,14 @@ TEST_CASE("other programs' spellings are recognised", "[run]") {
 }
 
 TEST_CASE("a note says that a single chunk interleaves nothing", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = "run " + passes + "--schedule interleaved-1f1b --chunks ";
   CHECK_THAT(place.run(words + "1").out, Contains("with one chunk per device interleaves nothing"));
   CHECK(place.run(words + "2").out.find("interleaves nothing") == std::string::npos);
 }
 
 TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   // dgx-h100 has four nodes of eight GPUs.
   const std::string words =
       "run --cluster dgx-h100 --model llama-3-8b --global-batch 8 --set parallel.tp=8 "
@@ -59,9 +60,10 @@ TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
 }
 
 TEST_CASE("the option --pp sets the number of devices under either key", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto devices = [&](const std::string& words) {
-    const tests::Ran ran = place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
+    const tests::ProgramResult ran =
+        place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
     CAPTURE(words, ran.err);
     REQUIRE(ran.status == 0);
     return nlohmann::json::parse(ran.out).at("num_stages").get<int>();
@@ -75,8 +77,8 @@ TEST_CASE("the option --pp sets the number of devices under either key", "[run]"
 }
 
 TEST_CASE("a layout takes the options of a run", "[layout]") {
-  const tests::Workplace place;
-  const tests::Ran ran =
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
       place.run("layout --model llama-3-8b --cluster dgx-h100 --tp 4 --pp 2 -b 8");
   CAPTURE(ran.err);
   CHECK(ran.status == 0);
@@ -84,16 +86,17 @@ TEST_CASE("a layout takes the options of a run", "[layout]") {
 }
 
 TEST_CASE("a run of absurd size is refused at once", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   complains(place, "run -s 4 -b 2147483640 -f 1 --backward-times 2",
             "passes are more than the 268435456 that are supported");
 }
 
 TEST_CASE("a run prints the cost of a number of tokens", "[run]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string job =
       "run --model llama-3-8b --cluster dgx-h100 --tp 8 --global-batch 8 --schedule 1f1b --quiet ";
-  const tests::Ran json = place.run(job + "--json --tokens 300B --price '2.5 EUR' --power 700 100");
+  const tests::ProgramResult json =
+      place.run(job + "--json --tokens 300B --price '2.5 EUR' --power 700 100");
   REQUIRE(json.status == 0);
   const nlohmann::json run = nlohmann::json::parse(json.out);
   const double seconds = 300e9 / run.at("tokens_per_s").get<double>();
@@ -102,7 +105,7 @@ TEST_CASE("a run prints the cost of a number of tokens", "[run]") {
   CHECK(run.at("price").get<double>() == Approx(seconds * 8 / 3600 * 2.5));
   CHECK(run.at("energy_j").get<double>() < seconds * 8 * 700);
   CHECK(run.at("energy_j").get<double>() > seconds * 8 * 100);
-  // The power of the GPU file is the default.
+  // Without --power, the power in the GPU file is used.
   CHECK_THAT(place.run(job + "--tokens 300B").out, Contains("energy") && Contains("300 B tokens"));
   complains(place, job + "--price 2", "--price needs --tokens");
   complains(place, "run " + passes + "--tokens 1B", "--tokens needs a model");

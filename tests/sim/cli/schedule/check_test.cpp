@@ -8,34 +8,36 @@ using namespace pipewright;
 
 namespace {
 
-// Rank 1 posts the receive of the first gradient before that of the second activations, which
-// arrive earlier: F1 waits 3 cells, and the makespan is 13 instead of 12.
+// A valid but slow order: rank 1 posts the receive of the first gradient before that of the second
+// activations, which arrive earlier. F1 therefore waits for 3 cells, and the makespan is 13 instead
+// of 12.
 const std::string behind =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\r\n"
     "1RECV_F0,1F0,1SEND_F0,1RECV_B0,1RECV_F1,1F1,1SEND_F1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\r\n"
     "2RECV_F0,2F0,2B0,2SEND_B0,2RECV_F1,2F1,2B1,2SEND_B1\r\n";
 
-// Rank 1 receives the microbatches in the reverse of the order in which rank 0 sends them.
+// An invalid order: rank 1 receives the microbatches in the reverse of the order in which rank 0
+// sends them.
 const std::string swapped =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
     "1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F0,1F0,1B0,1SEND_B0\n";
 
-// Rank 1 receives a gradient before it has sent the activations that the gradient needs, in one
-// queue.
+// A deadlock: rank 1 receives a gradient before it receives, computes and sends the activations on
+// which the gradient depends, and receives complete in order.
 const std::string blocked =
     "0F0,0SEND_F0,0RECV_B0,0B0\n"
     "1RECV_B0,1RECV_F0,1F0,1SEND_F0,1B0,1SEND_B0\n"
     "2RECV_F0,2F0,2B0,2SEND_B0\n";
 
-// Rank 0 receives a gradient before it has sent the activations that the gradient needs.
+// A deadlock: rank 0 waits for a gradient while rank 1 waits for rank 0's second activations.
 const std::string stuck = "0F0,0B0,0F1,0B1\r\n1F0,1F1,1B0,1B1\r\n";
 
 }  // namespace
 
 TEST_CASE("schedule check describes a file and the cost of its receives", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("behind.csv", behind);
-  const tests::Ran ran = place.run("schedule check behind.csv");
+  const tests::ProgramResult ran = place.run("schedule check behind.csv");
   CHECK(ran.status == 0);
   CHECK(ran.out ==
         "behind.csv: compute_comms, 3 ranks, 3 stages (1 a rank), 2 microbatches, 12 passes\n"
@@ -55,7 +57,7 @@ TEST_CASE("schedule check describes a file and the cost of its receives", "[cli]
 }
 
 TEST_CASE("schedule check reports in seconds when times of passes are set", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("behind.csv", behind);
   const std::string times = " -f '10 ms' --backward-times '20 ms'";
   const std::string text = place.run("schedule check behind.csv" + times).out;
@@ -73,7 +75,7 @@ TEST_CASE("schedule check reports in seconds when times of passes are set", "[cl
 }
 
 TEST_CASE("schedule check reports the same figures in JSON", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("a \"b\".csv", behind);
   const auto json = nlohmann::json::parse(place.run("schedule check 'a \"b\".csv' --json").out);
   CHECK(json["file"] == "a \"b\".csv");
@@ -95,11 +97,11 @@ TEST_CASE("schedule check reports the same figures in JSON", "[cli][torch]") {
 }
 
 TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::string& text : {swapped, stuck, blocked, std::string("0F0,1\"B\"\n")}) {
     CAPTURE(text);
     place.write("bad.csv", text);
-    const tests::Ran ran = place.run("schedule check bad.csv --json");
+    const tests::ProgramResult ran = place.run("schedule check bad.csv --json");
     CHECK(ran.status == 2);
     CHECK(ran.err.empty());
     const auto json = nlohmann::json::parse(ran.out);
@@ -109,7 +111,7 @@ TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
           place.run("schedule check bad.csv").err);
   }
   // A file that cannot be read is reported as text.
-  const tests::Ran none = place.run("schedule check none.csv --json");
+  const tests::ProgramResult none = place.run("schedule check none.csv --json");
   CHECK(none.status == 2);
   CHECK(none.out.empty());
   CHECK_THAT(none.err, Catch::Contains("none.csv: cannot read"));
@@ -117,7 +119,7 @@ TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
 
 TEST_CASE("a file of passes is checked as PyTorch lowers it, and with late receives",
           "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(place
             .shell("'" PIPEWRIGHT_PROGRAM "' schedule show interleaved-1f1b -s 4 -b 8 --format "
                    "csv >il.csv")
@@ -131,9 +133,9 @@ TEST_CASE("a file of passes is checked as PyTorch lowers it, and with late recei
 }
 
 TEST_CASE("schedule check warns of late receives that NCCL would swap", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("v.csv", place.run("schedule show zb-v -s 2 -b 4 --format csv").out);
-  const tests::Ran ran = place.run("schedule check v.csv");
+  const tests::ProgramResult ran = place.run("schedule check v.csv");
   CHECK(ran.status == 0);
   const std::size_t late = ran.out.find("receives posted before the pass: ");
   REQUIRE(late != std::string::npos);
@@ -148,10 +150,10 @@ TEST_CASE("schedule check warns of late receives that NCCL would swap", "[cli][t
 }
 
 TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto error = [&](const std::string& text, const std::string& more = "") {
     place.write("bad.csv", text);
-    const tests::Ran ran = place.run("schedule check bad.csv " + more);
+    const tests::ProgramResult ran = place.run("schedule check bad.csv " + more);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -185,7 +187,7 @@ TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli]
 }
 
 TEST_CASE("schedule show writes both forms, and reads its own files", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string csv = place.run("schedule show 1f1b -s 2 -b 3 --format csv").out;
   place.write("mine.csv", csv);
   CHECK(place.run("schedule show mine.csv --format csv").out == csv);
@@ -208,13 +210,13 @@ TEST_CASE("schedule show writes both forms, and reads its own files", "[cli][tor
 }
 
 TEST_CASE("a schedule from a file runs like a schedule of the catalog", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   std::filesystem::create_directory(place.folder() / "deep");
   place.write("deep/mine.csv", place.run("schedule show 1f1b -s 4 -b 8 --format csv").out);
   place.write("deep/run.yaml",
               "{devices: 4, microbatches: 8, iterations: 2, forward_times: 1, backward_times: 2, "
               "schedule: [mine.csv, 1f1b]}");
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("run deep/run.yaml --engine timing --trace t.h5 -o t.csv --json");
   CHECK(ran.err == "");
   const auto runs = nlohmann::json::parse(ran.out);
@@ -237,7 +239,7 @@ TEST_CASE("a schedule from a file runs like a schedule of the catalog", "[cli][t
 }
 
 TEST_CASE("the error of a file that deadlocks has the file's path", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   std::filesystem::create_directory(place.folder() / "deep");
   place.write("deep/stuck.csv", stuck);
   const std::string named = "pipewright: deep/stuck.csv: deadlock: 2 of 2 ";
@@ -251,7 +253,7 @@ TEST_CASE("the error of a file that deadlocks has the file's path", "[cli][torch
 }
 
 TEST_CASE("a note says once that SEND and RECV of a file are not simulated", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("a.csv", swapped);
   place.write("passes.csv", "0F0,0B0\n");
   const std::string note =
@@ -269,7 +271,7 @@ TEST_CASE("a note says once that SEND and RECV of a file are not simulated", "[c
 }
 
 TEST_CASE("both engines name the half of a pair that waits forever", "[cli][torch]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("pair.csv", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1F1,1B0,1B1\n");
   for (const std::string engine : {"timing", "simgrid"})
     CHECK_THAT(
@@ -280,13 +282,13 @@ TEST_CASE("both engines name the half of a pair that waits forever", "[cli][torc
 }
 
 TEST_CASE("schedule show warns of an export that schedule check finds unsound", "[cli]") {
-  // In a V, a pair of ranks exchanges activations and gradients in both directions; looped stages
-  // of four ranks do not.
-  const tests::Workplace place;
+  // In ZB-V, which has a V shape, neighbouring ranks exchange activations and gradients in both
+  // directions. With looped stages on four ranks they do not.
+  const tests::CommandFolder place;
   const std::string v = "schedule show zb-v -s 4 -b 8 --format comms ";
   CHECK(place.run(v).err.empty());
   for (const std::string option : {"--late-receives", "--defer-receives"}) {
-    const tests::Ran ran = place.run(v + option);
+    const tests::ProgramResult ran = place.run(v + option);
     CAPTURE(ran.err);
     CHECK(ran.status == 0);
     CHECK_THAT(ran.err, Catch::Contains("warning: zb-v: NCCL would swap tensors"));
@@ -297,9 +299,9 @@ TEST_CASE("schedule show warns of an export that schedule check finds unsound", 
 }
 
 TEST_CASE("a file whose only communication is REDUCE_GRAD counts as a file of passes", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("mine.csv", "0F0,,,0B0,0REDUCE_GRAD\r\n,1F0,1B0,1REDUCE_GRAD,\r\n");
-  const tests::Ran ran = place.run("schedule check mine.csv");
+  const tests::ProgramResult ran = place.run("schedule check mine.csv");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("mine.csv: compute_only") &&
@@ -307,10 +309,10 @@ TEST_CASE("a file whose only communication is REDUCE_GRAD counts as a file of pa
 }
 
 TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("mine.csv", "0F0,0F1,,0B0,,0B1\r\n,1F0,1B0,1F1,1B1,\r\n");
   const std::string times = " -f '1 ms' --backward-times '2 ms' --engine timing";
-  const tests::Ran ran = place.run("run --schedule mine.csv" + times);
+  const tests::ProgramResult ran = place.run("run --schedule mine.csv" + times);
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::StartsWith("2 devices, 2 microbatches "));
@@ -321,7 +323,7 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
   CHECK_THAT(place.run("run s.yaml").out, Catch::StartsWith("2 devices, 2 microbatches "));
 
   place.write("old.csv", "0F0,0BW0\r\n1F0,1BW0\r\n");
-  const tests::Ran legacy = place.run("run --schedule old.csv --legacy" + times);
+  const tests::ProgramResult legacy = place.run("run --schedule old.csv --legacy" + times);
   CAPTURE(legacy.out, legacy.err);
   CHECK(legacy.status == 0);
   CHECK_THAT(legacy.out, Catch::StartsWith("2 devices, 1 microbatch "));
@@ -331,7 +333,7 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
 }
 
 TEST_CASE("the schedule of a file is recognised, also with one more forward ahead", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto order = [&](const std::string& words) {
     REQUIRE(
         place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show " + words + " --format csv > mine.csv")

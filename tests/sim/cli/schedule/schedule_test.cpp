@@ -6,14 +6,14 @@
 using namespace pipewright;
 
 TEST_CASE("schedule list names every schedule of the catalog", "[cli]") {
-  const tests::Ran ran = tests::Workplace().run("schedule list");
+  const tests::ProgramResult ran = tests::CommandFolder().run("schedule list");
   CHECK(ran.status == 0);
   for (const auto& entry : schedules::catalog())
     CHECK_THAT(ran.out, Catch::Contains(std::string(entry.name) + " "));
 }
 
 TEST_CASE("schedule list with sizes compares the schedules", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string text = place.run("schedule list -s 4 -b 16").out;
   for (const char* row : {"\nzb-h1 ", "\nv-half ", "  5.9  ", " 2.50 "})
     CHECK_THAT(text, Catch::Contains(row));
@@ -26,7 +26,7 @@ TEST_CASE("schedule list with sizes compares the schedules", "[cli]") {
 }
 
 TEST_CASE("schedule show draws a schedule or writes it for PyTorch", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("schedule show 1f1b -s 3 -b 3").out,
              Catch::Contains("device 2 | .  .  F0 B0    F1 B1    F2 B2"));
   CHECK(place.run("schedule show gpipe -s 2 -b 2 --format csv").out ==
@@ -36,9 +36,9 @@ TEST_CASE("schedule show draws a schedule or writes it for PyTorch", "[cli]") {
 }
 
 TEST_CASE("schedule refuses unknown names, formats and sizes", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto error = [&](const std::string& words) {
-    const tests::Ran ran = place.run(words);
+    const tests::ProgramResult ran = place.run(words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;
@@ -54,10 +54,10 @@ TEST_CASE("schedule refuses unknown names, formats and sizes", "[cli]") {
 }
 
 TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("mine.yaml", "placement: v\ninterval: 6\ncells: {F0: {}, F1: {}, I1: {}, I0: {}}\n");
   for (const std::string words : {"v-half", "mine.yaml"}) {
-    const tests::Ran ran = place.run("schedule explain -s 3 -b 6 " + words);
+    const tests::ProgramResult ran = place.run("schedule explain -s 3 -b 6 " + words);
     CHECK(ran.status == 0);
     for (const char* step : {"1. the block", "2. repeated", "3. squeezed", "4. reordered"})
       CHECK_THAT(ran.out, Catch::Contains(step));
@@ -67,12 +67,12 @@ TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
   place.write("still.yaml",
               "placement: looped\ninterval: 3\ncells: {F0: {}, B0: {}}\n"
               "reorder: false\n");
-  const tests::Ran still = place.run("schedule explain still.yaml");
+  const tests::ProgramResult still = place.run("schedule explain still.yaml");
   CHECK_THAT(still.out, Catch::Contains("3. squeezed") && !Catch::Contains("4. reordered"));
 }
 
 TEST_CASE("counts of one are in the singular", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THAT(place.run("schedule show 1f1b -s 1 -b 1").out,
              Catch::Contains("1 device x 1 microbatch;") &&
                  Catch::Contains("at the peak: 1 microbatch\n"));
@@ -86,9 +86,9 @@ TEST_CASE("counts of one are in the singular", "[cli]") {
 }
 
 TEST_CASE("schedule explain refuses schedules without a building block", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto error = [&](const std::string& words) {
-    const tests::Ran ran = place.run("schedule explain " + words);
+    const tests::ProgramResult ran = place.run("schedule explain " + words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
     return ran.err;

@@ -14,12 +14,12 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Uneven stages and a latency, for which no schedule of the catalog is made.
+// Stages with different times, and a latency. The schedules of the catalog assume equal stages.
 const std::string uneven =
     "-s 4 -b 12 -f 10 11 12 14 --input-grad-times 11 11 12 15 --weight-grad-times 7 8 8 10 "
     "--p2p-time 0.5";
 
-Json parsed(const tests::Ran& ran) {
+Json parsed(const tests::ProgramResult& ran) {
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return Json::parse(ran.out);
@@ -32,8 +32,8 @@ double max_in_flight(const Json& run) {
   return peak;
 }
 
-std::string error(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run(words);
+std::string error(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run(words);
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
   CHECK(place.files().empty());
@@ -43,7 +43,7 @@ std::string error(const tests::Workplace& place, const std::string& words) {
 }  // namespace
 
 TEST_CASE("schedule search writes a schedule that runs as fast as reported", "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const Json result =
       parsed(place.run("schedule search " + uneven + " --memory-limit 3 --json -o best.csv"));
   const Json run = parsed(place.run("run " + uneven + " --schedule best.csv --json"));
@@ -55,16 +55,16 @@ TEST_CASE("schedule search writes a schedule that runs as fast as reported", "[c
 
 TEST_CASE("schedule search is never worse than a schedule of the catalog that fits",
           "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const double limit : {2.0, 2.5, 4.0, 8.0}) {
     const Json result = parsed(
         place.run(fmt::format("schedule search {} --memory-limit {} --json", uneven, limit)));
     CHECK(max_in_flight(result) <= limit);
     for (const auto& entry : schedules::catalog()) {
-      // The search has no two copies of the weights, fused pairs or slices.
+      // The search does not cover schedules with two copies of the weights, fused pairs or slices.
       if (entry.name.starts_with("dualpipe") || entry.takes(&schedules::Parameters::slices))
         continue;
-      const tests::Ran ran =
+      const tests::ProgramResult ran =
           place.run(fmt::format("run {} --engine timing --schedule {} --json", uneven, entry.name));
       if (ran.status != 0) continue;
       const Json run = Json::parse(ran.out);
@@ -76,7 +76,7 @@ TEST_CASE("schedule search is never worse than a schedule of the catalog that fi
 }
 
 TEST_CASE("schedule search reports bound and gap in JSON", "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const Json json = parsed(place.run("schedule search " + uneven + " --memory-limit 3 --json"));
   CHECK(json["objective"] == "makespan");
   CHECK(json["memory_limit"] == 3);
@@ -94,7 +94,7 @@ TEST_CASE("schedule search reports bound and gap in JSON", "[cli][search]") {
 TEST_CASE("schedule search for the span leaves no bubble in it if memory suffices",
           "[cli][search]") {
   const std::string unit = "-s 4 -b 8 -f 1 --input-grad-times 1 --weight-grad-times 1";
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const Json json =
       parsed(place.run("schedule search " + unit + " --objective span --memory-limit 4 --json"));
   CHECK(json["objective"] == "span");
@@ -103,7 +103,7 @@ TEST_CASE("schedule search for the span leaves no bubble in it if memory suffice
 }
 
 TEST_CASE("a limit in bytes includes the permanent memory of a device", "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string bytes = uneven +
                             " --set activation.per_microbatch='[2 GiB, 2 GiB, 2 GiB, 3 GiB]' "
                             "activation.released_by_input_grad='25 %' state.weights='4 GiB' ";
@@ -120,7 +120,7 @@ TEST_CASE("a limit in bytes includes the permanent memory of a device", "[cli][s
 
 TEST_CASE("the error of a memory limit that is too low names the least limit, in the user's unit",
           "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string state = " --set activation.per_microbatch='1536 MiB' state.weights='4 GiB'";
   CHECK_THAT(error(place, "schedule search " + uneven + " --memory-limit 0.5 -o best.csv"),
              Catch::Contains("of 0.5 microbatches") && Catch::Contains("needs, 1 microbatch:"));
@@ -132,7 +132,7 @@ TEST_CASE("the error of a memory limit that is too low names the least limit, in
 }
 
 TEST_CASE("schedule search refuses incomplete or invalid options", "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto refused = [&](const std::string& words) {
     return error(place, "schedule search " + words);
   };
@@ -156,9 +156,9 @@ TEST_CASE("schedule search refuses incomplete or invalid options", "[cli][search
 
 TEST_CASE("schedule search is deterministic, and prints a table of the schedules that fit",
           "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = "schedule search " + uneven + " --memory-limit 3 -o best.csv";
-  const tests::Ran once = place.run(words);
+  const tests::ProgramResult once = place.run(words);
   const std::string csv = place.read("best.csv");
   CHECK(place.run(words).out == once.out);
   CHECK(place.read("best.csv") == csv);
@@ -167,9 +167,9 @@ TEST_CASE("schedule search is deterministic, and prints a table of the schedules
 }
 
 TEST_CASE("Ctrl-C ends a search with the best schedule so far", "[cli][search]") {
-  const tests::Workplace place;
-  // Without the interrupt, the search ends after about twenty seconds with status 0.
-  const tests::Ran ran = place.shell(
+  const tests::CommandFolder place;
+  // Uninterrupted, this search takes about twenty seconds and ends with status 0.
+  const tests::ProgramResult ran = place.shell(
       "'" PIPEWRIGHT_PROGRAM
       "' schedule search -s 7 -b 40 -f 10 12 11 9 13 10 12 "
       "--input-grad-times 11 9 12 13 10 9 11 --weight-grad-times 7 8 6 9 8 7 6 --p2p-time 0.7 "
@@ -182,7 +182,7 @@ TEST_CASE("Ctrl-C ends a search with the best schedule so far", "[cli][search]")
 }
 
 TEST_CASE("the frontier falls with memory, and stays above its bound", "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const Json points = parsed(place.run("schedule frontier " + uneven +
                                        " --memory-limits 2:5 --json -o f.csv f.svg f.png f.pdf"));
   REQUIRE(points.size() == 7);
@@ -204,7 +204,7 @@ TEST_CASE("the frontier falls with memory, and stays above its bound", "[cli][se
 
 TEST_CASE("schedule frontier takes limits with a step, and refuses invalid limits",
           "[cli][search]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string words = "schedule frontier " + uneven + " --memory-limits ";
   CHECK(parsed(place.run(words + "2:4:1 --json")).size() == 3);
   for (const auto& [limits, message] :

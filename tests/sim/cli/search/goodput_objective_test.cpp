@@ -12,7 +12,8 @@ using nlohmann::json;
 
 namespace {
 
-// A sweep on four nodes, or on three with a spare one, with an objective over a goodput run.
+// Returns a sweep over jobs on four nodes, or on three with a spare node, that maximizes the tokens
+// per day of a goodput run.
 std::string sweep(const std::string& goodput) {
   return "cluster: dgx-h100\n"
          "model: llama-3-8b\n"
@@ -25,13 +26,13 @@ std::string sweep(const std::string& goodput) {
          "search: {gpus: [24, 32], objective: {tokens_a_day: 6}}\n";
 }
 
-// Every node fails twice a week and is away for a day.
+// Each node fails twice a week on average, and its repair takes a day.
 const char* const failing_nodes =
     "{duration: 8 d, failures: {kind: node, rate: 280}, spares: rest, checkpoint: {mode: "
     "[sync, async], storage: 2 GB/s, network: 1 TB/s}}";
 
-json searched(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+json searched(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
@@ -47,7 +48,7 @@ const json& row_of(const json& run, const json& candidate) {
 
 TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
           "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep(failing_nodes));
   const json all = searched(place, "sweep.yaml --exhaustive --results all.h5");
   double most_tokens = 0;
@@ -58,7 +59,7 @@ TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
     ++simulated;
     const std::string number = row["candidate"].dump();
     place.run("search all.h5 --quiet -o candidate.yaml --candidate " + number);
-    const tests::Ran ran = place.run("goodput candidate.yaml --seeds 6 --only --json");
+    const tests::ProgramResult ran = place.run("goodput candidate.yaml --seeds 6 --only --json");
     REQUIRE(ran.status == 0);
     const double tokens = json::parse(ran.out)["tokens_per_day"]["mean"];
     CAPTURE(number);
@@ -77,7 +78,7 @@ TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
   CHECK(row_of(bounded, best)["tokens_per_day"] == row_of(all, best)["tokens_per_day"]);
   CHECK(bounded["outcomes"]["simulated"] < all["outcomes"]["simulated"]);
 
-  // Shards and questions about results agree, too.
+  // A search in two shards and the answer to --why-not give the same results.
   for (const char* shard : {"1", "2"})
     searched(place, fmt::format("sweep.yaml --no-front --shard {0}/2 --results p{0}.h5", shard));
   const json whole = searched(place, "merge p1.h5 p2.h5");
@@ -91,7 +92,7 @@ TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
 }
 
 TEST_CASE("without failures tokens per day equal the throughput", "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep("{failures: {rate: 0}}"));
   const json days = searched(place, "sweep.yaml --exhaustive");
   const json rates = searched(place, "sweep.yaml --exhaustive --set search.objective=throughput");
@@ -104,9 +105,9 @@ TEST_CASE("without failures tokens per day equal the throughput", "[sweep][goodp
 
 TEST_CASE("a search for tokens per day prints the effective share of the time",
           "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep(failing_nodes));
-  const tests::Ran ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("tokens a day of a goodput run, 6 seeds"));
   CHECK_THAT(ran.out, Catch::Contains("effective training time 84"));
@@ -119,15 +120,15 @@ TEST_CASE("a search for tokens per day prints the effective share of the time",
   place.write("bare.yaml",
               "model: llama-3-8b\nparallel: {tp: [1, 2]}\nmicrobatches: 8\n"
               "search: {objective: tokens_a_day}\n");
-  const tests::Ran bare = place.run("search bare.yaml --quiet");
+  const tests::ProgramResult bare = place.run("search bare.yaml --quiet");
   CHECK(bare.status == 2);
   CHECK_THAT(bare.err, Catch::Contains("goodput: {failures: rsc-1"));
 }
 
 TEST_CASE("a candidate whose goodput run is impossible is illegal", "[sweep][goodput]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep("{checkpoint: {network: 1 MB/s}}"));
-  const tests::Ran ran = place.run("search sweep.yaml --quiet --json");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --json");
   CHECK(ran.status == 1);
   const json run = json::parse(ran.out);
   CHECK(run["best"].is_null());

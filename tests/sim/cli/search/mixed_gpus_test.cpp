@@ -17,7 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-// Two nodes of A100 and then two of H100: a stage each of two replicas.
+// Returns a scenario of two stages with two replicas on two A100 nodes and two H100 nodes. By
+// default the first stage runs on the A100s.
 std::string scenario(const std::string& more) {
   return "cluster: a100-h100-mixed\n"
          "model: {layers: 8, hidden: 4096, heads: 32, vocabulary: 32000, sequence: 2048}\n"
@@ -28,22 +29,23 @@ std::string scenario(const std::string& more) {
 const std::string a100_first = "placement: {gpu_types: [a100-80gb, h100-sxm]}\n";
 const std::string h100_first = "placement: {gpu_types: [h100-sxm, a100-80gb]}\n";
 
-json run(const tests::Workplace& place, const std::string& text, const std::string& words = "") {
+json run(const tests::CommandFolder& place, const std::string& text,
+         const std::string& words = "") {
   place.write("one.yaml", text);
-  const tests::Ran ran = place.run("run one.yaml --json --quiet " + words);
+  const tests::ProgramResult ran = place.run("run one.yaml --json --quiet " + words);
   CAPTURE(text, ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
 }
 
-double seconds(const tests::Workplace& place, const std::string& text,
+double seconds(const tests::CommandFolder& place, const std::string& text,
                const std::string& words = "") {
   return run(place, text, words).at("makespan_s");
 }
 
-std::string error_of(const tests::Workplace& place, const std::string& text) {
+std::string error_of(const tests::CommandFolder& place, const std::string& text) {
   place.write("one.yaml", text);
-  const tests::Ran ran = place.run("run one.yaml");
+  const tests::ProgramResult ran = place.run("run one.yaml");
   CHECK(ran.status == 2);
   return ran.err;
 }
@@ -53,10 +55,10 @@ std::string split(int first) { return fmt::format("partition: [{}, {}]\n", first
 }  // namespace
 
 TEST_CASE("stages are on the types of GPU that are named, in their order", "[mixed]") {
-  const tests::Workplace place;
-  // As the cluster's file has its nodes.
+  const tests::CommandFolder place;
+  // The platform file lists A100 nodes first, so this order is the default.
   CHECK(seconds(place, scenario(a100_first)) == seconds(place, scenario("")));
-  // The same as naming the hosts.
+  // Naming the types of GPU has the same effect as naming all hosts in this order.
   std::vector<std::string> hosts;
   for (const int node : {2, 3, 0, 1})
     for (int gpu = 0; gpu < 8; ++gpu) hosts.push_back(fmt::format("node-{}-gpu-{}", node, gpu));
@@ -69,8 +71,8 @@ TEST_CASE("stages are on the types of GPU that are named, in their order", "[mix
 
 TEST_CASE("only types that are named are used, and those have to be there and be enough",
           "[mixed]") {
-  const tests::Workplace place;
-  // Peaks are 312 and 989 TFLOP/s.
+  const tests::CommandFolder place;
+  // The two types of GPU have peaks of 312 and 989 TFLOP/s.
   const std::string half =
       "cluster: a100-h100-mixed\nmodel: llama-3-8b\nschedule: 1f1b\nmicrobatches: 4\n"
       "parallel: {tp: 8, sp: true, pp: 2}\n";
@@ -86,10 +88,10 @@ TEST_CASE("only types that are named are used, and those have to be there and be
              Contains("placement.gpu_types names h100-sxm twice"));
 }
 
-// It minimizes the slowest stage, which sets the pace once the pipeline is full: so of many
-// microbatches.
+// by_cost minimizes the time of the slowest stage, which determines the pace of a full pipeline.
+// The makespan follows it only with many microbatches.
 TEST_CASE("by_cost gives the faster type more layers, whichever stage it is", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string many = "--set microbatches=64";
   for (const std::string& order : {a100_first, h100_first}) {
     double least = std::numeric_limits<double>::infinity();
@@ -106,7 +108,7 @@ TEST_CASE("by_cost gives the faster type more layers, whichever stage it is", "[
 }
 
 TEST_CASE("a search over splits and the order of types finds what trying all finds", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   double least = std::numeric_limits<double>::infinity();
   std::vector<std::string> splits;
   for (int first = 1; first < 8; ++first) {
@@ -118,7 +120,7 @@ TEST_CASE("a search over splits and the order of types finds what trying all fin
               scenario(fmt::format("partition: {{any_of: [{}]}}\nplacement: {{gpu_types: {{any_of: "
                                    "[[a100-80gb, h100-sxm], [h100-sxm, a100-80gb]]}}}}\n",
                                    fmt::join(splits, ", "))));
-  const tests::Ran ran = place.run("search sweep.yaml --json --quiet");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   double found = std::numeric_limits<double>::infinity();
@@ -141,25 +143,26 @@ std::string by_device(const std::string& tp, const std::string& more = "") {
 }  // namespace
 
 TEST_CASE("a tp by device that is the same for all is that tp", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK(run(place, by_device("[8, 8]")) == run(place, scenario("")));
 }
 
-// Two A100 nodes hold two replicas of four GPUs, or of eight, of a stage.
+// The A100 stage has two nodes for two replicas, which use four or all eight GPUs of their node.
 TEST_CASE("a stage on more GPUs is faster, on fewer it holds more", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json fewer = run(place, by_device("[4, 8]", a100_first));
   const json more = run(place, by_device("[8, 8]", a100_first));
   CHECK(fewer["makespan_s"] > more["makespan_s"]);
   CHECK(fewer["devices"][0]["peak_memory_bytes"] > more["devices"][0]["peak_memory_bytes"]);
   CHECK(fewer["devices"][1]["peak_memory_bytes"] == more["devices"][1]["peak_memory_bytes"]);
-  // On the timing engine, too, where nothing contends.
+  // The timing engine supports tp per device as well. It is at most as slow as SimGrid, as it has
+  // no contention.
   CHECK(seconds(place, by_device("[4, 8]", a100_first), "--engine timing") <=
         Approx(fewer["makespan_s"].get<double>()));
 }
 
 TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::vector<std::string> all{"[8, 8]", "[4, 8]", "[8, 4]", "[4, 4]", "[2, 4, 8]", "[8]"};
   double least = std::numeric_limits<double>::infinity();
   std::string best;
@@ -170,7 +173,7 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
     }
   place.write("sweep.yaml", by_device(fmt::format("{{any_of: [{}]}}", fmt::join(all, ", ")),
                                       h100_first + "search: {gpus: [16, 24, 28, 32]}\n"));
-  const tests::Ran ran = place.run("search sweep.yaml --json --quiet");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   const json result = json::parse(ran.out);
@@ -180,12 +183,13 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
     CHECK(row["time_s"].get<double>() == Approx(least));
     CHECK(row["values"]["parallel.tp_by_device"] == best);
   }
-  // The page offers nothing that would start another job.
-  const tests::Ran paged = place.run("search sweep.yaml --quiet -o page.html");
+  // The page shows no torchrun command, which would start a job without tp per device.
+  const tests::ProgramResult paged = place.run("search sweep.yaml --quiet -o page.html");
   CHECK(paged.status == 0);
   CHECK_THAT(place.read("page.html"), !Contains("torchrun --nnodes"));
-  // Of constraints, tp is the mean, and pp how many there are.
-  const tests::Ran some =
+  // In constraints, the name tp stands for the mean of the devices' tp, and pp for the number of
+  // devices.
+  const tests::ProgramResult some =
       place.run("search sweep.yaml --quiet --set \"search.constraints=['tp == 6 and pp == 2']\"");
   CAPTURE(some.out, some.err);
   CHECK_THAT(some.out, Contains("2 candidates") || Contains("tp_by_device [4, 8]") ||
@@ -195,10 +199,10 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
 }
 
 TEST_CASE("what is written of devices with a tp of their own tells it", "[mixed]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const json result = run(place, by_device("[4, 8]", a100_first), "-o rows.csv --trace run.h5");
   CHECK(result["job"]["tp_by_device"] == "4/8");
-  // GPUs of two replicas, of which the trace knows as many.
+  // With tp 4 and 8, a device has up to 8 GPUs in each of two replicas, which the trace stores.
   CHECK_THAT(place.run("show run.h5").out,
              Contains("2 devices of up to 8 GPUs") && Contains("tp 4/8"));
   std::vector<std::string> tp;
@@ -212,7 +216,7 @@ TEST_CASE("what is written of devices with a tp of their own tells it", "[mixed]
     tp.push_back(cells.at(column));
   }
   CHECK(tp == std::vector<std::string>{"tp", "4", "8"});
-  const tests::Ran launch = place.run("run one.yaml --launch megatron");
+  const tests::ProgramResult launch = place.run("run one.yaml --launch megatron");
   CHECK(launch.status == 2);
   CHECK_THAT(launch.err,
              Contains("parallel.tp_by_device is 4/8, but a job of Megatron-LM has one tp for all "

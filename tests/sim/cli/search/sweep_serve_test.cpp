@@ -1,4 +1,5 @@
-// Workers of a search, as their coordinator sees them.
+// Tests the worker processes of a search through the messages that the coordinator exchanges with
+// them.
 
 #include <csignal>
 #include <fstream>
@@ -34,7 +35,7 @@ const char* const sweep =
     "global_batch: 32\n"
     "search: {gpus: 8, constraints: tp * pp <= 8}\n";
 
-// A sweep whose simulations have thousands of passes and take seconds.
+// A sweep whose candidates take seconds to simulate, as they have thousands of passes.
 const char* const long_sweep =
     "{devices: 64, microbatches: [40000, 40001], forward_times: 1, backward_times: 2, "
     "schedule: 1f1b}\n";
@@ -52,7 +53,7 @@ class TestWorker {
     workers_.send(0, to_line(handshake));
     return search::read_handshake_reply(next().text);
   }
-  // Makes the worker ready for tasks of a sweep.
+  // Sends the sweep to the worker, which can then take tasks.
   TestWorker& load(const std::string& text) {
     const search::HandshakeReply facts = shake_hands({text, std::nullopt});
     REQUIRE(facts.error.empty());
@@ -85,8 +86,8 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(stream), {}};
 }
 
-// The first descendant of this process in a generation: 1 is a worker, 2 its cluster worker, and 3
-// a simulation.
+// Returns the first descendant process of a generation: 1 is the worker, 2 its child for the
+// cluster, and 3 a simulation.
 pid_t descendant(int generation) {
   for (;; usleep(1000)) {
     pid_t process = getpid();
@@ -113,7 +114,7 @@ TEST_CASE("a worker returns the facts of the clusters of a sweep", "[serve]") {
   CHECK(facts.gpus % 8 == 0);
   CHECK(facts.gpu == "h100-sxm");
   CHECK(facts.memory == std::uint64_t{80} << 30U);
-  // Several clusters come in the order of the sweep.
+  // The reply lists several clusters in the order of the sweep.
   const search::HandshakeReply two_clusters =
       worker.shake_hands({"{cluster: [dgx-a100, dgx-h100], model: llama-3-8b, microbatches: 8, "
                           "devices: 8}",
@@ -132,7 +133,7 @@ TEST_CASE("a worker reports errors of a sweep or a cluster", "[serve]") {
              Contains("objektive"));
   CHECK_THAT(worker.shake_hands({"cluster: /nowhere/x.xml", std::nullopt}).error,
              Contains("/nowhere/x.xml"));
-  // The worker continues after an error.
+  // The worker still accepts a sweep after one that it could not read.
   CHECK(worker.shake_hands({sweep, std::nullopt}).error.empty());
 }
 
@@ -162,9 +163,9 @@ TEST_CASE("a worker simulates as `pipewright run` does, and its bounds hold", "[
     CHECK(row.time_s >= rows[i].bound_s * (1 - 1e-9));
     CHECK(row.peak_bytes == rows[i].peak_bytes);
   }
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("candidate.yaml", config::to_yaml(space.candidate(task.candidates[0])));
-  const tests::Ran ran = place.run("run candidate.yaml --json");
+  const tests::ProgramResult ran = place.run("run candidate.yaml --json");
   REQUIRE(ran.status == 0);
   const CandidateRow row =
       worker.rows({.id = 99, .kind = Task::Kind::simulate, .candidates = {task.candidates[0]}})

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-// A sweep that is small enough to simulate all of it: some 100 candidates on 16 GPUs.
+// A sweep with some 100 candidates on 16 GPUs, so that tests can simulate all of them.
 const char* const sweep =
     "cluster: dgx-h100\n"
     "model: llama-3-8b\n"
@@ -21,15 +21,15 @@ const char* const sweep =
     "symmetric: true\n"
     "search: {gpus: 16, constraints: tp * pp <= 8}\n";
 
-json searched(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+json searched(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
 }
 
-std::string error_of(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words);
+std::string error_of(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("search " + words);
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
   return ran.err;
@@ -51,7 +51,7 @@ double best_time(const json& run) {
 }  // namespace
 
 TEST_CASE("every candidate uses its own routing and NCCL version", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("platform make --node dgx-h100 --nodes 8 --fabric leaf-spine --leaf-nodes 1 "
                    "--spines 4 -o spines.xml")
@@ -70,18 +70,18 @@ TEST_CASE("every candidate uses its own routing and NCCL version", "[sweep]") {
     std::string words;
     for (const char* const key : {"communication.multipath", "communication.nccl"})
       words += std::string(" ") + key + "=" + row["values"][key].get<std::string>();
-    const tests::Ran ran = place.run("run one.yaml --json --set" + words);
+    const tests::ProgramResult ran = place.run("run one.yaml --json --set" + words);
     CAPTURE(words, ran.err);
     REQUIRE(ran.status == 0);
     CHECK(json::parse(ran.out)["makespan_s"] == row["time_s"]);
   }
   place.write("file.yaml", scenario + "communication: {multipath: [spread, file]}\n");
-  const tests::Ran mixed = place.run("search file.yaml --quiet --exhaustive");
+  const tests::ProgramResult mixed = place.run("search file.yaml --quiet --exhaustive");
   CHECK_THAT(mixed.out + mixed.err, Catch::Contains("loads a cluster once"));
 }
 
 TEST_CASE("a search finds what simulating everything finds with far fewer simulations", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json found = searched(place, "sweep.yaml --no-front");
   const json all = searched(place, "sweep.yaml --exhaustive");
@@ -95,23 +95,23 @@ TEST_CASE("a search finds what simulating everything finds with far fewer simula
 }
 
 TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json found = searched(place, "sweep.yaml -o best.yaml page.html all.csv all.json");
   CHECK(json::parse(place.read("all.json")) == found);
   CHECK_THAT(place.read("page.html"), Catch::StartsWith("<!DOCTYPE html>"));
-  const tests::Ran ran = place.run("run best.yaml --json");
+  const tests::ProgramResult ran = place.run("run best.yaml --json");
   REQUIRE(ran.status == 0);
   CHECK(json::parse(ran.out)["makespan_s"].get<double>() == Approx(best_time(found)).epsilon(1e-9));
 }
 
 TEST_CASE("a search whose page cannot be written prints its report and writes the other files",
           "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
-  // The limit on the size of a file is too small for a page and large enough for a scenario.
-  const tests::Ran ran = place.shell("ulimit -f 16; '" PIPEWRIGHT_PROGRAM
-                                     "' search sweep.yaml --quiet -o page.html best.yaml");
+  // The shell limits file sizes, so that the page cannot be written but the scenario can.
+  const tests::ProgramResult ran = place.shell(
+      "ulimit -f 16; '" PIPEWRIGHT_PROGRAM "' search sweep.yaml --quiet -o page.html best.yaml");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 2);
   CHECK_THAT(ran.out, Catch::Contains("\nbest: ") && Catch::Contains("wrote   best.yaml\n") &&
@@ -121,7 +121,7 @@ TEST_CASE("a search whose page cannot be written prints its report and writes th
 }
 
 TEST_CASE("the number of workers changes neither the best nor the fronts", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json one_worker = searched(place, "sweep.yaml --jobs 1");
   const json three_workers = searched(place, "sweep.yaml --jobs 3");
@@ -130,9 +130,9 @@ TEST_CASE("the number of workers changes neither the best nor the fronts", "[swe
 }
 
 TEST_CASE("results can be shown again and continued", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
-  const tests::Ran first = place.run("search sweep.yaml --results r.h5 --quiet");
+  const tests::ProgramResult first = place.run("search sweep.yaml --results r.h5 --quiet");
   REQUIRE(first.status == 0);
   CHECK(place.files() == "r.h5 sweep.yaml");
   const json again = searched(place, "r.h5");
@@ -144,7 +144,7 @@ TEST_CASE("results can be shown again and continued", "[sweep]") {
 }
 
 TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
               "processors: 132\nproducts: {fp8: {flops: 2000 TFLOP/s}}\n"
@@ -159,7 +159,7 @@ TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
     CHECK(row["assumed"] == (is_fp8 ? json{"products.fp8.efficiency"} : json::array()));
     CHECK(row["assumed_gpu"] == (is_fp8 ? "guess" : ""));
   }
-  // The file of results stores the marks.
+  // Results loaded from the file still mark candidates with assumed values.
   const std::string text = place.run("search r.h5").out;
   CHECK_THAT(text, Catch::Contains("\n~ depends on values of guess that are assumed, not sourced: "
                                    "products.fp8.efficiency\n"));
@@ -174,20 +174,20 @@ TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
 }
 
 TEST_CASE("the error of a space without candidates names the rule to blame", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const std::string nothing = error_of(place, "sweep.yaml --set search.constraints='tp > 4'");
   CHECK_THAT(nothing, Catch::Contains("tp > 4"));
 }
 
 TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const std::string large =
       error_of(place, "sweep.yaml --set global_batch=1..100000 training.microbatch_size=1..100000");
   CHECK_THAT(large, Catch::Contains("--yes") && Catch::Contains("--budget"));
-  // With a budget it is searched in part.
-  const tests::Ran ran = place.run(
+  // With --budget the search starts and covers a part of the sweep.
+  const tests::ProgramResult ran = place.run(
       "search sweep.yaml --budget '15 s' --quiet --set global_batch=1..100000 "
       "training.microbatch_size=1..100000");
   CHECK(ran.err.empty());
@@ -196,9 +196,9 @@ TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
 }
 
 TEST_CASE("a search that is stopped at once accounts for all combinations", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
-  const tests::Ran ran = place.run("search sweep.yaml --budget '0 s' --quiet");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --budget '0 s' --quiet");
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out,
              Catch::Contains("the search was stopped before a candidate was simulated\n") &&
@@ -210,8 +210,9 @@ TEST_CASE("a search that is stopped at once accounts for all combinations", "[sw
 }
 
 TEST_CASE("a combination that a rule excludes cannot be written as a scenario", "[sweep]") {
-  const tests::Workplace place;
-  // The rule of the GPUs follows from search.gpus, or from all GPUs of a cluster.
+  const tests::CommandFolder place;
+  // The rule for the number of GPUs comes from search.gpus, or without it from the size of the
+  // cluster.
   for (const char* const more : {"", " --set search={} cluster=dgx-h100-8 parallel.dp=auto"}) {
     CAPTURE(more);
     place.write("sweep.yaml", sweep);
@@ -234,14 +235,14 @@ TEST_CASE("a combination that a rule excludes cannot be written as a scenario", 
 }
 
 TEST_CASE("known rows, a condition and a candidate need no walk over a huge sweep", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string times = "forward_times: 1 ms\nbackward_times: 2 ms\nschedule: [1f1b, gpipe]\n";
   place.write("small.yaml", "devices: [2, 4]\nmicrobatches: [4, 8, 16]\n" + times);
   searched(place, "small.yaml --results small.h5");
   // 4e12 combinations.
   place.write("huge.yaml",
               "devices: 1..200\nmicrobatches: 1..100000\niterations: 1..100000\n" + times);
-  const tests::Ran ran = place.run(
+  const tests::ProgramResult ran = place.run(
       "search huge.yaml --budget '0.3 s' --jobs 1 --no-front --reuse small.h5 --why-not 'pp == 4' "
       "--candidate 3999999999999 -o last.yaml");
   CAPTURE(ran.err);
@@ -252,13 +253,13 @@ TEST_CASE("known rows, a condition and a candidate need no walk over a huge swee
 }
 
 TEST_CASE("shards that are searched separately have the same best and proof", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json whole = searched(place, "sweep.yaml");
   for (int shard = 1; shard <= 3; ++shard)
     searched(place, fmt::format("sweep.yaml --shard {0}/3 --results part-{0}.h5", shard));
   const auto merged = [&](const std::string& files) {
-    const tests::Ran ran = place.run("search " + files + " --json");
+    const tests::ProgramResult ran = place.run("search " + files + " --json");
     CAPTURE(ran.err);
     REQUIRE(ran.status == 0);
     return json::parse(ran.out);
@@ -266,7 +267,7 @@ TEST_CASE("shards that are searched separately have the same best and proof", "[
   const json all = merged("merge part-1.h5 part-2.h5 part-3.h5");
   CHECK(all["shard"].is_null());
   CHECK(all["not_looked_at"] == 0);
-  // A shard says nothing of the others.
+  // The results of one shard make no claim about candidates of other shards.
   const json part = merged("part-2.h5");
   CHECK(part["shard"] == json{{"number", 2}, {"count", 3}});
   CHECK_THAT(part["proof"], Catch::StartsWith("proven: nothing in shard 2/3 of the sweep"));
@@ -291,13 +292,13 @@ TEST_CASE("shards that are searched separately have the same best and proof", "[
 }
 
 TEST_CASE("a shard that is killed and resumed has the results of an undisturbed one", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const auto shard = [](int number, const std::string& file) {
     return fmt::format("sweep.yaml --shard {}/3 --jobs 1 --exhaustive --results {}", number, file);
   };
   // Kills the search once some candidates are finished. Its workers end with it.
-  const tests::Ran killed = place.shell(fmt::format(
+  const tests::ProgramResult killed = place.shell(fmt::format(
       "'{}' search {} --quiet & search=$!; "
       "until [ $(cat killed.h5.journal 2>/dev/null | wc -l) -gt 4 ] || ! kill -0 $search; "
       "do sleep 0.005; done; kill -9 $search; wait $search",
@@ -320,7 +321,7 @@ TEST_CASE("a shard that is killed and resumed has the results of an undisturbed 
 }
 
 TEST_CASE("errors of the command line say what is allowed", "[sweep]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   CHECK_THAT(error_of(place, ""), Catch::Contains("search needs a sweep"));
   CHECK_THAT(error_of(place, "sweep.yaml --resume"), Catch::Contains("--results FILE.h5"));

@@ -8,7 +8,7 @@ using nlohmann::json;
 
 namespace {
 
-// A sweep that is small enough to simulate all of it.
+// A sweep with so few candidates that tests can simulate all of them.
 const char* const sweep =
     "cluster: dgx-h100\n"
     "model: llama-3-8b\n"
@@ -19,14 +19,14 @@ const char* const sweep =
     "symmetric: true\n"
     "search: {gpus: 16, constraints: tp * pp <= 8}\n";
 
-json searched(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+json searched(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("search " + words + " --json --quiet");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
 }
 
-// Least time of the simulated candidates with this tp.
+// Returns the shortest iteration time of the simulated candidates with this tp.
 double least_time(const json& run, const std::string& tp) {
   double least = 1e9;
   for (const json& row : run["candidates"])
@@ -45,7 +45,7 @@ double time_of(const json& run, const json& candidate) {
 
 TEST_CASE("the best candidate that meets a condition is the one that simulating all finds",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json all = searched(place, "sweep.yaml --exhaustive");
   const double best = time_of(all, all["best"]);
@@ -71,10 +71,10 @@ TEST_CASE("the best candidate that meets a condition is the one that simulating 
 
 TEST_CASE("the option --why-not describes the losing candidate, or why there is none",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("search r.h5 --quiet --why-not 'tp == 4 and pp == 1' 'tp == 8' 'tp * pp == 16'");
   CHECK_THAT(ran.out, Catch::Contains("why not tp == 4 and pp == 1?\n"));
   CHECK_THAT(ran.out, Catch::Contains("  best that meets it: "));
@@ -86,9 +86,9 @@ TEST_CASE("the option --why-not describes the losing candidate, or why there is 
 }
 
 TEST_CASE("an invalid condition is refused before the search", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
-  const tests::Ran ran = place.run("search sweep.yaml --quiet --why-not 'tp = 8'");
+  const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --why-not 'tp = 8'");
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
   CHECK_THAT(ran.err, Catch::Contains("--why-not: constraint 'tp = 8', column 4: '=' is no "
@@ -97,7 +97,7 @@ TEST_CASE("an invalid condition is refused before the search", "[sweep][winner]"
 
 TEST_CASE("the certainty of the winner does not depend on the number of processes",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
   const std::string words = "r.h5 --under top=3 draws=4 turns=false";
@@ -111,7 +111,7 @@ TEST_CASE("the certainty of the winner does not depend on the number of processe
 
 TEST_CASE("the best few do not depend on which candidates the search simulated",
           "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const std::string words = " --under top=4 draws=1 turns=false jitter=0 network=0 slow=0";
   const json found = searched(place, "sweep.yaml --no-front" + words);
@@ -123,7 +123,7 @@ TEST_CASE("the best few do not depend on which candidates the search simulated",
 }
 
 TEST_CASE("without variation all draws have the planned time", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json run = searched(place,
                             "sweep.yaml --under top=2 draws=2 jitter=0 network=0 slow=0 error=0 "
@@ -135,13 +135,14 @@ TEST_CASE("without variation all draws have the planned time", "[sweep][winner]"
 }
 
 TEST_CASE("a slow GPU makes the iteration of its pipeline longer", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml",
               "devices: 1\nmicrobatches: 8\nforward_times: 1 s\nbackward_times: 2 s\n"
               "schedule: [1f1b, gpipe]\n");
   const json run = searched(
       place, "sweep.yaml --under draws=3 jitter=0 network=0 slow=50% slow_chance=1 turns=false");
-  // On one device an iteration is the sum of its passes, 8 x 3 s, and up to 50 % longer.
+  // On one device an iteration takes 8 x 3 s, the sum of its passes, and up to 50 % more with a
+  // slow GPU.
   for (const json& seconds : run["robust"]["candidates"][0]["time_s"]) {
     CHECK(seconds.get<double>() > 24);
     CHECK(seconds.get<double>() <= 36);
@@ -149,7 +150,7 @@ TEST_CASE("a slow GPU makes the iteration of its pipeline longer", "[sweep][winn
 }
 
 TEST_CASE("a slower network and less memory change the winner", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const json run = searched(place, "sweep.yaml --under top=4 draws=1");
   const json& turns = run["robust"]["turns"];
@@ -161,10 +162,10 @@ TEST_CASE("a slower network and less memory change the winner", "[sweep][winner]
 }
 
 TEST_CASE("unknown settings of --under are refused", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
-    const tests::Ran ran = place.run("search sweep.yaml --quiet --under " + words);
+    const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --under " + words);
     CHECK(ran.status == 2);
     return ran.err;
   };
@@ -176,7 +177,7 @@ TEST_CASE("unknown settings of --under are refused", "[sweep][winner]") {
 TEST_CASE(
     "the cheapest candidate on each cluster uses the price of its GPUs and keeps the deadline",
     "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml",
               "cluster: [dgx-a100, dgx-h100]\nmodel: llama-3-8b\n"
               "parallel: {tp: [1, 2, 4], pp: 2, sp: true, zero: 1}\nschedule: 1f1b\n"
@@ -196,13 +197,13 @@ TEST_CASE(
     CHECK(cost["tokens_per_unit"].get<double>() == Approx(300e9 / price));
     CHECK(cost["keeps_deadline"] == true);
   }
-  // Every GPU draws at most 0.4 or 0.7 kW.
+  // A GPU of the first candidate draws at most 0.4 kW, one of the second at most 0.7 kW.
   CHECK(all[0]["energy_mwh"].get<double>() <
         0.4e-3 * all[0]["gpus"].get<double>() * 24 * all[0]["train_time_days"].get<double>());
   CHECK(all[1]["energy_mwh"].get<double>() <
         0.7e-3 * all[1]["gpus"].get<double>() * 24 * all[1]["train_time_days"].get<double>());
-  // 16 GPUs are a little cheaper, as fewer replicas wait for their gradients. A shorter deadline
-  // needs 32.
+  // Without a tight deadline 16 GPUs are a little cheaper, as fewer replicas wait for gradients to
+  // be reduced. With 0.6 of their time as the deadline, 32 GPUs are needed.
   const double half = all[1]["train_time_days"].get<double>() * 0.6;
   const json hurried = costs("price=3 deadline=" + std::to_string(half) + "d");
   CHECK(all[1]["gpus"] == 16);
@@ -212,10 +213,10 @@ TEST_CASE(
 }
 
 TEST_CASE("errors of --costs say what is missing", "[sweep][winner]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
-    const tests::Ran ran = place.run("search sweep.yaml --quiet --costs " + words);
+    const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --costs " + words);
     CHECK(ran.status == 2);
     return ran.err;
   };

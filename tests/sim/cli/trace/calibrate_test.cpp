@@ -16,8 +16,8 @@ const std::string scenario =
     "model: {layers: 4, hidden: 2048, heads: 16, ffn: 8192, vocabulary: 32000, sequence: 2048}\n"
     "devices: 1\nmicrobatches: 8\nengine: timing\n";
 
-// Two steps, each with 80 ms of products, 12 ms of attention and 20 ms of other kernels; the host
-// launches a kernel every 8 us.
+// Returns a profile of two steps, each with 80 ms of products, 12 ms of attention and 20 ms of
+// other kernels. The host launches a kernel every 8 us.
 std::string profile(int rank) {
   test::ChromeText text;
   for (int step = 0; step < 2; ++step) {
@@ -39,7 +39,7 @@ struct Printed {
   double kernels = 0, modelled_kernels = 0, ms = 0, modelled_ms = 0, factor = 0;
 };
 
-// A row of the table.
+// Parses the row with this name in the table that `profile --calibrate` prints.
 Printed row(const std::string& out, const std::string& name) {
   const std::size_t place = out.find("\n" + name + " ");
   REQUIRE(place != std::string::npos);
@@ -49,10 +49,11 @@ Printed row(const std::string& out, const std::string& name) {
   return cells;
 }
 
-tests::Ran calibrated(const tests::Workplace& place, const std::string& gpu) {
+tests::ProgramResult calibrated(const tests::CommandFolder& place, const std::string& gpu) {
   place.write("gpt.yaml", scenario + "gpu: " + gpu + "\n");
   place.write("rank0.json", profile(0));
-  tests::Ran ran = place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
+  tests::ProgramResult ran =
+      place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return ran;
@@ -61,8 +62,8 @@ tests::Ran calibrated(const tests::Workplace& place, const std::string& gpu) {
 }  // namespace
 
 TEST_CASE("kernels of a profile are compared with the model by kind", "[cli]") {
-  const tests::Workplace place;
-  const tests::Ran ran = calibrated(place, "a100-80gb");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = calibrated(place, "a100-80gb");
   CAPTURE(ran.out);
   for (const auto& [name, kernels, ms] :
        {std::tuple{"products", 2, 80}, {"attention", 1, 12}, {"memory-bound", 1, 20}}) {
@@ -71,34 +72,34 @@ TEST_CASE("kernels of a profile are compared with the model by kind", "[cli]") {
     CHECK(printed.ms == ms);
     CHECK(printed.factor == Approx(printed.ms / printed.modelled_ms).epsilon(0.002));
   }
-  // Fused attention, forward and backward, of 4 layers and 8 microbatches.
+  // 4 layers and 8 microbatches each have one fused attention kernel forward and one backward.
   CHECK(row(ran.out, "attention").modelled_kernels == 4 * 8 * 2);
-  // Communication and the optimizer.
+  // Kernels of communication and of the optimizer are not modelled, so the row has no prediction.
   CHECK_THAT(ran.out, Catch::Matches("[^]*\nnot compared +2 +- +55 [^]*"));
 }
 
 TEST_CASE("on the calibrated GPU, the modelled kernels take the measured time", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   calibrated(place, "a100-80gb");
   const std::string first = place.read("my.yaml");
   CHECK_THAT(first, Catch::Contains("# a100-80gb, calibrated") && Catch::Contains("flops: 312"));
-  const tests::Ran again = calibrated(place, "my.yaml");
+  const tests::ProgramResult again = calibrated(place, "my.yaml");
   CAPTURE(again.out, first);
   for (const char* const name : {"products", "attention", "memory-bound"})
     CHECK(row(again.out, name).factor == Approx(1).margin(0.002));
-  // A second calibration changes nothing.
+  // Calibrating the calibrated GPU again does not change its clock.
   const auto clock = [&](const std::string& text) { return text.substr(text.find("clock:"), 60); };
   CHECK(clock(place.read("my.yaml")) == clock(first));
 }
 
 TEST_CASE("clocks of data types keep their proportion", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto clocks = [](const std::string& name) {
     const config::Gpu gpu = config::read_gpu({config::make_text(name, {}), "gpu"});
     return std::pair(gpu.clock.products, gpu.products.fp8->clock.value());
   };
   const auto [products, fp8] = clocks("b200");
-  const tests::Ran ran = calibrated(place, "b200");
+  const tests::ProgramResult ran = calibrated(place, "b200");
   CHECK_THAT(ran.out, Catch::Contains("clocks of single data types scale with the clock of "
                                       "products: fp8 0.8"));
   const auto [now, fp8_now] = clocks((place.folder() / "my.yaml").string());
@@ -107,27 +108,29 @@ TEST_CASE("clocks of data types keep their proportion", "[cli]") {
 }
 
 TEST_CASE("the launch time is scaled by the number of kernels per modelled kernel", "[cli]") {
-  const tests::Workplace place;
-  const tests::Ran ran = calibrated(place, "a100-80gb");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = calibrated(place, "a100-80gb");
   double modelled = 0;
   for (const char* const name : {"products", "attention", "memory-bound"})
     modelled += row(ran.out, name).modelled_kernels;
-  // 8 us between launches, and 4 kernels per iteration.
+  // The profile has 4 kernels per iteration, launched 8 us apart. The launch time spreads this over
+  // the modelled kernels.
   const std::string file = place.read("my.yaml");
   CAPTURE(file);
   CHECK_THAT(file, Catch::Contains(fmt::format("launch: {:.4g} us", 8 * 4 / modelled)));
-  // Measured keys are no longer assumed.
+  // The launch time was measured, so it is no longer listed as assumed.
   const std::size_t assumed = file.find("assumed:");
   if (assumed != std::string::npos) CHECK(file.substr(assumed).find("launch") == std::string::npos);
 }
 
 TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
   test::ChromeText text;
   text.add("ProfilerStep#0", 0, 100, "user_annotation", 1, 1).add("a_gemm", 0, 10, "kernel");
   place.write("rank0.json", text.text(0));
-  const tests::Ran ran = place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
+  const tests::ProgramResult ran =
+      place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out,
              Catch::Contains("note: no value of clock.products makes the model's products take"));
@@ -140,8 +143,9 @@ TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
 }
 
 TEST_CASE("an implausible clock is noted", "[cli]") {
-  const tests::Workplace place;
-  // Compute alone takes time, so the time of products is inversely proportional to flops.
+  const tests::CommandFolder place;
+  // The GPU has no overheads and very fast memory, so that the time of products is inversely
+  // proportional to its `flops`.
   const auto with_peak = [&](double teraflops) {
     return calibrated(place, fmt::format("{{flops: {:.6f} TFLOP/s, memory: 80 GiB, "
                                          "memory_bandwidth: 900 TB/s, processors: 1, products: "
@@ -156,14 +160,14 @@ TEST_CASE("an implausible clock is noted", "[cli]") {
 }
 
 TEST_CASE("inputs that cannot be calibrated are refused with a remedy", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
   place.write("times.yaml", "devices: 1\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   place.write("rank0.json", profile(0));
   place.write("rank9.json", profile(9));
   place.write("no-rank.json", profile(-1));
   const auto fails = [&](const std::string& words, const std::string& with) {
-    const tests::Ran ran = place.run("profile " + words);
+    const tests::ProgramResult ran = place.run("profile " + words);
     CAPTURE(words, ran.err, ran.out);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.err, Catch::Contains(with));

@@ -19,11 +19,12 @@ const std::string predicted =
 }  // namespace
 
 TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--schedule 1f1b gpipe --trace t.h5").status == 0);
   REQUIRE(place.run(quick + "--schedule 1f1b --p2p-time 0.5 --trace slow.h5").status == 0);
 
-  const tests::Ran unchanged = place.run("compare t-1f1b.h5 t-1f1b.h5 --fail-if 'makespan>+0%'");
+  const tests::ProgramResult unchanged =
+      place.run("compare t-1f1b.h5 t-1f1b.h5 --fail-if 'makespan>+0%'");
   CAPTURE(unchanged.out, unchanged.err);
   CHECK(unchanged.status == 0);
   CHECK_THAT(unchanged.out, Catch::Contains("64 in both; no pass moved"));
@@ -31,7 +32,7 @@ TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
 
   // 1F1B and GPipe take (8 + 3) x 3 s for 8 microbatches on 4 devices. The six hops of the first
   // and the last microbatch add half a second each, or more if a device waits for them.
-  const tests::Ran slow =
+  const tests::ProgramResult slow =
       place.run("compare t-1f1b.h5 slow.h5 t-gpipe.h5 --fail-if 'makespan>+5%' 'makespan>1000s'");
   CAPTURE(slow.out);
   CHECK(slow.status == 1);
@@ -51,13 +52,13 @@ TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
 }
 
 TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--trace t.h5").status == 0);
   const std::string whole = place.read("t.h5");
   place.write("half.h5", whole.substr(0, whole.size() / 2));
   place.write("text.h5", "this is no trace");
   const auto fails = [&](const std::string& words, const std::string& with) {
-    const tests::Ran ran = place.run("compare " + words);
+    const tests::ProgramResult ran = place.run("compare " + words);
     CAPTURE(words, ran.err, ran.out);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
@@ -82,10 +83,10 @@ TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {
 }
 
 TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(predicted).status == 0);
   const std::string measured = samples + "kineto-rank{rank}.json'";
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.run("compare p.h5 " + measured + " --fail-if 'pass_span>+1%' 'pass_span<-1%'");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
@@ -98,12 +99,13 @@ TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", 
     CHECK(pass["error"].get<double>() == Approx(0).margin(1e-6));
   CHECK(place.run("compare p.h5 " + measured + " --fail-if 'bubble_ratio>10%'").status == 1);
 
-  // Conditions refer to the error in the table.
+  // --fail-if compares its limit with the signed error that the table shows.
   std::string shorter = predicted;
   const std::string hop = "--p2p-time '0.1 ms' ";
   shorter.erase(shorter.find(hop), hop.size());
   REQUIRE(place.run(shorter).status == 0);
-  const tests::Ran low = place.run("compare p.h5 " + measured + " --fail-if 'pass_span<-2%'");
+  const tests::ProgramResult low =
+      place.run("compare p.h5 " + measured + " --fail-if 'pass_span<-2%'");
   CHECK(low.status == 1);
   CHECK_THAT(low.out, Catch::Contains("-2.2 %\n") &&
                           Catch::Contains("predicted 9.000 ms is 2.2 % below measured 9.200 ms"));
@@ -113,13 +115,14 @@ TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", 
 }
 
 TEST_CASE("predicted memory is compared with snapshots of PyTorch's allocator", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --trace p.h5 "
                    "--set activation.per_microbatch='3 MiB' --set state.weights='12 MiB'")
               .status == 0);
   const std::string snapshots = samples + "snapshot-rank{rank}.pickle'";
-  const tests::Ran ran = place.run("compare p.h5 " + snapshots + " --fail-if 'peak_memory>+50%'");
+  const tests::ProgramResult ran =
+      place.run("compare p.h5 " + snapshots + " --fail-if 'peak_memory>+50%'");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
   // Device 0 holds two microbatches: 12 + 6 MiB, compared with 19 MiB in the snapshot.
@@ -128,9 +131,9 @@ TEST_CASE("predicted memory is compared with snapshots of PyTorch's allocator", 
 }
 
 TEST_CASE("a prediction is compared with a log of Megatron and a schedule of PyTorch", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(predicted).status == 0);
-  const tests::Ran log = place.run("compare p.h5 " + samples + "megatron.log' --skip 1");
+  const tests::ProgramResult log = place.run("compare p.h5 " + samples + "megatron.log' --skip 1");
   CAPTURE(log.out, log.err);
   CHECK(log.status == 0);
   CHECK_THAT(log.out, Catch::Contains("forward-compute") && Catch::Contains("38.00 ms"));
@@ -140,25 +143,25 @@ TEST_CASE("a prediction is compared with a log of Megatron and a schedule of PyT
            " |\n";
   };
   place.write("twice.log", line(1, "90.0") + line(2, "80.0") + line(1, "40.0"));
-  const tests::Ran last = place.run("compare p.h5 twice.log");
+  const tests::ProgramResult last = place.run("compare p.h5 twice.log");
   CAPTURE(last.out, last.err);
   CHECK_THAT(last.out, Catch::Contains("the log has 2 runs") && Catch::Contains("from line 3,") &&
                            Catch::Contains("twice.log, 1 iteration,") &&
                            Catch::Contains("no timers of forward and backward passes") &&
                            Catch::Contains("40.00 ms"));
-  const tests::Ran first = place.run("compare p.h5 twice.log --run 1");
+  const tests::ProgramResult first = place.run("compare p.h5 twice.log --run 1");
   CHECK_THAT(first.out, Catch::Contains("2 iterations") && Catch::Contains("85.00 ms"));
   CHECK(place.run("compare p.h5 twice.log --run 3").status == 2);
 
   REQUIRE(
       place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show 1f1b -s 2 -b 2 --format csv > same.csv")
           .status == 0);
-  const tests::Ran unchanged = place.run("compare p.h5 same.csv --fail-if 'displaced>0'");
+  const tests::ProgramResult unchanged = place.run("compare p.h5 same.csv --fail-if 'displaced>0'");
   CAPTURE(unchanged.out, unchanged.err);
   CHECK(unchanged.status == 0);
   CHECK_THAT(unchanged.out, Catch::Contains("the same 8 passes in the same order"));
   place.write("other.csv", "0F0,0F1,,,0B0,,0B1\r\n,1F0,1F1,1B0,1B1\r\n");
-  const tests::Ran swapped = place.run("compare p.h5 other.csv --fail-if 'displaced>0'");
+  const tests::ProgramResult swapped = place.run("compare p.h5 other.csv --fail-if 'displaced>0'");
   CAPTURE(swapped.out, swapped.err);
   CHECK(swapped.status == 1);
   CHECK_THAT(swapped.out, Catch::Contains("device 1: first difference at pass 2"));

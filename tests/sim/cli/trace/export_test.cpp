@@ -22,12 +22,12 @@ const std::string cluster =
 }  // namespace
 
 TEST_CASE("export writes valid Chrome traces of runs", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick).status == 0);
-  const tests::Ran ran = place.run("export t.h5 -o t.json");
+  const tests::ProgramResult ran = place.run("export t.h5 -o t.json");
   CHECK(ran.out == "wrote   t.json\n");
   CHECK(test::broken_rules(place.read("t.json")) == std::vector<std::string>{});
-  // Three boundaries and eight microbatches, forward and backward.
+  // Each arrow is a transfer: 8 microbatches cross 3 stage boundaries forward and backward.
   const auto file = nlohmann::json::parse(place.read("t.json"));
   int arrows = 0;
   for (const auto& event : file["traceEvents"]) arrows += event["ph"] == "s" ? 1 : 0;
@@ -38,8 +38,8 @@ TEST_CASE("export writes valid Chrome traces of runs", "[cli]") {
 }
 
 TEST_CASE("export writes valid Chrome traces of runs on a cluster", "[cli]") {
-  const tests::Workplace place;
-  const tests::Ran made = place.run(cluster);
+  const tests::CommandFolder place;
+  const tests::ProgramResult made = place.run(cluster);
   CAPTURE(made.err);
   REQUIRE(made.status == 0);
   REQUIRE(place.run("export t.h5 -o t.json").status == 0);
@@ -47,7 +47,7 @@ TEST_CASE("export writes valid Chrome traces of runs on a cluster", "[cli]") {
 }
 
 TEST_CASE("export writes one table or all tables as CSV", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick).status == 0);
   CHECK(place.run("export t.h5 -o tables/").status == 0);
   CHECK(place.run("export t.h5 -o 'x-{table}.csv'").status == 0);
@@ -64,7 +64,7 @@ TEST_CASE("export writes one table or all tables as CSV", "[cli]") {
 }
 
 TEST_CASE("export writes Paje, and the summary that show writes", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick).status == 0);
   const std::string summary = place.run("export t.h5 -o - --as json").out;
   CHECK(summary == place.run("show t.h5 --json").out);
@@ -74,12 +74,12 @@ TEST_CASE("export writes Paje, and the summary that show writes", "[cli]") {
 }
 
 TEST_CASE("export errors leave no files", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick).status == 0);
   const std::string whole = place.read("t.h5");
   place.write("half.h5", whole.substr(0, whole.size() / 2));
   const auto refused = [&](const std::string& words, const std::string& why) {
-    const tests::Ran ran = place.run("export " + words);
+    const tests::ProgramResult ran = place.run("export " + words);
     CAPTURE(words, ran.err);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());
@@ -102,7 +102,7 @@ TEST_CASE("export errors leave no files", "[cli]") {
 }
 
 TEST_CASE("show draws each kind of picture", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick).status == 0);
   for (const std::string picture : {"timeline", "memory", "tradeoff", "bubbles"}) {
     CAPTURE(picture);
@@ -117,15 +117,15 @@ TEST_CASE("show draws each kind of picture", "[cli]") {
 }
 
 TEST_CASE("the Python example computes the figures of the summary", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   if (place.shell("/usr/bin/python3 -c 'import h5py, pandas'").status != 0) {
     WARN("skipped: h5py or pandas is not installed");
     return;
   }
-  const tests::Ran made = place.run(cluster);
+  const tests::ProgramResult made = place.run(cluster);
   REQUIRE(made.status == 0);
   const auto summary = nlohmann::json::parse(place.run("show t.h5 --json").out);
-  const tests::Ran ran =
+  const tests::ProgramResult ran =
       place.shell("/usr/bin/python3 '" PIPEWRIGHT_ROOT "/examples/read_trace.py' t.h5");
   CAPTURE(ran.out, ran.err);
   REQUIRE(ran.status == 0);

@@ -19,22 +19,23 @@ std::string first_lines_until(const std::string& text, const std::string& end) {
 }  // namespace
 
 TEST_CASE("show prints the tables of run --details", "[cli]") {
-  const tests::Workplace place;
-  const tests::Ran ran = place.run(quick + "--schedule 1f1b gpipe --details --trace t.h5");
-  const tests::Ran shown = place.run("show t-1f1b.h5 t-gpipe.h5");
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran =
+      place.run(quick + "--schedule 1f1b gpipe --details --trace t.h5");
+  const tests::ProgramResult shown = place.run("show t-1f1b.h5 t-gpipe.h5");
   CHECK(shown.status == 0);
   CHECK(shown.out == first_lines_until(ran.out, "trace   "));
-  // A trace has the scenario, but not the job that was derived from it.
+  // A trace stores the scenario, but not the job description that `run` derives from it.
   auto again = nlohmann::json::parse(place.run(quick + "--schedule 1f1b --json").out);
   again["job"] = nullptr;
   CHECK(nlohmann::json::parse(place.run("show t-1f1b.h5 --json").out) == again);
 }
 
 TEST_CASE("the scenario in a trace reproduces the run", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--schedule gpipe interleaved-1f1b --chunks 2 --trace t.h5").status ==
           0);
-  const tests::Ran stored = place.shell(
+  const tests::ProgramResult stored = place.shell(
       "/usr/bin/python3 -c \"import "
       "h5py; print(h5py.File('t-interleaved-1f1b-x2.h5').attrs['scenario'].decode())\" > "
       "again.yaml");
@@ -47,7 +48,7 @@ TEST_CASE("the scenario in a trace reproduces the run", "[cli]") {
 }
 
 TEST_CASE("show draws the same pictures as run", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--trace t.h5 -o a.svg a.html").status == 0);
   REQUIRE(place.run("show t.h5 -o b.svg b.html").status == 0);
   CHECK(place.read("a.svg") == place.read("b.svg"));
@@ -55,13 +56,13 @@ TEST_CASE("show draws the same pictures as run", "[cli]") {
 }
 
 TEST_CASE("a damaged trace is refused", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(quick + "--trace t.h5").status == 0);
   const std::string whole = place.read("t.h5");
   place.write("half.h5", whole.substr(0, whole.size() / 2));
   place.write("text.h5", "this is no trace");
   for (const std::string file : {"half.h5", "text.h5", "none.h5", "."}) {
-    const tests::Ran ran = place.run("show " + file + " -o x.html");
+    const tests::ProgramResult ran = place.run("show " + file + " -o x.html");
     CAPTURE(file, ran.err);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());

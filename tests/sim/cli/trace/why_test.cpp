@@ -14,22 +14,23 @@ using nlohmann::json;
 
 namespace {
 
-json why_json(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("why " + words + " --json");
+json why_json(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("why " + words + " --json");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   CHECK(ran.err.empty());
   return json::parse(ran.out);
 }
 
-double makespan(const tests::Workplace& place, const std::string& words) {
-  const tests::Ran ran = place.run("run " + words + " --json");
+double makespan(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run("run " + words + " --json");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out)["makespan_s"];
 }
 
-// Predicted times by change; not-a-number for changes that cannot run.
+// Returns the predicted time after each what-if change, by its description; NaN for changes that
+// cannot run.
 std::map<std::string, double> rows_of(const json& why) {
   std::map<std::string, double> rows;
   for (const json& row : why["what_if"]["rows"])
@@ -37,7 +38,7 @@ std::map<std::string, double> rows_of(const json& why) {
   return rows;
 }
 
-// A cluster of two nodes with a GPU each and a cable between them.
+// Platform file of two nodes with a GPU each and a cable between them.
 std::string cluster_with(double gigabytes_per_s, double milliseconds) {
   return fmt::format(
       "<?xml version='1.0'?>\n"
@@ -54,16 +55,17 @@ std::string cluster_with(double gigabytes_per_s, double milliseconds) {
 constexpr const char* first =
     "-s 4 -b 8 -f '1 s' --backward-times '2 s' --schedule 1f1b --trace a.h5";
 
-// Schedules of two microbatches on two devices.
+// Schedules of two microbatches on two devices that run both at the same time or one after the
+// other.
 constexpr const char* both_at_once = "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
 constexpr const char* one_by_one = "0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n";
 
 }  // namespace
 
 TEST_CASE("why reports the critical path, the parts of time and the gain of changes", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
-  const tests::Ran ran = place.run("why a.h5");
+  const tests::ProgramResult ran = place.run("why a.h5");
   CHECK(ran.status == 0);
   CHECK(ran.err.empty());
   for (const char* part : {"1f1b: 33.00 s", "100.0 % of the critical path is compute", "bubble:",
@@ -74,7 +76,7 @@ TEST_CASE("why reports the critical path, the parts of time and the gain of chan
 }
 
 TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
               "processors: 132\nproducts: {fp8: {flops: 2000 TFLOP/s}}\n"
@@ -104,7 +106,7 @@ TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
 }
 
 TEST_CASE("each what-if equals a run of the changed scenario", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   const json why = why_json(place, "a.h5 --jobs 2");
   CHECK(why["what_if"]["rerun_s"] == why["makespan_s"]);
@@ -124,7 +126,7 @@ TEST_CASE("each what-if equals a run of the changed scenario", "[cli]") {
 }
 
 TEST_CASE("what-ifs improve links and latencies of the trace's cluster", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("cluster.xml", cluster_with(1, 100));
   place.write("job.yaml",
               "cluster: cluster.xml\ndevices: 2\nmicrobatches: 4\nforward_times: 1 s\n"
@@ -148,7 +150,7 @@ TEST_CASE("what-ifs improve links and latencies of the trace's cluster", "[cli]"
 }
 
 TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(
       place
           .run("run -s 16 -b 64 -f 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 4 --backward-times 2 2 2 2 2 2 "
@@ -157,7 +159,8 @@ TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
   const json why = why_json(place, "a.h5");
   int stages = 0;
   for (const auto& [change, time] : rows_of(why)) stages += change.starts_with("passes of stage");
-  // Only the slow stage gains; the other stages are on the path for the first microbatch alone.
+  // Only changes to the slow stage save time. The other stages are on the critical path for the
+  // first microbatch only.
   CHECK(stages >= 8);
   CHECK(stages < 16);
   CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
@@ -165,14 +168,14 @@ TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
 }
 
 TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/gpt3-175b-a100.yaml";
   REQUIRE(place.run("run " + scenario + " --schedule 1f1b --trace a.h5").status == 0);
   const json why = why_json(place, "a.h5");
   const auto rows = rows_of(why);
   CHECK(!rows.contains("recompute full"));  // as it is
   CHECK(rows.contains("recompute selective"));
-  const tests::Ran without =
+  const tests::ProgramResult without =
       place.run("run " + scenario + " --schedule 1f1b --set training.recompute=none --json");
   REQUIRE(without.status == 0);
   CHECK(rows.at("recompute none") == Approx(json::parse(without.out)["makespan_s"].get<double>()));
@@ -188,14 +191,14 @@ TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "
 }
 
 TEST_CASE("why lists dispatch apart from other collectives and tries other dispatchers", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/mixtral-8x7b-h100.yaml";
   REQUIRE(place.run("run " + scenario + " --trace a.h5").status == 0);
   const json why = why_json(place, "a.h5");
   const auto rows = rows_of(why);
   CHECK(rows.contains("experts.dispatcher allgather"));
   CHECK(!rows.contains("experts.dispatcher alltoall"));  // as it is
-  const tests::Ran deepep =
+  const tests::ProgramResult deepep =
       place.run("run " + scenario + " --set training.experts.dispatcher=deepep --json");
   REQUIRE(deepep.status == 0);
   CHECK(rows.at("experts.dispatcher deepep") ==
@@ -216,7 +219,7 @@ TEST_CASE("why lists dispatch apart from other collectives and tries other dispa
 }
 
 TEST_CASE("what-ifs remove jitter and stragglers", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 --backward-times 2 --set 'variation.jitter=5 %' --set "
                    "'variation.stragglers={device: 1, factor: 2}' --trace a.h5")
@@ -227,32 +230,33 @@ TEST_CASE("what-ifs remove jitter and stragglers", "[cli]") {
 }
 
 TEST_CASE("the number of parallel simulations does not change the report", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   CHECK(place.run("why a.h5 --jobs 1").out == place.run("why a.h5 --jobs 3").out);
 }
 
 TEST_CASE("a change that cannot run says so in its row", "[cli]") {
-  const tests::Workplace place;
-  // Times by stage fit two chunks only.
+  const tests::CommandFolder place;
+  // The schedule has four stages with their own times, which is valid for two chunks per device
+  // only.
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 1 1 1 --backward-times 2 2 2 2 --schedule "
                    "interleaved-1f1b --trace a.h5")
               .status == 0);
-  const tests::Ran ran = place.run("why a.h5");
+  const tests::ProgramResult ran = place.run("why a.h5");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out,
              Catch::Contains("cannot run:") && Catch::Contains("one more chunk: 3 chunks"));
 }
 
 TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plan.csv", both_at_once);
   REQUIRE(
       place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule plan.csv --trace a.h5").status ==
       0);
   REQUIRE(place.shell("rm plan.csv").status == 0);
-  const tests::Ran ran = place.run("why a.h5");
+  const tests::ProgramResult ran = place.run("why a.h5");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("of the critical path"));
   CHECK_THAT(ran.err, Catch::Contains("no what-if: a.h5: the scenario cannot be run again") &&
@@ -261,7 +265,7 @@ TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
 }
 
 TEST_CASE("a file that has changed since the run is noted", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("plan.csv", both_at_once);
   REQUIRE(place
               .run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule plan.csv "
@@ -276,9 +280,9 @@ TEST_CASE("a file that has changed since the run is noted", "[cli]") {
 }
 
 TEST_CASE("why refuses wrong arguments", "[cli]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto refuses = [&](const std::string& words, const char* message) {
-    const tests::Ran ran = place.run("why " + words);
+    const tests::ProgramResult ran = place.run("why " + words);
     CAPTURE(words);
     CHECK(ran.status == 2);
     CHECK(ran.out.empty());

@@ -17,8 +17,8 @@ using cluster::Cluster;
 
 namespace {
 
-// Reference bisection in bytes/s: adds up the routes from every source to every destination of the
-// second half, or only to those with the same index in their nodes.
+// Computes the bisection bandwidth in bytes/s as a reference: adds up the routes from every GPU of
+// one half to all GPUs of the other, or only to those with the same index in their nodes.
 double count_routes(const Cluster& cluster, bool by_local_index) {
   const auto& gpus = cluster.gpus();
   const std::size_t half = gpus.size() / 2;
@@ -41,7 +41,7 @@ double count_routes(const Cluster& cluster, bool by_local_index) {
 
 std::string query(const std::string& text,
                   const std::function<std::string(const Cluster&)>& evaluate) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml", text);
   return tests::in_child([&] { return evaluate(Cluster::load(place.folder() / "p.xml")); });
 }
@@ -83,8 +83,8 @@ TEST_CASE("the bisection equals the result of counting every route", "[bisection
 }
 
 TEST_CASE("a dragonfly's bisection does not depend on how groups divide the nodes", "[bisection]") {
-  // Ten groups of 16 nodes, each with nine links for all of its bandwidth: 25 links connect the
-  // halves.
+  // Each of ten groups of 16 nodes divides its bandwidth among nine links, one to each other group.
+  // Five groups on either side have 25 links between them.
   const cluster::PlatformRequest request{.nodes = {{&cluster::find_node_kind("a100-4nic"), 160}},
                                          .fabric = "dragonfly"};
   CHECK(query(cluster::make_platform(request), [](const Cluster& cluster) {
@@ -93,7 +93,7 @@ TEST_CASE("a dragonfly's bisection does not depend on how groups divide the node
 }
 
 TEST_CASE("in one node, each GPU of a half sends to all GPUs of the other half", "[bisection]") {
-  // A ring of four GPUs with links of 1 GB/s: a and b send to c and d.
+  // GPUs a, b, c and d form a ring with links of 1 GB/s; a and b send to c and d.
   std::string text;
   for (const char* name : {"a", "b", "c", "d"})
     text += fmt::format("<host id='{}' speed='1Tf'/>", name);
@@ -112,7 +112,7 @@ TEST_CASE("in one node, each GPU of a half sends to all GPUs of the other half",
           route("c", "d", crossing("cd", "UP")) + route("a", "d", crossing("da", "DOWN")) +
           route("a", "c", crossing("ab", "UP") + crossing("bc", "UP")) +
           route("b", "d", crossing("bc", "UP") + crossing("cd", "UP"));
-  // Link bc carries half of a's data and all of b's.
+  // Link bc carries half of what a sends, and all that b sends.
   CHECK(query(zone(text), [](const Cluster& cluster) {
           return fmt::format("{:.6g}", cluster::bisection(cluster));
         }) == fmt::format("{:.6g}", 2e9 / 1.5));

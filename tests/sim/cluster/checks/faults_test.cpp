@@ -13,9 +13,9 @@ using namespace pipewright;
 
 namespace {
 
-// Faults of a zone with this content, one per line.
+// Returns the faults found in a platform with this zone content, one per line.
 std::string faults(const std::string& content, const std::string& routing = "Full") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -123,7 +123,8 @@ TEST_CASE("GPUs that differ from the library are reported", "[faults]") {
 
 namespace {
 
-// Four GPUs around a switch; the link of the third has this bandwidth and latency.
+// Returns four GPUs around a switch whose links are equal, except that the third has the given
+// bandwidth and latency.
 std::string around_a_switch(const std::string& bandwidth, const std::string& latency) {
   std::string text;
   for (const char* name : {"a", "b", "c", "d"}) text += gpu(name);
@@ -143,7 +144,7 @@ std::string around_a_switch(const std::string& bandwidth, const std::string& lat
 
 TEST_CASE("a link that differs strongly from its class is reported", "[faults]") {
   CHECK(faults(around_a_switch("200GBps", "2us")) == "");
-  // a factor of two is allowed, as for paired cables
+  // a link may differ from its class by a factor of two, as two cables in parallel do
   CHECK(faults(around_a_switch("100GBps", "1us")) == "");
   const auto faults_of_bandwidth = [](const std::string& bandwidth) {
     return faults(around_a_switch(bandwidth, "2us"));
@@ -162,9 +163,9 @@ TEST_CASE("a link that differs strongly from its class is reported", "[faults]")
 }
 
 TEST_CASE("uplinks are compared relative to the number of GPUs below them", "[faults]") {
-  const tests::Workplace place;
-  // Three leaves have four nodes and one leaf has one: a quarter of the uplink is sufficient for
-  // it.
+  const tests::CommandFolder place;
+  // Three leaves have four nodes each, and one leaf has a single node, which needs only a quarter
+  // of the uplink.
   std::string text = cluster::make_platform(
       {.nodes = {{&cluster::find_node_kind("dgx-a100"), 13}}, .fabric = "leaf-spine"});
   const auto faults_of_text = [&] {
@@ -237,7 +238,7 @@ TEST_CASE(
 
 TEST_CASE("disconnected rails are not a fault, but a missing route between connected rails is",
           "[faults]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto first_fault = [&](const std::string& text) {
     place.write("p.xml", text);
     return tests::in_child([&] {
@@ -248,7 +249,7 @@ TEST_CASE("disconnected rails are not a fault, but a missing route between conne
   const std::string alone = cluster::make_platform(
       {.nodes = {{&cluster::find_node_kind("dgx-h100"), 4}}, .fabric = "rail-only"});
   CHECK(first_fault(alone).empty());
-  // One link connects two of eight rails; the other pairs of rails lack one.
+  // The added link connects only the leaves of rails 0 and 1, so most pairs of rails have no route.
   std::string joined = alone;
   const std::string link =
       "<link id=\"x\" bandwidth=\"48GBps\" latency=\"1us\"/>"
@@ -264,8 +265,9 @@ TEST_CASE("disconnected rails are not a fault, but a missing route between conne
 
 TEST_CASE("a missing route among many GPUs is reported with the number of affected pairs",
           "[faults]") {
-  const tests::Workplace place;
-  // Eight groups of two nodes.
+  const tests::CommandFolder place;
+  // A dragonfly with eight groups of two nodes, in which the route between groups 3 and 6 is
+  // removed.
   std::string text = cluster::make_platform({.nodes = {{&cluster::find_node_kind("dgx-h100"), 16}},
                                              .fabric = "dragonfly",
                                              .leaf_nodes = 1,
@@ -282,7 +284,7 @@ TEST_CASE("a missing route among many GPUs is reported with the number of affect
     for (const auto& fault : report.faults) message += "\n" + fault.message;
     return message;
   });
-  // 16 GPUs to 16 GPUs, in both directions.
+  // The 16 GPUs of each group cannot reach the 16 of the other, in both directions: 512 pairs.
   CHECK(report_text ==
         "16256 true false\nno route leads from 'node-6-gpu-0' to 'node-12-gpu-0' (and 511 more): "
         "zone 'fabric' has no <zoneRoute> from 'group-3' to 'group-6'");

@@ -17,7 +17,8 @@ using tests::typed;
 
 namespace {
 
-// A node with two GPUs and two NICs, which matches the sample's hosts with two adapters.
+// Returns a kind of node with two GPUs and two NICs, like the hosts with two adapters in the
+// sample.
 NodeKind two_gpus() {
   NodeKind kind = cluster::find_node_kind("dgx-a100");
   kind.gpus = 2;
@@ -64,7 +65,7 @@ TEST_CASE(
     "parallel cables become one link with their sum, and parallel spines stay separate switches",
     "[import]") {
   const NodeKind kind = two_gpus();
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   const auto made =
       cluster::import_fabric(cluster::read_ibnetdiscover(sample("ibnetdiscover.txt")), kind, {});
   place.write("f.xml", made.xml);
@@ -75,8 +76,8 @@ TEST_CASE(
           std::string text = fmt::format("{} GPUs,", cluster.gpus().size());
           for (const auto& link : cluster::describe(cluster).links)
             text += fmt::format(" {} {} x {:g}", link.link_class, link.count, link.bandwidth / 1e9);
-          // From node-1-gpu-0 to node-4-gpu-1: a NIC of 24 GB/s, a link of 2 x 24 up and another
-          // one down.
+          // The route from the first to the last GPU crosses a NIC of 24 GB/s, an uplink of 2 x 24
+          // GB/s, a downlink and a NIC.
           const auto route = cluster.route(cluster.gpus().front(), cluster.gpus().back());
           return text + fmt::format(", {} links of {:g} GB/s and {:g} us", route.path().size(),
                                     route.bandwidth / 1e9, route.latency * 1e6);

@@ -27,7 +27,8 @@ inline const cluster::Finding* finding(const cluster::Findings& findings,
   return nullptr;
 }
 
-// Error of a reader, from the line number on; empty if there is none.
+// Returns the error message of a reader without the file name, or an empty text if there is no
+// error.
 inline std::string fault_of(const std::function<void()>& reading) {
   try {
     reading();

@@ -20,7 +20,8 @@ ImportedNode import_smi(cluster::SourceText source, const cluster::NodeOptions& 
   return cluster::import_node(cluster::read_smi_matrix(std::move(source)), options, "box");
 }
 
-// A100 GPUs and these NICs, one per line, behind one PCIe switch.
+// Returns the XML of a node whose A100 GPUs and NICs are behind one PCIe switch. `nics` has one NIC
+// per line.
 std::string a100(int gpus, const std::string& nics) {
   std::string text =
       "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"s\" class=\"0x060400\">\n";
@@ -48,7 +49,7 @@ TEST_CASE("an NCCL dump of a DGX H100 matches dgx-h100 of the library", "[import
   CHECK(node.kind.gpu == library_kind.gpu);
   CHECK(node.kind.gpus == 8);
   CHECK(node.kind.wiring == NodeKind::Wiring::nvswitch);
-  // 5 + 4 + 4 + 5 = 18 NVLinks of 370 / 18 GB/s.
+  // A GPU has 5 + 4 + 4 + 5 = 18 NVLinks to the switches, with 370 / 18 GB/s each.
   CHECK(node.kind.link_bandwidth == Approx(370e9));
   CHECK(node.kind.link_latency == library_kind.link_latency);
   CHECK(node.kind.nics == 8);
@@ -79,7 +80,7 @@ TEST_CASE("several ports of a GPU become one NIC with their sum", "[import]") {
   const ImportedNode node = import_nccl(typed(a100(2, four)));
   CHECK(node.kind.nics == 2);
   CHECK(node.kind.nic_bandwidth == Approx(2 * 12e9));  // 2 x 100 Gb/s x 0.96
-  // Three cards with two ports each for three GPUs.
+  // Each of three GPUs has a network card with two ports.
   std::string six;
   for (int i = 0; i < 6; ++i) six += nic(fmt::format("n{}", i / 2), 1 + i % 2, 200000);
   CHECK(import_nccl(typed(a100(3, six))).kind.nic_bandwidth == Approx(2 * 24e9));
@@ -134,7 +135,7 @@ TEST_CASE("one file can contain several hosts joined by NVLink, with the same bu
   const ImportedNode node = import_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}});
   CHECK(node.kind.gpus == 2);
   CHECK(node.kind.link_bandwidth == Approx(677e9));
-  // The file describes one of 36 hosts joined by NVLink.
+  // The file describes one tray, of which NVLink joins 36 into one domain of 72 GPUs.
   const NodeKind domain =
       import_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}, {"gpus", "72"}}).kind;
   CHECK(domain.gpus == 72);
@@ -177,7 +178,8 @@ TEST_CASE("the wiring follows from the NVLinks of a matrix: mesh, DGX-1 or PCIe"
       import_smi(typed("\tGPU0\tGPU1\tNIC0\nGPU0 X SYS SYS\nGPU1 SYS X SYS\n"), {{"gpu", "l40s"}});
   CHECK(pcie.kind.wiring == NodeKind::Wiring::pcie);
   CHECK(pcie.kind.link_bandwidth == Approx(25.2e9));
-  // A node file cannot express bridges between pairs.
+  // A node file has no representation for NVLink bridges between pairs of GPUs, so they are an
+  // error.
   const std::string bridges =
       "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\nGPU0 X NV12 SYS SYS SYS\nGPU1 NV12 X SYS SYS SYS\n"
       "GPU2 SYS SYS X NV12 SYS\nGPU3 SYS SYS NV12 X SYS\n";

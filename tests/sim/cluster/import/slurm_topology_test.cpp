@@ -27,9 +27,10 @@ std::string fault_of_yaml(const std::string& text, const std::string& name = "")
   }
 }
 
-// Summary of a platform: GPUs, links by class, and the route from the first GPU to the last.
+// Describes a platform in one line: GPUs, links by class, and the route from the first GPU to the
+// last.
 std::string summary(const std::string& xml) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("f.xml", xml);
   return tests::in_child([&] {
     const cluster::Cluster cluster = cluster::Cluster::load(place.folder() / "f.xml");
@@ -49,7 +50,7 @@ TEST_CASE("topology.conf becomes a tree whose uplinks carry the bandwidth of the
   const cluster::NodeKind kind = cluster::find_node_kind("dgx-h100");
   const auto made = cluster::import_fabric(cluster::read_slurm_conf(sample("topology.conf")), kind,
                                            {.oversubscription = 2});
-  // 4 nodes x 8 NICs x 47 GB/s / 2 = 752 up from each leaf.
+  // A leaf's uplink has half of its nodes' bandwidth: 4 nodes x 8 NICs x 47 GB/s / 2 = 752 GB/s.
   CHECK(summary(made.xml) ==
         "8 nodes, 64 GPUs, leaf-spine 2 x 752 nic 64 x 47 nvlink 64 x 370, 4 links, 47 GB/s");
   CHECK_THAT(made.xml, Catch::Contains("\"node001-gpu-\""));
@@ -59,7 +60,8 @@ TEST_CASE("blocks become NVLink domains, the largest with all GPUs of the kind",
   const cluster::NodeKind kind = cluster::find_node_kind("gb200-nvl72");
   const auto made =
       cluster::import_fabric(cluster::read_slurm_conf(sample("blocks.conf")), kind, {});
-  // 18 and 16 trays of 72 / 18 = 4 GPUs; 72 x 47 = 3384 and 64 x 47 = 3008 GB/s up.
+  // The largest block has 18 trays of 72 / 18 = 4 GPUs and an uplink of 72 x 47 = 3384 GB/s, the
+  // other block 16 trays and 64 x 47 = 3008 GB/s.
   CHECK(summary(made.xml) ==
         "2 nodes, 136 GPUs, leaf-spine 1 x 3008 leaf-spine 1 x 3384 nic 136 x 47 nvlink 136 x 677, "
         "4 links, 47 GB/s");

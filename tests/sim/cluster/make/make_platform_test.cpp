@@ -25,10 +25,10 @@ PlatformRequest request(const char* node, std::uint32_t nodes, const char* fabri
   return {.nodes = {{&kind(node), nodes}}, .fabric = fabric};
 }
 
-// Loads a generated platform in a process of its own and evaluates it.
+// Generates the platform, loads it in a child process, and returns what `evaluate` returns there.
 std::string query(const PlatformRequest& request,
                   const std::function<std::string(cluster::Cluster&)>& evaluate) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml", cluster::make_platform(request));
   return tests::in_child([&] {
     cluster::Cluster cluster = cluster::Cluster::load(place.folder() / "p.xml");
@@ -72,7 +72,7 @@ TEST_CASE("the uplinks determine the bisection of a fabric with two levels", "[m
       PlatformRequest options = request("dgx-h100", nodes, "leaf-spine");
       options.leaf_nodes = nodes / 2;
       options.oversubscription = oversubscription;
-      // Half of the nodes are on leaf 0, and all of their traffic crosses its uplink.
+      // Leaf 0 has half of the nodes, and all traffic to the other half crosses its uplink.
       CHECK(bisection(options) ==
             Approx(nodes / 2 * node.nics * node.nic_bandwidth / oversubscription));
       options.fabric = "rail";
@@ -104,8 +104,8 @@ TEST_CASE("the global links determine the bisection of a dragonfly", "[make]") {
   options.leaf_nodes = 1;
   options.group_leaves = 2;
   options.oversubscription = 4;
-  // Four groups of two leaves: 2 x 2 links connect the halves. A group sends a quarter of its
-  // leaves' bandwidth to three other groups.
+  // Two of the four groups on either side have 2 x 2 links between them. A group divides a quarter
+  // of its leaves' bandwidth among three links.
   const double global = 2 * node.nics * node.nic_bandwidth / 4 / 3;
   CHECK(bisection(options) == Approx(4 * global));
 }
@@ -119,7 +119,8 @@ TEST_CASE("a dragonfly+ has one gateway between groups per spine", "[make]") {
   for (const std::uint32_t spines : {1U, 2U, 4U}) {
     CAPTURE(spines);
     options.spines = spines;
-    // Like a dragonfly: 2 x 2 pairs of groups, whose bandwidth is divided among the gateways.
+    // As in a dragonfly, 2 x 2 pairs of groups connect the halves. Their bandwidth is divided among
+    // the gateways.
     CHECK(bisection(options) == Approx(4 * 2 * node.nics * node.nic_bandwidth / 4 / 3));
     CHECK(query(options, [&](auto& cluster) {
             const auto& gpus = cluster.gpus();
@@ -155,7 +156,7 @@ TEST_CASE("a torus divides a node's NICs among its six cables", "[make]") {
           const auto route = cluster.route(gpus[0], gpus[8 * 13]);  // to 1, 1, 1
           return fmt::format("{} {:.6g}", route.links.size(), route.bandwidth);
         }) == fmt::format("7 {:.6g}", node.nic_bandwidth));
-  // If there are fewer NICs, a cable has less than the bandwidth of a NIC.
+  // A node with fewer NICs than cables divides their bandwidth among six cables.
   const NodeKind& small_node = kind("a100-4nic");
   CHECK(query(request("a100-4nic", 27, "torus"), [](auto& cluster) {
           return fmt::format("{:.6g}",
@@ -176,7 +177,7 @@ TEST_CASE("no pair of a torus exceeds the bandwidth of its NICs, by any protocol
 
 TEST_CASE("a torus with sides of two uses the full bandwidth of its NICs", "[make]") {
   const NodeKind& node = kind("dgx-h100");
-  // One of three cables leads to the other half.
+  // Each of the four nodes of a half has three cables, of which one leads to the other half.
   CHECK(bisection(request("dgx-h100", 8, "torus")) ==
         Approx(4 * node.nics * node.nic_bandwidth / 3));
   CHECK(bisection(request("dgx-h100", 2, "torus")) == Approx(node.nics * node.nic_bandwidth));
@@ -197,7 +198,7 @@ TEST_CASE("nodes of several NVLink generations keep their own parameters", "[mak
         }) == "nvlink4 0.8, nvlink3 none, 9.6");
   CHECK_THAT(cluster::make_platform(mixed),
              Catch::Contains("takes the longest launch: 5us on dgx-h100, 9.6us on dgx-a100."));
-  // Nodes of one generation have a single class.
+  // If all nodes have the same NVLink generation, there is a single class of NVLinks.
   const std::string uniform =
       cluster::make_platform({.nodes = {{&kind("dgx-h100"), 1}, {&kind("h100-hdr"), 1}}});
   CHECK_THAT(uniform, Catch::Contains("value=\"nvlink\"") && !Catch::Contains("nvlink4.") &&
@@ -225,7 +226,8 @@ TEST_CASE("dies of an MI250X without a direct link reach each other over other d
             links += fmt::format("{} of {:g}, ", route.links.size(), route.bandwidth / 1e9);
           }
           return links;
-          // Twins, one link, two links; then over a twin, and over the nearer of two dies.
+          // In order: the other die of the card, a die with one link, a die with two links, a die
+          // reached over a twin, and a die reached over the nearer of two others.
         }) == "1 of 150, 1 of 37.5, 1 of 75, 2 of 37.5, 2 of 37.5, ");
 }
 
@@ -276,7 +278,8 @@ TEST_CASE("16,384 GPUs in a fat tree are read without SimGrid's loader", "[make]
   const auto platform = cluster::read_platform(cluster::PlatformFile("p.xml", text));
   REQUIRE(platform);
   CHECK(platform->hosts.size() == 2 * 16384);  // GPUs and NICs
-  // 512 leaves with one rail of 32 nodes each, as in NVIDIA's table of the 64 SU DGX SuperPOD.
+  // Each of 512 leaves serves one rail of 32 nodes, as in NVIDIA's table of the DGX SuperPOD with
+  // 64 SU.
   CHECK(std::count_if(platform->links.begin(), platform->links.end(),
                       [](const auto& link) { return link.link_class == "leaf-spine"; }) == 2 * 512);
 }

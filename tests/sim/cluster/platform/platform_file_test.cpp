@@ -10,9 +10,9 @@ using namespace pipewright;
 
 namespace {
 
-// Error of reading a platform with this text, without the directory.
+// Returns the error message of reading a platform file with this text, without the directory.
 std::string complaint(const std::string& text) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml", text);
   try {
     cluster::read_platform_file(place.folder() / "p.xml");
@@ -91,7 +91,7 @@ TEST_CASE("elements that are not allowed are reported with their line", "[platfo
 }
 
 TEST_CASE("missing files and directories are rejected", "[platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   CHECK_THROWS_WITH(cluster::read_platform_file(place.folder() / "none.xml"),
                     Catch::EndsWith("none.xml: no such platform file"));
   CHECK_THROWS_WITH(cluster::read_platform_file(place.folder()),

@@ -34,7 +34,7 @@ std::string complaint(const std::string& content) {
   return "";
 }
 
-// Two hosts in a zone, followed by `more`.
+// Returns a zone with two hosts, followed by the text `more`.
 std::string pair(const std::string& more) {
   return "<zone id='z' routing='Full'>\n<host id='a' speed='1Tf'/>\n<host id='b' speed='1Tf'/>\n" +
          more + "</zone>";
@@ -64,8 +64,8 @@ std::string link_names(const Platform& platform, const std::string& from, const 
   return link_names(platform, index.at(from), index.at(to));
 }
 
-// First pair of hosts for which SimGrid, loading the same file, finds a different route. GPUs of
-// different nodes are represented by their NICs in both.
+// Describes the first pair of hosts for which SimGrid finds another route in the same file, if any.
+// For GPUs of different nodes, routes between their NICs are compared.
 std::string difference(const std::filesystem::path& path) {
   return tests::in_child([&]() -> std::string {
     const cluster::PlatformFile file = cluster::read_platform_file(path);
@@ -106,7 +106,7 @@ TEST_CASE("routes are equal to those of SimGrid for the same file", "[platform]"
 }
 
 TEST_CASE("routes of generated fabrics are equal to those of SimGrid", "[platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   constexpr const char* pcie_node = PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml";
   for (const char* fabric : {"rail", "leaf-spine", "fat-tree", "dragonfly", "torus"})
     for (const char* node : {"dgx-h100", "a100-4nic", pcie_node}) {
@@ -123,7 +123,7 @@ TEST_CASE("routes of generated fabrics are equal to those of SimGrid", "[platfor
 
 TEST_CASE("routes through a torus are equal to those of SimGrid, for any dimensions",
           "[platform]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   for (const std::vector<std::uint32_t>& sides :
        {std::vector<std::uint32_t>{3, 2, 2}, {4, 4}, {5, 3}, {7}, {2, 2, 2}, {6, 2}, {1}}) {
     std::uint32_t nodes = 1;
@@ -171,7 +171,8 @@ TEST_CASE("elements beyond plain zones and clusters are left to SimGrid", "[plat
     CAPTURE(content);
     CHECK_FALSE(read(content));
   }
-  // Three routes in a cycle: there are two paths between any two hosts.
+  // With a third route, hosts a, b and c form a cycle, so that there are two paths between any two
+  // of them.
   const std::string path =
       "<zone id='z' routing='Floyd'><host id='a' speed='1Tf'/><host id='b' speed='1Tf'/>"
       "<host id='c' speed='1Tf'/><link id='l' bandwidth='1GBps'/>"

@@ -54,7 +54,7 @@ std::string fabric(std::uint32_t nics = 1) {
 
 std::string query(const std::string& text, const std::function<std::string(Cluster&)>& evaluate,
                   const Multipath& multipath = {}) {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("p.xml", text);
   return tests::in_child([&] {
     Cluster cluster = Cluster::load(place.folder() / "p.xml", {}, multipath);
@@ -62,7 +62,8 @@ std::string query(const std::string& text, const std::function<std::string(Clust
   });
 }
 
-// Bandwidth and latency between two GPUs, and the parts of a flow on each link.
+// Describes the route between two GPUs: its bandwidth and latency, and which fraction of a flow
+// crosses each link.
 std::string route_text(const Cluster& cluster, std::size_t from, std::size_t to) {
   const cluster::Route route = cluster.route(cluster.gpus()[from], cluster.gpus()[to]);
   std::map<std::string, int> times;
@@ -102,7 +103,7 @@ TEST_CASE("a hash chooses one spine per pair, depending on the seed", "[routes]"
   }
   CHECK(texts.size() == 4);
   CHECK(spines(1, 1) == spines(1, 1));
-  // Two flows have half of the data each.
+  // If a message is sent as two flows, each carries half of its data.
   const std::string two_flows = spines(1, 2);
   CHECK((two_flows.starts_with("20 GB/s") || two_flows.starts_with("10 GB/s")));
   CHECK_THAT(two_flows, Catch::Contains("/2"));
@@ -116,7 +117,7 @@ TEST_CASE("traffic avoids a failed spine, and no GPU is cut off", "[routes]") {
               }) ==
         "30 GB/s, 4 us: leaf-0_link_0_UP 1/1 leaf-1_link_3_DOWN 1/1 up-0-0_UP 1/3 up-0-1_UP 1/3 "
         "up-0-3_UP 1/3 up-1-0_DOWN 1/3 up-1-1_DOWN 1/3 up-1-3_DOWN 1/3; 30");
-  // The bisection is restored once the spine works again.
+  // Once the spine works again, the bisection bandwidth is as before.
   CHECK(query(fabric(), [](auto& cluster) {
           cluster.scale_link("spine-2-switch", 0);
           cluster.scale_link("spine-2-switch", 1);
@@ -125,7 +126,7 @@ TEST_CASE("traffic avoids a failed spine, and no GPU is cut off", "[routes]") {
 }
 
 TEST_CASE("a slow cable limits the flow instead of being balanced", "[routes]") {
-  // A quarter of the flow uses a cable with half of the bandwidth.
+  // A quarter of the flow crosses the cable that has half of its bandwidth.
   CHECK(query(fabric(), [](auto& cluster) {
           cluster.scale_link("up-0-0", 0.5);
           return halves(cluster);
@@ -153,7 +154,7 @@ TEST_CASE("an error names GPUs that are cut off", "[routes]") {
 }
 
 TEST_CASE("a GPU with two NICs sends over both, from port i to port i", "[routes]") {
-  // Two ports of 100 GB/s; routes within a leaf have no further links.
+  // The GPUs have two ports of 100 GB/s. A route within a leaf crosses only ports.
   CHECK(query(fabric(2), [](auto& cluster) { return route_text(cluster, 0, 1); }) ==
         "200 GB/s, 2 us: leaf-0_link_0_UP 1/2 leaf-0_link_1_UP 1/2 leaf-0_link_2_DOWN 1/2 "
         "leaf-0_link_3_DOWN 1/2");
@@ -164,7 +165,7 @@ TEST_CASE("a GPU with two NICs sends over both, from port i to port i", "[routes
 }
 
 TEST_CASE("a torus uses both directions to the opposite side of a ring", "[routes]") {
-  // A ring of four corners with cables of 10 GB/s: the bisection crosses two cables.
+  // Four hosts form a ring with cables of 10 GB/s, two of which connect the halves.
   const std::string ring =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
       "<platform version=\"4.1\"><cluster id='c' topology='TORUS' topo_parameters='4' prefix='g-' "
@@ -176,7 +177,8 @@ TEST_CASE("a torus uses both directions to the opposite side of a ring", "[route
 }
 
 TEST_CASE("among paths with the fewest links, the one with the least latency is used", "[routes]") {
-  // GPUs can reach each other over a switch or over the gateway to NICs.
+  // The two GPUs are connected over a switch and over the gateway to the NICs, which has more
+  // latency.
   const std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
       "<platform version=\"4.1\"><zone id='z' routing='Floyd'><host id='a' speed='1Tf'/><host "

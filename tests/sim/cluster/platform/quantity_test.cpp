@@ -7,7 +7,8 @@ using namespace pipewright::cluster;
 
 namespace {
 
-// Compares bit by bit with SimGrid's parser, including what it rejects.
+// Checks that a quantity is parsed to the same bits as by SimGrid's parser, and rejected if SimGrid
+// rejects it.
 void check(const std::string& text, Quantity quantity,
            double (*simgrid_parser)(const std::string&, int, const std::string&,
                                     const std::string&)) {

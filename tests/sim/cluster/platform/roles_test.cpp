@@ -6,7 +6,7 @@ using namespace pipewright::cluster;
 
 namespace {
 
-// Owns hosts with properties, to which Member points.
+// Hosts with properties in named zones; Member objects point into this object.
 struct Hosts {
   struct Host {
     std::string name;

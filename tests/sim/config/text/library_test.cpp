@@ -10,7 +10,7 @@
 namespace pipewright::config::test {
 namespace {
 
-// Sets a library for the test during the life of the object.
+// Sets PIPEWRIGHT_PLATFORMS, the folder of the library, during the life of the object.
 struct OwnLibrary {
   OwnLibrary() { setenv("PIPEWRIGHT_PLATFORMS", folder.path().c_str(), 1); }
   ~OwnLibrary() { unsetenv("PIPEWRIGHT_PLATFORMS"); }
@@ -76,7 +76,8 @@ TEST_CASE("an unknown name is refused with the nearest name and all names", "[mo
   CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
   CHECK_THAT(message, Catch::Contains("did you mean 'llama-3-8b'?"));
   CHECK_THAT(message, Catch::Contains("mixtral-8x7b"));
-  // h200 differs by a single letter, but h100-sxm continues the text.
+  // h200 differs in only one letter, but the suggestion is h100-sxm, because it begins with the
+  // text.
   CHECK_THAT(error_of([] { library_file("gpus", "h100", ".yaml"); }),
              Catch::Contains("did you mean 'h100-sxm'?"));
 }

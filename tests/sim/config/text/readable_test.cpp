@@ -22,7 +22,7 @@ void read(const std::string& text) {
 }  // namespace
 
 TEST_CASE("with a limit scenarios read only files in the project", "[config]") {
-  const tests::Workplace workplace;
+  const tests::CommandFolder workplace;
   const fs::path project = workplace.folder() / "project";
   fs::create_directories(project / "inner");
   workplace.write("outside.csv", "secret");

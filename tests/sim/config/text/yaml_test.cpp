@@ -168,7 +168,7 @@ TEST_CASE("hostile texts end in an error after a short time") {
   CHECK(error(repeat(",[]", 1'000'000)) ==
         "t:1:1: no value begins here; allowed: lines such as devices: 8");
 
-  // Every line repeats the previous one nine times.
+  // Each line refers nine times to the line before, so the number of values grows to 9^20.
   std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 20; ++i) {
     const std::string before = fmt::format("*a{}", i - 1);
@@ -217,7 +217,7 @@ TEST_CASE("a tree is written in one canonical form") {
         "[\"../x\", \"a: b\", \"\", \"null\", \"q\\\"\\\\\\n\", 40 %, 5 µs, /x, \" a\"]\n");
 }
 
-// A random tree with texts that are difficult to write in YAML.
+// Returns a random tree of values whose texts need quotes or escapes in YAML.
 Value random_tree(std::mt19937& random, int levels) {
   const auto text = [&] {
     static const std::vector<std::string> parts{

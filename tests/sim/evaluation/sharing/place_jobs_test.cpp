@@ -14,7 +14,7 @@ using evaluation::Placing;
 
 namespace {
 
-// Nodes of eight GPUs.
+// A cluster whose nodes have eight GPUs.
 struct Nodes {
   config::test::Folder folder;
   cluster::Cluster cluster;
@@ -32,7 +32,7 @@ config::Scenario scenario(const std::string& parallel, const std::string& more =
       "t.yaml"));
 }
 
-// Nodes of each job, in the order of ranks.
+// Node numbers of each job's GPUs, in the order of ranks.
 using JobNodes = std::vector<std::vector<std::uint32_t>>;
 JobNodes nodes_of(const std::vector<config::Scenario>& scenarios, const cluster::Cluster& cluster,
                   Placing placing) {

@@ -13,7 +13,8 @@ using namespace pipewright::tests;
 
 namespace {
 
-// Four GPUs on a square of cables: 0-1, 1-3, 3-2 and 2-0. The diagonals use a slow bus.
+// Four GPUs in a square with cables 0-1, 1-3, 3-2 and 2-0; GPUs at opposite corners are connected
+// over a slow bus.
 constexpr auto square = R"(<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="node" routing="Full">
@@ -37,8 +38,8 @@ cluster::Cluster make_square() {
   return cluster::Cluster::load(folder.write("square.xml", square));
 }
 
-// Nodes of GPUs with a link of `rate` GB/s between each two, and a NIC of 50 GB/s per GPU between
-// nodes.
+// Makes a cluster whose nodes have a link of `rate` GB/s between any two GPUs, and a NIC of 50 GB/s
+// per GPU to other nodes.
 template <class Rate>
 cluster::Cluster wired(int gpus, int nodes, const Rate& rate) {
   std::string text =
@@ -81,7 +82,7 @@ cluster::Cluster mesh(int gpus, int nodes = 1) {
   return wired(gpus, nodes, [](int, int) { return 48; });
 }
 
-// Number of directed pairs of neighbours in the paths, each counted once.
+// Counts the different directed pairs of neighbours in the paths.
 std::size_t distinct_hops(const std::vector<Members>& paths, bool closed) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> hops;
   for (const Members& path : paths)
@@ -121,7 +122,7 @@ TEST_CASE("rings over meshes go through each node by disjoint paths", "[collecti
   const auto paths = execution::paths_through(node, placement);
   CHECK(paths[0] == Members{0, 1, 7, 2, 6, 3, 5, 4});
   CHECK(distinct_hops(paths, false) == 56);
-  // NICs carry 8 x 50 GB/s, and the links between GPUs 8 x 48 GB/s.
+  // A node's NICs carry 8 x 50 GB/s, more than the 8 x 48 GB/s that the links between GPUs allow.
   const double S = 8e9;
   const auto phases = plan(Collective::all_reduce, S, ranks(16), Algorithm::ring, placement);
   CHECK(simulate_all(placement, {phases})[0] == Approx(2 * S * 15 / 16 / (8 * 48e9)).epsilon(1e-3));
@@ -170,8 +171,8 @@ TEST_CASE("a hybrid cube mesh carries three rings in each direction", "[collecti
   });
   const RankPlacement placement(cluster, cluster.gpus());
 
-  // The pairs with two links form one ring, and the pairs with one link form another: 3 x 24 GB/s
-  // in each direction.
+  // One ring consists of the pairs with two links, another of pairs with one link. Together they
+  // carry 3 x 24 GB/s in each direction.
   const auto channels = execution::channels_in_node(ranks(8), placement);
   REQUIRE(channels.size() == 4);
   CHECK(channels[0].ranks == Members{0, 3, 2, 1, 5, 6, 7, 4});

@@ -27,8 +27,8 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, double> flows_of(const Phase& 
 TEST_CASE("tokens cross the network once and are forwarded inside nodes", "[dispatch]") {
   const auto cluster = make_cluster({{4, 4}});
   const RankPlacement placement(cluster, cluster.gpus());
-  // One expert per rank, and two per token: a node has an expert for 1 - (4 x 3) / (8 x 7) of the
-  // tokens, a rank for a quarter of them.
+  // Each rank has one expert, and a token visits two. A node has at least one of them for 1 - (4 x
+  // 3) / (8 x 7) of the tokens, a rank for a quarter of the tokens.
   const Dispatch dispatch{.experts = 8, .top_k = 2};
   const auto phases = execution::plan({Collective::dispatch, dispatch}, S, ranks(8),
                                       Algorithm::automatic, placement);
@@ -37,7 +37,7 @@ TEST_CASE("tokens cross the network once and are forwarded inside nodes", "[disp
   CHECK(flows.at({0, 4}) == Approx(S * (1 - 12.0 / 56)));
   CHECK(flows.at({6, 2}) == Approx(S * (1 - 12.0 / 56)));
   CHECK(flows.count({0, 5}) == 0);
-  // A GPU forwards its own tokens and those of its neighbour on the rail.
+  // A GPU forwards its own tokens and those that arrived from its peer on the same rail.
   CHECK(flows.at({0, 3}) == Approx(2 * S / 4));
   CHECK(phases[0].latency == Approx(outside));
 }

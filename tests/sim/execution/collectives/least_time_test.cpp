@@ -8,8 +8,8 @@
 #include "support/random.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Bounds that are planned once and evaluated for any number of bytes, compared with plans for the
-// same bytes and with simulations.
+// Tests LeastTime, a bound that is planned once and evaluated for any number of bytes, against
+// plans for these bytes and against simulations.
 
 using namespace pipewright;
 using execution::LeastTime;
@@ -68,7 +68,8 @@ TEST_CASE("the bound of several groups does not exceed their simulation, also on
         for (std::uint32_t first = 0; first < 12 / size; ++first)
           groups.push_back(random.flip() ? tests::ranks(size, first, 12 / size)
                                          : tests::ranks(size, first * size));
-        // Ranks may be in two groups, unlike in a job: what matters is that groups share links.
+        // A rank may belong to two groups here, which does not happen in a job, so that groups
+        // share links.
         const std::uint64_t bytes = random.whole(1'000'000, 100'000'000);
         std::vector<std::vector<tests::Phase>> plans;
         for (const auto& group : groups)

@@ -8,7 +8,8 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// NCCL's own estimates, computed by hand from src/graph/tuning.cc of each version.
+// Tests the times that NCCL itself estimates, against values computed by hand from
+// src/graph/tuning.cc of each version.
 
 using namespace pipewright;
 using namespace pipewright::tests;
@@ -20,7 +21,8 @@ namespace {
 
 constexpr double us = 1e-6;
 
-// Eight H100 on NVSwitches, or several such nodes with 376 GB/s of NICs each.
+// Inputs of NCCL's estimate: eight H100 on NVSwitches, or several such nodes with 376 GB/s of NICs
+// each.
 NcclView h100(std::uint32_t version, double nodes = 1) {
   return {.version = version,
           .generation = 4,
@@ -67,19 +69,21 @@ TEST_CASE("NCCL estimates a ring by base latency, steps, and bytes over bus band
   CHECK(ring(Protocol::simple, S, h100(27)) == Approx((8.4 + 14 * 3.4) * us + S * 14 / 8 / 370e9));
   CHECK(ring(Protocol::ll128, S, h100(27)) ==
         Approx((14 + 14 * 1.9) * us + S * 14 / 8 / (0.92 * 370e9)));
-  // Before 2.21 the limit of LL in a node of H100 was that of A100, and a quarter of the bus.
+  // NCCL before 2.21 limited the bandwidth of LL on H100 nodes as on A100, and to a quarter of the
+  // bus.
   CHECK(ring(Protocol::ll, S, h100(27)) == Approx((6.6 + 14 * 0.6) * us + S * 14 / 8 / 141e9));
   CHECK(ring(Protocol::ll, S, h100(20)) == Approx((6.6 + 14 * 0.6) * us + S * 14 / 8 / 87.7e9));
 }
 
 TEST_CASE("over two nodes of A100 NCCL prefers rings while trees have hops of 28 us", "[nccl]") {
   const double S = 0x1p28;  // at this size trees reach 0.9 of their maximum bandwidth
-  // 30 steps, of which 4 used to cross the network and 2 do now. Long rings are multiplied by 1.4.
+  // A ring has 30 steps, of which NCCL 2.22 counts 4 as network steps and 2.27 counts 2. Latencies
+  // of long rings are multiplied by 1.4.
   CHECK(ring(Protocol::simple, S, two_a100_nodes(22)) ==
         Approx(1.4 * (8.4 + 26 * 3.4 + 4 * 14) * us + S * 30 / 16 / 192e9));
   CHECK(ring(Protocol::simple, S, two_a100_nodes(27)) ==
         Approx(1.4 * (8.4 + 28 * 3.4 + 2 * 14) * us + S * 30 / 16 / 192e9));
-  // Bytes of trees cross links inside nodes twice, but links between two nodes only once.
+  // In a tree, bytes cross the links inside a node twice, but those between two nodes only once.
   const double bytes = S / (0.5 * 0.92 * 0.9 * 230e9);
   CHECK(tree(Protocol::simple, S, two_a100_nodes(22)) == Approx(2 * 8 * 28 * us + bytes));
   CHECK(tree(Protocol::simple, S, two_a100_nodes(27)) ==
@@ -101,7 +105,7 @@ TEST_CASE("reduction in switches has an efficiency per generation since 2.28", "
   NcclView b200 = h100(29);
   b200.generation = 5;
   CHECK(nvls(S, b200) == Approx(25 * us + S / (2 * 0.74 * 15 / 16 * 370e9 * 8 / 14)));
-  // There is no such reduction between two GPUs, or on A100.
+  // NVLS does not exist for two GPUs, nor on A100.
   NcclView pair = h100(27);
   pair.ranks = 2;
   CHECK(std::isinf(nvls(S, pair)));
@@ -117,17 +121,18 @@ TEST_CASE("trees of switches over nodes cross each level twice", "[nccl]") {
 
 TEST_CASE("NCCL's model chooses if the cluster file states its version, even a slower protocol",
           "[nccl]") {
-  // LL is nearly as fast as Simple at all sizes, but NCCL stops using it.
+  // LL has 0.9 of Simple's bandwidth here and a tenth of its latency, but NCCL's own model stops
+  // choosing it at some size.
   auto properties = protocols_of_nccl;
   properties.emplace_back("collective.nccl", "2.27.3");
   auto cluster = make_cluster({{8, 8}, 0, false, properties});
   CHECK(cluster.nccl() == 27U);
   CHECK(choice(cluster, Collective::all_gather, 8e3, 8) == "ring, LL");
-  // 3 steps: 6.6 + 1.8 us instead of 8.4 + 10.2 us, and half of the bandwidth, so LL wins up to
-  // 1.36 MB.
+  // An all-gather over 4 ranks has 3 steps. LL takes 6.6 + 1.8 us and Simple 8.4 + 10.2 us, but LL
+  // has half of the bandwidth, so it wins up to 1.36 MB.
   CHECK(choice(cluster, Collective::all_gather, 1.2e6, 4) == "ring, LL");
   CHECK(choice(cluster, Collective::all_gather, 1.5e6, 4) == "ring, Simple");
-  // Messages up to 16 KiB use LL.
+  // An all-to-all uses LL for messages of up to 16 KiB per rank.
   CHECK(choice(cluster, Collective::all_to_all, 8 * 16384, 8) == "direct, LL");
   CHECK(choice(cluster, Collective::all_to_all, 8 * 16385, 8) == "direct, Simple");
   const RankPlacement placement(cluster, cluster.gpus());
@@ -140,7 +145,7 @@ TEST_CASE("NCCL's model chooses if the cluster file states its version, even a s
           Approx(execution::uncontended_seconds(phases, placement)));
   }
   cluster.set_nccl(18);
-  // A third of the bandwidth: LL wins up to 0.68 MB.
+  // With NCCL 2.18, LL has a third of the bandwidth, so it wins only up to 0.68 MB.
   CHECK(choice(cluster, Collective::all_gather, 0.6e6, 4) == "ring, LL");
   CHECK(choice(cluster, Collective::all_gather, 0.75e6, 4) == "ring, Simple");
 }

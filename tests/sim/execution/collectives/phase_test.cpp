@@ -8,14 +8,16 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Costs of collectives on an idle cluster, computed by hand: latency x steps + bytes / bandwidth.
+// Tests the times of collectives on an idle cluster against values computed by hand: latency x
+// steps + bytes / bandwidth.
 
 using namespace pipewright;
 using namespace pipewright::tests;
 
 namespace {
 
-// Checks that the closed form, the sum over the busiest links, and SimGrid agree.
+// Checks three ways to compute a collective's time: the closed form, the load of the busiest link,
+// and SimGrid.
 void check_seconds(cluster::Cluster& cluster, const RankPlacement& placement, Collective kind,
                    double bytes, const Members& members, Algorithm algorithm, double expected) {
   const auto phases = plan(kind, bytes, members, algorithm, placement);
@@ -70,8 +72,8 @@ TEST_CASE("rings and trees over nodes with one GPU use the NICs", "[collectives]
   for (const double S : sizes) {
     check_seconds(cluster, placement, Collective::all_reduce, S, ranks(8), Algorithm::ring,
                   14 * outside + 2 * S * 7 / 8 / nic);
-    // An inner node of one tree is a leaf of the other: it sends half of the bytes up and down to
-    // two children, and the other half up.
+    // An inner node of one tree is a leaf of the other. In the first it exchanges half of the bytes
+    // with its parent and two children, up and down; in the second it sends the other half up.
     check_seconds(cluster, placement, Collective::all_reduce, S, ranks(8), Algorithm::tree,
                   2 * 3 * outside + 2 * S / nic);
     check_seconds(cluster, placement, Collective::all_gather, S, ranks(8), Algorithm::automatic,
@@ -116,7 +118,8 @@ TEST_CASE("collectives over nodes use the NICs of all GPUs", "[collectives]") {
 TEST_CASE("an all-to-all between two nodes is limited by a shared NIC", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4}, .one_nic = true});
   const RankPlacement placement(cluster, cluster.gpus());
-  // Each of four GPUs sends an eighth of its bytes to each of four GPUs of the other node.
+  // Each GPU of a node sends an eighth of its bytes to each of the four GPUs of the other node, all
+  // over one NIC.
   const double S = 80e6;
   check_seconds(cluster, placement, Collective::all_to_all, S, ranks(8), Algorithm::direct,
                 outside + 4 * 4 * S / 8 / nic);
@@ -149,13 +152,14 @@ TEST_CASE("the link loads of a phase follow its formula", "[collectives]") {
     CHECK(bytes.size() == 8);
     return bytes;
   };
-  // For any number of channels, a ring crosses each uplink once in each direction with its whole
-  // volume.
+  // However many channels it is divided into, a ring sends its whole volume over each uplink once
+  // in each direction.
   for (const auto& [link, bytes] : on_uplinks(Algorithm::ring))
     CHECK(bytes == Approx(2 * S * 15 / 16));
   for (const auto& [link, bytes] : on_uplinks(Algorithm::hierarchical))
     CHECK(bytes == Approx(2 * S * 3 / 4));
-  // Each of the three edges of both trees crosses two uplinks, up and down.
+  // Each of two trees has three edges between nodes. An edge crosses two uplinks, once up and once
+  // down, and carries half of the bytes.
   double trees = 0;
   for (const auto& [link, bytes] : on_uplinks(Algorithm::tree)) trees += bytes;
   CHECK(trees == Approx(2 * 3 * 2 * 2 * S / 2));

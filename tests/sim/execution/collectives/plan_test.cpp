@@ -25,7 +25,7 @@ std::map<std::string, double> loads_by_name(const Phase& phase, const RankPlacem
   return result;
 }
 
-// Bytes that each rank sends in a phase.
+// Returns the bytes that each rank sends in a phase.
 std::map<std::uint32_t, double> sent(const Phase& phase) {
   std::map<std::uint32_t, double> bytes;
   for (const Flow& flow : phase.flows) bytes[flow.source] += flow.bytes;
@@ -77,7 +77,8 @@ TEST_CASE("rings over nodes leave each node by all its NICs, on their rails", "[
     REQUIRE(phases.size() == 1);
     const double volume = 2 * S * (n - 1) / n;
 
-    // Every rank sends and receives the volume of the rings, of which its NIC carries a quarter.
+    // Every rank sends and receives the whole volume. A quarter of that crosses its NIC, since one
+    // hop in four leads to another node.
     CHECK(sent(phases[0]).size() == n);
     for (const auto& [rank, bytes] : sent(phases[0])) CHECK(bytes == Approx(volume));
     for (const auto& [rank, bytes] : received(phases[0])) CHECK(bytes == Approx(volume));
@@ -91,7 +92,7 @@ TEST_CASE("rings over nodes leave each node by all its NICs, on their rails", "[
       if (placement.node(flow.source) != placement.node(flow.destination))
         off_rail += flow.source % 4 == flow.destination % 4 ? 0 : 1;
     CHECK(off_rail == (nodes % 2 == 0 ? 0 : 4));  // an odd number of reversals ends on another rail
-    // A ring has three hops in each node for each hop between nodes.
+    // For each hop between nodes, a ring has three hops inside a node.
     CHECK(phases[0].latency == Approx(2 * (n - 1) * (3 * inside + outside) / 4));
   }
 }
@@ -99,7 +100,8 @@ TEST_CASE("rings over nodes leave each node by all its NICs, on their rails", "[
 TEST_CASE("nodes of unequal size have as many rings as the smallest has members", "[collectives]") {
   const auto cluster = make_cluster({{2, 3}});
   const RankPlacement placement(cluster, cluster.gpus());
-  // Ranks of both nodes alternate: each of two rings still enters each node once.
+  // The given order alternates between the nodes, but each of the two rings still enters each node
+  // only once.
   const auto phases =
       plan(Collective::all_gather, S, Members{2, 0, 3, 1, 4}, Algorithm::ring, placement);
   for (const auto& [rank, bytes] : sent(phases[0])) CHECK(bytes == Approx(S * 4 / 5));
@@ -119,11 +121,13 @@ TEST_CASE("the two trees load every rank equally", "[collectives]") {
   for (const std::uint32_t nodes : {2U, 3U, 4U, 5U, 7U, 8U, 14U, 16U}) {
     const auto phases = plan(Collective::all_reduce, S, ranks(nodes), Algorithm::tree, placement);
     REQUIRE(phases.size() == 1);
-    // Each of the two trees has n - 1 edges, which carry half of the bytes up and down.
+    // There are two trees with n - 1 edges each. An edge carries half of the bytes up and half of
+    // them down.
     double total = 0;
     for (const auto& [rank, bytes] : sent(phases[0])) {
       total += bytes;
-      // A leaf sends its half up; an inner node also sends down, to at most two children.
+      // A leaf of a tree sends its half of the bytes only up; an inner node also sends it down to
+      // at most two children.
       CHECK(bytes <= 2 * S * (1 + 1e-12));
     }
     CHECK(total == Approx(2 * (nodes - 1) * S));
@@ -139,7 +143,8 @@ TEST_CASE("the latency of trees grows with the logarithm of the nodes", "[collec
     const auto phases =
         plan(Collective::all_reduce, S, ranks(2 * nodes), Algorithm::tree, placement);
     CHECK(phases[0].latency == Approx(2 * (inside + depth * outside)));
-    // Chains in the nodes carry half of the bytes on each of two channels, up and down.
+    // Inside a node, each of two channels carries half of the bytes along a chain, up to the tree
+    // and down from it.
     const auto loads = loads_by_name(phases[0], placement);
     CHECK(loads.at("nvlink-0-0_UP") == Approx(S));
   }
@@ -286,8 +291,9 @@ TEST_CASE("a ring exchange keeps the order of its members", "[collectives]") {
 
 TEST_CASE("messages to another rail first go over NVLink to the GPU on that rail",
           "[collectives]") {
-  // 32 nodes on rails whose spines carry an eighth: 31 x 8 of 256 parts leave over each NIC, and
-  // none crosses a spine. Each of 255 messages but the first costs 2.5 us.
+  // 32 nodes are connected by rails whose spines have an eighth of the bandwidth. Over each NIC
+  // leave 31 x 8 of 256 parts, none of which crosses a spine. Of 255 messages per GPU, each after
+  // the first adds 2.5 us.
   const config::test::Folder folder;
   auto cluster = cluster::Cluster::load(folder.write(
       "thin.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind("dgx-h100"), 32}},
@@ -300,7 +306,8 @@ TEST_CASE("messages to another rail first go over NVLink to the GPU on that rail
 }
 
 TEST_CASE("GPUs of different rails reach each other where only rails join nodes", "[collectives]") {
-  // Two nodes of two GPUs with a link between the two, and a NIC from each GPU to its peer.
+  // Two nodes have two GPUs each, with a link between them, and a NIC from each GPU to its peer in
+  // the other node.
   const config::test::Folder folder;
   std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -322,9 +329,10 @@ TEST_CASE("GPUs of different rails reach each other where only rails join nodes"
   const RankPlacement placement(cluster, cluster.gpus());
   const double S = 4e9;
   const auto phases = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, placement);
-  // A rail carries a quarter of S for each GPU of a node; 1 us inside and 1 us outside.
+  // A rail carries a quarter of S for each of the two GPUs of a node. Latency is 1 us inside the
+  // node and 1 us outside.
   CHECK(simulate_all(placement, {phases})[0] == Approx(2 * S / 4 / 10e9 + 2e-6).epsilon(1e-9));
-  // A single message also goes over the peer on the receiver's rail.
+  // A single message also takes two links: to the GPU on the receiver's rail, and along the rail.
   const cluster::Route route = cluster.route(cluster.gpus()[0], cluster.gpus()[3]);
   CHECK(route.links.size() == 2);
   CHECK(route.bandwidth == Approx(10e9));

@@ -7,7 +7,7 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Costs of protocols and switches in platform files, in closed form and in SimGrid.
+// Tests times of collectives with protocols and reducing switches, in closed form and in SimGrid.
 
 using namespace pipewright;
 using namespace pipewright::tests;
@@ -64,7 +64,8 @@ TEST_CASE("flows of LL and LL128 count bytes on the wire", "[protocols]") {
 
 TEST_CASE("a tree's hop between nodes takes twice the latency by LL and LL128", "[protocols]") {
   auto cluster = make_cluster({{1, 1, 1, 1}, 0, false, all_protocols});
-  // A quarter of the NICs' 4 us, and all of the fabric's 1 us; two levels, up and down.
+  // LL takes a quarter of the NICs' 4 us and all of the fabric's 1 us, 2 us per hop. The tree has
+  // two levels, up and down, and its hops count twice.
   CHECK(seconds(cluster, Collective::all_reduce, 8, ranks(4), Algorithm::tree) ==
         Approx(10 * us + 2 * 2 * 2 * 2 * us).epsilon(1e-3));
 }
@@ -82,7 +83,7 @@ TEST_CASE("messages of one GPU to several others are separated by gaps", "[proto
   const double S = 8e6;
   CHECK(seconds(cluster, Collective::all_to_all, S, ranks(8), Algorithm::direct) ==
         Approx(outside + 6 * 3 * us + S / 8 * 4 / nic).epsilon(1e-6));
-  // With one message per GPU there is no gap.
+  // If each GPU sends only one message, there is no gap between messages.
   CHECK(seconds(cluster, Collective::send_recv, S, ranks(8), Algorithm::automatic) ==
         Approx(outside + S / nic).epsilon(1e-6));
   CHECK(seconds(cluster, Collective::pairwise, S, ranks(8), Algorithm::automatic) ==
@@ -104,12 +105,14 @@ TEST_CASE("reduction in NVSwitches makes each GPU send and receive once", "[prot
         Approx(20 * us + S * (1 + 1.0 / 8) / (nvlink * 0.8)).epsilon(1e-6));
   CHECK(choice(cluster, S, ranks(8)) == "nvls, Simple");
   CHECK(choice(cluster, 800, ranks(4)) == "ring, Simple");  // no better for few bytes
-  // Over two nodes each GPU's NIC carries an eighth, half of it in each of two trees, up and down.
+  // With two nodes, the NIC of each GPU carries an eighth of the bytes, half of it in each of two
+  // trees, up and down.
   CHECK(seconds(cluster, Collective::all_reduce, S, ranks(16), Algorithm::nvls) ==
         Approx(20 * us + 1.5 * 2 * outside +
                std::max(S * (1 + 1.0 / 8) / (nvlink * 0.8), S / 8 / nic))
             .epsilon(1e-6));
-  // Two GPUs of one node and one GPU of another cannot all be paired.
+  // NVLS over nodes needs equally many GPUs per node, but here one node has two ranks and the other
+  // one.
   CHECK(choice(cluster, S, {0, 1, 8}) != "nvls, Simple");
 }
 
@@ -121,7 +124,8 @@ TEST_CASE("reduction in switches between nodes makes each NIC send and receive o
   CHECK(seconds(cluster, Collective::all_reduce, S, ranks(12), Algorithm::sharp) ==
         Approx(30 * us + 2 * inside + std::max(2 * S * 3 / 4 / nvlink, S / 4 / (nic * 0.9)))
             .epsilon(1e-6));
-  // Inside a node these switches cannot reduce anything.
+  // A collective inside one node does not cross switches between nodes, so they cannot reduce for
+  // it.
   const RankPlacement placement(cluster, cluster.gpus());
   CHECK(execution::choose(Collective::all_reduce, S, ranks(4), Algorithm::sharp, placement)
             .algorithm == Algorithm::ring);

@@ -3,7 +3,8 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Collectives with a root, and all-to-alls with unequal parts, with results computed by hand.
+// Tests collectives with a root, and all-to-alls with unequal parts, against values computed by
+// hand.
 
 using namespace pipewright;
 using namespace pipewright::tests;
@@ -80,7 +81,7 @@ TEST_CASE("a reduce passes sums along the ring to its root", "[rooted]") {
 
 TEST_CASE("an all-to-all of unequal parts takes the time of its busiest link", "[rooted]") {
   auto cluster = make_cluster({{4}});
-  // Rank 3 receives 100 MB, more than any rank sends.
+  // The busiest link is that of rank 3, which receives 100 MB; no rank sends as much.
   const auto skewed = unequal_all_to_all({0, 10e6, 20e6, 30e6,  //
                                           0, 7e6, 0, 40e6,      //
                                           5e6, 0, 0, 30e6,      //

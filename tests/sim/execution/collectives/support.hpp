@@ -31,8 +31,8 @@ struct Shape {
   std::vector<int> gpus;  // by node
   double uplink = 0;
   bool one_nic = false;
-  // Properties of the outermost zone, such as {"collective.launch", "8us"}, and of the classes
-  // "nvlink", "nic", "uplink".
+  // Properties of the cluster, such as {"collective.launch", "8us"}, and of its link classes
+  // "nvlink", "nic" and "uplink".
   std::vector<std::pair<std::string, std::string>> properties = {};
 };
 inline constexpr double inside = 2e-6;  // seconds per hop
@@ -97,14 +97,15 @@ inline cluster::Cluster make_cluster(const Shape& shape) {
   return cluster::Cluster::load(folder.write("cluster.xml", platform_text(shape)));
 }
 
-// The numbers 0 to count - 1, or `count` numbers from `first` on, `step` apart.
+// Returns `count` rank numbers: `first`, `first + step`, and so on.
 inline Members ranks(std::uint32_t count, std::uint32_t first = 0, std::uint32_t step = 1) {
   Members members(count);
   for (std::uint32_t i = 0; i < count; ++i) members[i] = first + i * step;
   return members;
 }
 
-// Seconds in SimGrid without folding: all collectives at once, each with all its flows.
+// Returns when each collective ends in SimGrid, in seconds. All run at once, and every flow is
+// simulated on its own.
 inline std::vector<double> simulate_all(const RankPlacement& placement,
                                         const std::vector<std::vector<Phase>>& plans) {
   std::vector<double> seconds(plans.size());
@@ -118,7 +119,8 @@ inline std::vector<double> simulate_all(const RankPlacement& placement,
   return seconds;
 }
 
-// Makes all NICs of the cluster slightly different, by unmeasurably little, so that nothing folds.
+// Changes the bandwidth of every NIC by a tiny, different factor, so that no two flows count as
+// equivalent.
 inline void make_nics_distinct(cluster::Cluster& cluster, int nodes, int gpus) {
   double factor = 1;
   for (int node = 0; node < nodes; ++node)

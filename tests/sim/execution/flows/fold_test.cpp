@@ -66,7 +66,7 @@ TEST_CASE("lanes that share uplinks are folded and keep their share of the uplin
     CHECK(transfers(execution::fold(cluster, placement, plans)) == 1);
     check_same(cluster, placement, plans);
   }
-  // Four rings over an uplink of 15 GB/s get 3.75 GB/s each.
+  // Four rings share an uplink of 15 GB/s, so that each gets 3.75 GB/s.
   const auto rings = plans_of(Collective::all_gather, 60e6, groups, placement);
   CHECK(simulate_alone(cluster, placement, rings)[2] ==
         Approx(5 * outside + 50e6 / 3.75e9).epsilon(1e-9));
@@ -75,7 +75,7 @@ TEST_CASE("lanes that share uplinks are folded and keep their share of the uplin
 TEST_CASE("groups that differ are not folded together", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4, 2}, .uplink = 10});
   const RankPlacement placement(cluster, cluster.gpus());
-  // Three groups lie within a node, and two span two nodes.
+  // Groups {0, 1}, {2, 3} and {6, 7} lie within a node; {4, 8} and {5, 9} span two nodes.
   const auto plans =
       plans_of(Collective::all_reduce, 60e6, {{0, 1}, {2, 3}, {4, 8}, {5, 9}, {6, 7}}, placement);
   const auto folded = execution::fold(cluster, placement, plans);
@@ -112,13 +112,15 @@ TEST_CASE("a call takes as long as the slowest group of a device", "[collectives
   parallel.pp.value = 2;
   const workload::Ranks layout(parallel);
   execution::CollectiveTimes times(cluster, layout, placement, Algorithm::ring);
-  // Pairs inside nodes; then, for each of two devices, two rings of four over two nodes.
+  // Groups of tp are pairs of GPUs of a node. Groups of dp are two rings per device, of four ranks
+  // on two nodes.
   const double S = 80e6;
   const workload::Call sum{.group = workload::Group::tp, .bytes = 80'000'000};
   const workload::Call gradients{.group = workload::Group::dp, .bytes = 80'000'000};
   for (const std::uint32_t device : {0U, 1U}) {
     CHECK(times.seconds(sum, device) == Approx(2 * inside + S / nvlink).epsilon(1e-6));
-    // Two channels per ring: each uplink carries the whole volume of both rings.
+    // Each ring is divided into two channels, and each uplink carries the whole volume of both
+    // rings.
     CHECK(times.seconds(gradients, device) ==
           Approx(6 * (inside + outside) / 2 + 2 * 2 * S * 3 / 4 / nic).epsilon(1e-6));
   }
@@ -127,7 +129,7 @@ TEST_CASE("a call takes as long as the slowest group of a device", "[collectives
 }
 
 TEST_CASE("devices with worse placed groups take longer", "[collectives]") {
-  // Nodes have six GPUs and groups four: the second group straddles the nodes.
+  // Groups have four ranks and nodes six GPUs, so the second group lies on both nodes.
   auto cluster = make_cluster({{6, 6}});
   const RankPlacement placement(cluster, cluster.gpus());
   config::Parallel parallel;

@@ -17,7 +17,7 @@ TimeBins::Cell total(const TimeBins& bins, std::size_t account) {
   return sum;
 }
 
-// Bytes in [from, to], which are ends of bins.
+// Returns the bytes of an account between two times, which have to be boundaries of bins.
 double bytes_within(const TimeBins& bins, std::size_t account, double from, double to) {
   double sum = 0;
   for (std::size_t i = 0; i < bins.cells(account).size(); ++i) {
@@ -92,7 +92,8 @@ TEST_CASE("traffic of other jobs uses links but does not count as the job's own"
       for (const TimeBins::Cell& cell : *cells) other_bytes += cell.bytes;
     const bool is_shared = name == "star-1_DOWN";
     CHECK(other_bytes == Approx(is_shared || name == "star-2_UP" ? 5e8 : 0).epsilon(bin_tolerance));
-    // The flow takes 2 s instead of 1 s; in the first second the shared link is the bottleneck.
+    // Sharing the last link makes the flow take 2 s instead of 1 s. In the first second it waits
+    // for that link, not for its own.
     if (is_shared) CHECK(book.sum(link, 0, 1).waited == Approx(0.5).epsilon(bin_tolerance));
     if (name == "star-0_UP") CHECK(book.sum(link, 0, 1).waited == Approx(0).margin(bin_tolerance));
   }

@@ -19,7 +19,7 @@ std::shared_ptr<const execution::TransferPlan> transfer_plan(
 }  // namespace
 
 TEST_CASE("two rings that cross one oversubscribed uplink have half of it each", "[collectives]") {
-  // Two nodes of two GPUs, whose NICs of 10 GB/s share 10 GB/s upwards.
+  // Two nodes have two GPUs with NICs of 10 GB/s each, but an uplink of only 10 GB/s.
   const auto cluster = make_cluster({.gpus = {2, 2}, .uplink = 10});
   const RankPlacement placement(cluster, cluster.gpus());
   const double S = 100e6;
@@ -37,8 +37,9 @@ TEST_CASE("a collective shares a NIC with a transfer from point to point", "[col
   const RankPlacement placement(cluster, cluster.gpus());
   double of_ring = 0;
   double of_transfer = 0;
-  // The ring 0 -> 1 -> 0 moves 1 GB each way, and 500 MB go from 0 to 2 by the same NIC: both at
-  // half of its rate until the transfer is over at 0.1 s, then the ring alone.
+  // The ring of ranks 0 and 1 moves 1 GB each way, while 500 MB go from rank 0 to rank 2 over the
+  // same NIC. Both have half of its rate until the transfer ends at 0.1 s; then the ring has all of
+  // it.
   execution::start(transfer_plan(Collective::all_reduce, 1e9, {0, 1}, placement),
                    [&] { of_ring = sg4::Engine::get_clock(); });
   auto& mirror = execution::begin_mirror(cluster);
@@ -80,7 +81,7 @@ TEST_CASE("collectives start when an actor says so, many at once", "[collectives
   });
   cluster::engine().run();
   REQUIRE(ends.size() == 4);
-  // Three share each NIC; the fourth is alone.
+  // Three of the collectives share each NIC; the fourth runs alone afterwards.
   for (int i = 0; i < 3; ++i) CHECK(ends[i] == Approx(1 + outside + 3 * 8e6 / nic).epsilon(1e-9));
   CHECK(ends[3] == Approx(2 + alone).epsilon(1e-9));
 }

@@ -7,7 +7,7 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Lanes of a device with equivalent placement share one flow.
+// Tests folding: lanes of a device whose placements are equivalent are simulated as one flow.
 
 using namespace pipewright;
 
@@ -38,7 +38,8 @@ struct Job : tests::HybridJob {
 }  // namespace
 
 TEST_CASE("folded ranks take as long as one rank with its share of the uplinks", "[fold]") {
-  // Four ranks over an uplink of 20 GB/s get 5 GB/s each: a transfer of 0.4 GB takes 80 ms.
+  // Four ranks share an uplink of 20 GB/s, so that each gets 5 GB/s and a transfer of 0.4 GB takes
+  // 80 ms.
   const auto cluster = tests::make_cluster({.gpus = {4, 4}, .uplink = 20});
   Job job({.tp = 4});
   job.set_long_passes();
@@ -83,8 +84,8 @@ TEST_CASE("folding keeps the number of bytes", "[fold]") {
     for (const bool replicas_together : {true, false})
       for (const bool reduces : {true, false}) {
         Job job({.tp = 4, .dp = 2, .replicas_together = replicas_together});
-        // Each rank sends 0.4 GB four times, in either direction, or reduces 0.2 GB with another
-        // rank.
+        // Over the job, each rank sends 0.4 GB four times in each direction of the pipeline, or 0.2
+        // GB of gradients to another rank.
         const double expected = reduces ? 0.2e9 : 4 * 0.4e9;
         if (reduces) job.costs.boundary_bytes = 0;
         if (!reduces) job.set_parameters(0);
@@ -98,8 +99,8 @@ TEST_CASE("folding keeps the number of bytes", "[fold]") {
                 Approx(link.rfind("uplink", 0) == 0 ? 4 * expected : expected).epsilon(1e-6));
           ++busy;
         }
-        // Links that a representative stands for carry nothing. Both directions of a ring of two
-        // are equivalent even if no two ranks are.
+        // Of equivalent links, only those of the representative carry bytes. In a ring of two, both
+        // directions are equivalent even if no two ranks are.
         CHECK(busy >= (is_distinct ? 4 * 4 : 2));
         if (!is_distinct) CHECK(busy <= 4 * (1 + 1) * 2);
       }

@@ -8,7 +8,7 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Link use in a trace, compared with results computed by hand.
+// Tests the link use that a trace stores against values computed by hand.
 
 using namespace pipewright;
 using trace::TrafficClass;
@@ -30,7 +30,8 @@ struct Sums {
   double waited = 0;
 };
 
-// Sums over all links of a class, including links that a row represents.
+// Adds up bytes and times of all links of a class, each row times the number of links that it
+// represents.
 std::map<std::pair<std::string, TrafficClass>, Sums> by_class(const trace::Trace& trace) {
   std::map<std::pair<std::string, TrafficClass>, Sums> sums;
   for (const trace::LinkUseRow& row : trace.link_use) {
@@ -53,7 +54,7 @@ TEST_CASE("links carry the traffic of devices by class", "[links]") {
     job.set_parameters(50'000'000);
     const trace::Trace trace = job.run(cluster);
     const auto sums = by_class(trace);
-    // 4 microbatches of 4 lanes and 2 replicas; each leaves by one NIC and enters by another.
+    // There are 4 microbatches x 4 lanes x 2 replicas of tensors, each of which crosses two NICs.
     const double hops = 4 * 4 * 2 * 2 * boundary;
     CHECK(sums.at({"nic", TrafficClass::activation}).bytes == Approx(hops).epsilon(1e-9));
     CHECK(sums.at({"nic", TrafficClass::gradient}).bytes == Approx(hops).epsilon(1e-9));
@@ -81,8 +82,8 @@ TEST_CASE("links carry collectives of passes, of all replicas, with and without 
     job.add_call(schedules::PassKind::forward,
                  {.group = workload::Group::tp, .bytes = 8'000'000, .times = 3});
     const auto sums = by_class(job.run(cluster));
-    // Each of 16 GPUs sends 2 (n-1)/n of the bytes to the next, over its own link and the
-    // receiver's.
+    // In a ring of n, each of 16 GPUs sends 2 (n-1)/n of the bytes to the next one. They cross its
+    // own link and the receiver's.
     CHECK(sums.at({"nvlink", TrafficClass::in_passes}).bytes ==
           Approx(16 * 2 * 3 * 4 * (2 * 3.0 / 4 * 8e6)).epsilon(1e-9));
     CHECK(sums.count({"nic", TrafficClass::in_passes}) == 0);
@@ -103,14 +104,15 @@ TEST_CASE("links carry collectives of passes, of all replicas, with and without 
 }
 
 TEST_CASE("waiting times are attributed to the link that is fully used", "[links]") {
-  // Four lanes at once on an uplink with the bandwidth of one: each takes four times as long as
-  // alone.
+  // Four lanes send at once over an uplink that has the bandwidth of one NIC, so each takes four
+  // times as long as alone.
   const auto cluster = tests::make_cluster({.gpus = {4, 4}, .uplink = 10});
   Job job(2, {.tp = 4});
   const trace::Trace trace = job.run(cluster);
   const auto sums = by_class(trace);
   const double alone = boundary / tests::nic;
-  // In each of 4 microbatches, 4 flows take 4 times as long, because of both uplinks.
+  // In each of 4 microbatches, 4 flows take four times as long as alone. Their wait counts for both
+  // uplinks that they cross.
   const double waited = 2 * 4 * 4 * (4 - 1) * alone;
   CHECK(sums.at({"uplink", TrafficClass::activation}).waited == Approx(waited).epsilon(1e-6));
   CHECK(sums.at({"nic", TrafficClass::activation}).waited == Approx(0).margin(1e-9));

@@ -7,7 +7,8 @@
 #include "tests/sim/execution/collectives/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// Compares the lower bound with the simulation: never above it, and equal to it without contention.
+// Tests the lower bound of a job's time: it never exceeds the simulated time, and equals it without
+// contention.
 
 using namespace pipewright;
 
@@ -25,12 +26,13 @@ void set_random_parameters(tests::HybridJob& job, tests::Random& random) {
   for (workload::StageTraffic& stage : job.costs.traffic)
     stage.parameters = random.whole(0, 2) * divisible;
   job.communication().bucket = random.whole(2, 8) * divisible / 2;
-  // Layers of ZeRO-3, by the number that it holds at a time.
+  // Bytes of gathered weights that a device holds at a time with ZeRO-3. They determine the size of
+  // a layer.
   if (random.flip())
     job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * divisible);
 }
 
-// Sets traffic that contends: large tensors, experts, collectives in passes, all algorithms.
+// Makes the job's traffic contend: large tensors, experts, collectives in passes, all algorithms.
 void set_random_traffic(tests::HybridJob& job, tests::Random& random) {
   set_random_parameters(job, random);
   job.costs.boundary_bytes = random.whole(0, 40'000'000);
@@ -39,7 +41,8 @@ void set_random_traffic(tests::HybridJob& job, tests::Random& random) {
     stage.parameters += random.whole(0, 50'000'000);
     if (random.flip()) stage.expert_parameters = random.whole(0, 10'000'000);
   }
-  // At most a few dozen buckets and layers.
+  // Sizes are such that a stage has at most a few dozen buckets and layers, which bounds the time
+  // of the test.
   job.communication().bucket = random.whole(20, 80) * divisible / 2;
   for (std::size_t stage = 0; stage < job.costs.gathered.size(); ++stage)
     job.costs.gathered[stage] = 4 * (job.costs.traffic[stage].parameters + 1) / random.whole(1, 12);
@@ -87,7 +90,8 @@ TEST_CASE("the bound equals the simulated time without contention", "[bound]") {
     const int count = tests::for_random_jobs(
         77 + zero, 6, {.zeros = {zero}}, [&](tests::HybridJob& random_job, tests::Random& random) {
           set_random_parameters(random_job, random);
-          // Two tensors at once from one device to another would share a link.
+          // A fused pair can send two tensors to the same device at once. They would contend, so
+          // pairs get no boundary tensors.
           if (!schedules::has_fused_pairs(random_job.schedule))
             random_job.costs.boundary_bytes = 1'000'000;
           const execution::Job job = random_job.job(cluster);
@@ -100,8 +104,8 @@ TEST_CASE("the bound equals the simulated time without contention", "[bound]") {
 }
 
 TEST_CASE("the bound of 1F1B is its closed form", "[bound]") {
-  // With p devices, m microbatches, F of 1 s and B of 2 s: (m + p - 1) (F + B), and a hop in each
-  // direction for each stage.
+  // For p devices, m microbatches, F of 1 s and B of 2 s, an iteration takes (m + p - 1) (F + B)
+  // and a hop in each direction between neighbours.
   const auto network = cluster::Cluster::ideal(0.25);
   const auto schedule = schedules::make_schedule("1f1b", {.devices = 4, .microbatches = 8});
   workload::StageCosts costs;

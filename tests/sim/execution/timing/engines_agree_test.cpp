@@ -6,7 +6,8 @@
 #include "support/random.hpp"
 #include "support/runs.hpp"
 
-// Two engines that share only the schedule must compute the same times for every pass.
+// Tests that the SimGrid engine and the timing engine, which share only the schedule, compute the
+// same times of every pass.
 
 using namespace pipewright;
 using schedules::P2p;
@@ -99,8 +100,8 @@ TEST_CASE("the engines agree on links that are not shared", "[engines]") {
     for (const schedules::Entry& entry : schedules::catalog()) {
       for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
         const auto schedule = random_schedule(entry, random, 8);
-        // A tensor of 1 MB takes 1 ms here, less than any pass: flows on a link never overlap,
-        // except for the two that a fused pair sends to the same neighbour.
+        // A tensor of 1 MB takes 1 ms, less than any pass, so transfers on a link never overlap.
+        // The exception are fused pairs, which send two tensors to the same neighbour.
         if (!schedule || schedules::has_fused_pairs(*schedule)) continue;
         auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 2e-3, 0.01));
         costs.boundary_bytes = 1'000'000;

@@ -7,15 +7,15 @@
 #include "support/jobs.hpp"
 #include "support/random.hpp"
 
-// Compares the engine with actors and flows with the engine that sums up durations: without
-// contention both must give a hybrid job the same times and the same memory.
+// Tests that two engines give hybrid jobs the same times and memory if nothing contends: the one
+// with SimGrid's actors and flows, and the one that adds up durations.
 
 using namespace pipewright;
 using execution::EngineKind;
 
 namespace {
 
-// Largest difference between rows of a case, relative to the end of the run.
+// The largest difference between times of both engines so far, as a fraction of the run's duration.
 double largest_difference = 0;
 
 template <class Row>
@@ -67,7 +67,8 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
                             &StepRow::updated, &StepRow::end, &StepRow::gathering});
   CHECK(largest_difference < 1e-9);
 
-  // Memory is compared in the order of each device.
+  // Engines interleave devices differently, so memory rows are sorted by device before they are
+  // compared.
   largest_difference = 0;
   using trace::MemoryRow;
   const auto memory = [](std::vector<MemoryRow> rows) {
@@ -88,11 +89,13 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
 void randomize(tests::HybridJob& job, tests::Random& random) {
   for (auto& times_by_stage : job.costs.times.of_stage)
     for (double& seconds : times_by_stage) seconds = random.real(2e-3, 10e-3);
-  // Pairs, and schedules with two routes, may have several transfers at once.
+  // Fused pairs and schedules with two routes may send several tensors over a link at once, so
+  // their tensors have no bytes.
   const bool is_single =
       !schedules::has_fused_pairs(job.schedule) && job.schedule.routes.count() == 1;
   job.costs.boundary_bytes = is_single ? 1'000'000 : 0;
-  // Flows have whole bytes: groups of up to 8 ranks and up to 8 buckets divide them evenly.
+  // Flows have whole bytes. This number is divisible by all sizes of groups and numbers of buckets,
+  // which are at most 8.
   constexpr std::uint64_t divisible = 840 * 840;
   for (workload::StageTraffic& stage : job.costs.traffic)
     stage.parameters = random.whole(0, 2) * divisible;
@@ -107,7 +110,8 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
   communication.gradient_bytes = random.flip() ? 4 : 2;
   communication.bucket = random.whole(2, 8) * divisible / 2;
   communication.all_reduce = random.flip() ? config::Algorithm::ring : config::Algorithm::direct;
-  // Both ends of a pipeline of two devices have only one link for all their traffic.
+  // With two devices, gradients of the embedding would share the only link with the pipeline's
+  // tensors.
   if (random.flip() && job.schedule.devices > 2)
     for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()}) {
       stage->embedding_parameters = 100'000;
@@ -115,7 +119,7 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
     }
 }
 
-// Makes some passes longer than their kernels, because of the host.
+// Makes some passes longer than their kernels, as if the host launched them slowly.
 void add_host(tests::HybridJob& job, tests::Random& random) {
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     job.costs.host_waits[kind] = random.reals(job.schedule.stages(), 0, 4e-3);
@@ -142,7 +146,8 @@ void slow_down(tests::HybridJob& job, tests::Random& random) {
         random.real(0.8, 1.6);
 }
 
-// Adds collectives beside compute, some of which could hide behind more compute than there is.
+// Adds collectives that overlap with compute. For some of them, the compute beside which they may
+// run is longer than the pass.
 void add_calls(tests::HybridJob& job, workload::Group group, tests::Random& random) {
   using schedules::PassKind;
   job.communication().detail = config::Detail::full;
@@ -177,8 +182,8 @@ void compare(const Space& space) {
         } catch (const schedules::Error&) {
           continue;
         }
-        // Steps with several weight versions overlap, and two devices of a stage do not shard its
-        // gradients.
+        // Two cases are left out: iterations with several weight versions, whose steps overlap, and
+        // sharded gradients of a stage that is on two devices.
         if (parameters.iterations > 1 && schedule->weight_versions > 1) continue;
         if (zero >= 2 && schedule->routes.count() > 1) continue;
         const bool folded = space.in_full && random.flip();

@@ -46,14 +46,15 @@ TEST_CASE("packed documents fill every sample and are cut at its end", "[batch]"
   CHECK(batch.at(0, 1).documents == Documents{200, 700, 100});
   CHECK(batch.at(0, 0).computed.squares == 490'000 + 90'000);
   CHECK(batch.real.tokens == 1000);
-  // A microbatch of two samples; no document crosses from one sample to the next.
+  // Each microbatch packs two samples, and no document continues from one sample to the next.
   const Batch wide = workload::deal(lengths_of({1500, 500}, 1, 1), 1000, 2);
   CHECK(wide.at(0, 0).documents == Documents{1000, 500, 500});
 }
 
 TEST_CASE("samples go to the replicas in turn, and the first replica has the most work",
           "[batch]") {
-  // Samples are 400+600, 1000, 500+500, 1000 and go to the two replicas in turn.
+  // Packing gives the samples 400+600, 1000, 500+500 and 1000, which go to the two replicas in
+  // turn.
   const Batch batch = workload::deal(lengths_of({400, 600, 1000, 500, 500, 1000}, 2, 2), 1000, 1);
   CHECK(batch.at(0, 0).documents == Documents{1000});
   CHECK(batch.at(0, 1).documents == Documents{1000});
@@ -65,8 +66,8 @@ TEST_CASE("the longest document goes first, to the microbatch with the smallest 
           "[batch]") {
   const config::Lengths unbalanced = lengths_of({600, 400, 400, 600, 800, 200, 500, 500}, 2, 2);
   const Batch batch = workload::deal(balanced(unbalanced), 1000, 1);
-  // Microbatches start with 800, 600, 600 and 500; then 500 goes to the fourth, and 400 each to the
-  // second and third.
+  // Documents are placed from the longest to the shortest: 800, 600, 600 and 500 start a microbatch
+  // each, then 500 goes to the fourth, and 400 each to the second and third.
   std::vector<Documents> packed;
   for (const Microbatch& microbatch : batch.all_microbatches)
     packed.push_back(microbatch.documents);
@@ -110,12 +111,12 @@ TEST_CASE("a sample of one document is padded to the longest document of its mic
   CHECK(batch.at(0, 1).computed.tokens == 1400);
   lengths.pad_to = config::Lengths::PadTo::sequence;
   CHECK(workload::deal(lengths, 1000, 2).computed.tokens == 2000);
-  // Balancing puts documents of similar length together.
+  // Balancing puts documents of similar length into the same microbatch, which reduces padding.
   lengths.pad_to = config::Lengths::PadTo::longest;
   const Batch sorted = workload::deal(balanced(lengths), 1000, 2);
   CHECK(sorted.at(0, 0).computed.tokens == 1800);
   CHECK(sorted.at(0, 1).computed.tokens == 600);
-  // A document that is longer than a sample is cut.
+  // A document that is longer than a sample is cut to the sample's length.
   CHECK(workload::deal(unpacked(lengths_of({5000}, 1, 1)), 1000, 1).real.tokens == 1000);
 }
 
@@ -123,8 +124,8 @@ TEST_CASE("padded microbatches go, the longest first, to the replica with the fe
           "[batch]") {
   const config::Lengths lengths = balanced(unpacked(lengths_of({900, 100, 500, 600}, 2, 2)));
   const Batch batch = workload::deal(lengths, 1000, 1);
-  // Replicas start with 900 and 600; then 500 goes to the replica with 600, and 100 to the other
-  // one: 1,100 and 1,000 tokens.
+  // Documents of 900 and 600 tokens go to different replicas, then 500 to the one with 600 and 100
+  // to the one with 900: 1,100 and 1,000 tokens.
   CHECK(batch.at(0, 0).documents == Documents{600});
   CHECK(batch.at(0, 1).documents == Documents{500});
   CHECK(batch.at(1, 0).documents == Documents{900});

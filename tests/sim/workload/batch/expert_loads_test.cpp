@@ -27,9 +27,9 @@ TEST_CASE("the busier of two ranks with uniform tokens has 2 ln 2 times the mean
 }
 
 TEST_CASE("no expert gets a token twice", "[experts]") {
-  // Each token goes to all experts, so all have the same.
+  // If each token goes to all 8 experts, all experts have the same load.
   CHECK(mean({.alpha = 2, .experts = 8, .top_k = 8, .ranks = 4, .tokens = 4096}) == Approx(1));
-  // No expert has more than one part in top_k of the tokens.
+  // An expert gets a token at most once, so at most 1 / top_k of all visits.
   const PowerLaw law{.alpha = 1.5, .experts = 8, .top_k = 2, .ranks = 8, .tokens = 4096};
   for (std::uint64_t draw = 0; draw < 1000; ++draw)
     CHECK(law.busiest(base::mix(draw)) <= 8.0 / 2 * (1 + 1e-12));

@@ -9,7 +9,7 @@ using workload::Kernel;
 
 namespace {
 
-// 1 PFLOP/s on 8 processors, without any overhead.
+// Returns a GPU with 1 PFLOP/s on 8 processors and no overheads.
 config::Gpu ideal() {
   config::Gpu gpu{.name = "ideal", .flops = 1e15, .memory = 1, .memory_bandwidth = 1e30};
   gpu.processors = 8;
@@ -68,7 +68,8 @@ TEST_CASE("each wave and each kernel has an overhead, grouped products one per k
   gpu.products.bf16->overhead = 1e-3;
   const double wave = 8 * 2.0 * 128 * 128 * 512 / 1e15;
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 4 * (wave + 1e-6)));
-  // Half the clock doubles the time of everything that the processors do.
+  // At half of the clock, the work of the processors takes twice as long, but not the constant
+  // overhead.
   gpu.clock.products = 0.5;
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 8 * (wave + 1e-6)));
 }
@@ -81,7 +82,7 @@ TEST_CASE("grouped products use their own numbers or else those of single produc
       config::GroupedProducts{.efficiency = 0.5, .wave = 2e-6, .overhead = 1e-3};
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 4 * (2 * wave + 2e-6)));
   CHECK(seconds(gpu, product(128, 1024, 512)) == Approx(wave));
-  // With few rows per expert, weights are still read from memory.
+  // With only one row per expert, reading the weights from memory takes most of the time.
   gpu.memory_bandwidth = 1e12;
   const Kernel thin = product(1, 1024, 512, 4);
   CHECK(kernel_time(thin, gpu).bound == workload::Bound::overhead);
@@ -134,7 +135,8 @@ TEST_CASE("fused attention approaches its rate with length and with the size of 
   CHECK(seconds(gpu, kernel) == Approx(1e-3 / 0.375));
   kernel.backward = true;
   CHECK(seconds(gpu, kernel) == Approx(2e-3 / 0.375));
-  // Exponentials count as 60 elements: (64 + 60) / 64 instead of (128 + 60) / 128.
+  // The exponentials of a pair take as long as products of 60 elements, so with heads of 64 instead
+  // of 128 elements the time per FLOP is (64 + 60) / 64 instead of (128 + 60) / 128.
   kernel.head = 64;
   CHECK(seconds(gpu, kernel) == Approx(2e-3 / 0.375 * (124.0 / 64) / (188.0 / 128)));
 }

@@ -29,7 +29,8 @@ TEST_CASE("a sliding window limits the pairs that count", "[model]") {
   const auto pairs = [&](double sequence) {
     return workload::attention_pairs(attention, sequence, AttentionPairs::causal);
   };
-  // Query i sees min(i, 128) keys: 128 s minus the triangle before the window is full.
+  // Query i attends to min(i, 128) keys. That is 128 s, minus a triangle for the first queries,
+  // which have fewer keys.
   CHECK(pairs(1000) == 128.0 * 1000 - 128 * 128 / 2);
   CHECK(workload::attention_keys(attention, 1000) == 128);
   CHECK(pairs(100) == 5e3);
@@ -43,12 +44,13 @@ TEST_CASE("the last of several ranks in order sees the most keys", "[model]") {
   const auto pairs = [&](AttentionPairs kind, std::uint32_t ranks) {
     return workload::last_rank_pairs(attention, 1000, kind, ranks);
   };
-  // The last of four quarters has 1/4 x 7/8 of the square and the mean quarter 1/4 x 1/2, a ratio
-  // of 7/4.
+  // Causal attention on the last of four ranks of cp has 1/4 x 7/8 of all pairs of queries and
+  // keys, the mean rank 1/4 x 1/2.
   CHECK(pairs(AttentionPairs::causal, 4) == Approx(1e6 * 7 / 8));
   CHECK(pairs(AttentionPairs::causal, 1) == 5e5);
   CHECK(pairs(AttentionPairs::full, 4) == 1e6);
-  // All queries of a part see equally many keys if the window is shorter than the part.
+  // If the window is shorter than a rank's part of the sequence, all queries of the last rank
+  // attend to equally many keys.
   attention = {.window = 100, .windowed_share = 1};
   CHECK(pairs(AttentionPairs::causal, 4) == Approx(1e5));
   // A longer window begins within the last part: queries from 750 to 900 see 825 keys on average,
@@ -60,7 +62,8 @@ TEST_CASE("the last of several ranks in order sees the most keys", "[model]") {
 TEST_CASE("causal attention counts half of the scores", "[model]") {
   CHECK(workload::attention_pairs(1000, AttentionPairs::full) == 1e6);
   CHECK(workload::attention_pairs(1000, AttentionPairs::causal) == 5e5);
-  // Llama 3 405B has 126 layers of 128 heads of 128 elements, with 2 x 2 FLOP per pair and element.
+  // Scores of Llama 3 405B: 126 layers of 128 heads of 128 elements, with 2 x 2 FLOP per element
+  // and pair of query and key.
   const config::Model m = library_model("llama-3-405b");
   for (const double s : {8192.0, 131072.0}) {
     const double scores = 126.0 * 4 * 128 * 128 * s * s;
@@ -93,7 +96,7 @@ TEST_CASE("FLOPs count the experts that a token visits", "[model]") {
   const double active =
       (workload::forward_flops(v3, 1, s) - workload::score_flops(v3, 1, s)) / (2 * s);
   CHECK(active == Approx(37e9).epsilon(0.02));
-  // Mixtral has 12.9 billion, which arXiv 2401.04088 rounds to 13.
+  // Mixtral has 12.9 billion active parameters per token, which arXiv 2401.04088 rounds to 13.
   const config::Model mixtral = library_model("mixtral-8x7b");
   const double t = mixtral.sequence;
   const double visited =

@@ -17,7 +17,7 @@ using workload::Part;
 
 namespace {
 
-// A layer of eight experts of 64 x 96, of which each of 1,024 tokens visits two.
+// A model layer with eight experts of 64 x 96, two of which process each of 1,024 tokens.
 const std::string mixture =
     "{name: m, layers: 1, hidden: 64, heads: 1, ffn: 96, mlp: swiglu, vocabulary: 100, "
     "sequence: 1024, experts: {count: 8, top_k: 2, ffn: 96}}";
@@ -40,7 +40,8 @@ Kernel only_kernel(const std::vector<Kernel>& kernels, Part part, std::string_vi
 TEST_CASE("several experts on a GPU are one grouped product, a single expert is a product",
           "[model]") {
   const std::vector<Kernel> kernels = forward_of(2);
-  // As many tokens arrive as leave: 2 x 1,024 visits on 4 experts.
+  // A rank has 4 of 8 experts. It receives as many tokens as it sends, 2 x 1,024, so each expert
+  // gets 512.
   const Kernel in = only_kernel(kernels, Part::expert_in, "grouped");
   CHECK(in.work == Kernel::Work::grouped);
   CHECK(in.count == 4);
@@ -48,7 +49,7 @@ TEST_CASE("several experts on a GPU are one grouped product, a single expert is 
   CHECK(in.columns == 2 * 96);
   CHECK(in.inner == 64);
   CHECK(only_kernel(kernels, Part::expert_out, "grouped").flops == 2.0 * 4 * 512 * 96 * 64);
-  // Bytes that permutation, activation and unpermutation read and write in 16 bits.
+  // Bytes read and written by permutation, activation and unpermutation, with 2 bytes per element.
   CHECK(only_kernel(kernels, Part::permute, "permute").bytes == 4.0 * (2048 + 2048) * 64);
   CHECK(only_kernel(kernels, Part::expert_activation, "activation").bytes == 6.0 * 2048 * 96);
   CHECK(only_kernel(kernels, Part::unpermute, "unpermute").bytes == 4.0 * (2048 + 2048) * 64);
@@ -89,8 +90,8 @@ TEST_CASE("tensors that tp gathers and sums along a second dimension are copied 
 }
 
 TEST_CASE("the GPU waits for launches when the host reads how many tokens experts get", "[model]") {
-  // The GPU waits until tokens are permuted and sent or, with all experts on it, until the first
-  // product.
+  // After the copy to the host, the GPU idles until tokens are permuted and sent. If it has all
+  // experts, it idles until the first product.
   CHECK(only_kernel(forward_of(2), Part::router, "copy to host").stalls == 2);
   const Kernel copy = only_kernel(forward_of(1), Part::router, "copy to host");
   CHECK(copy.stalls == 2);
@@ -120,9 +121,9 @@ TEST_CASE("fused operations include activation, casts and biases in the experts'
   };
   const workload::PassKernels apart = kernels("");
   const workload::PassKernels fused = kernels("op_fuser: true");
-  // 2,048 copies have 64 and 96 elements. A cast takes 2 + 2 bytes per element, the activation 6
-  // per output element and 10 in the backward pass, and the bias of the second product 28 and 36,
-  // as it goes through fp32.
+  // The rank processes 2,048 token copies of 64 elements, or 96 inside an expert. A cast moves 2 +
+  // 2 bytes per element, the activation function 6 per output element and 10 in the backward pass,
+  // and the bias of the second product 28 and 36, as it goes through fp32.
   CHECK(moved(apart.forward) == 2048.0 * (4 * 64 + 6 * 96 + 4 * 96 + 28 * 64));
   CHECK(moved(fused.forward) == 2048.0 * 4 * 64);
   CHECK(moved(apart.input_grad) == 2048.0 * (4 * 2 * 96 + 10 * 96 + 4 * 64 + 36 * 64));
@@ -158,15 +159,15 @@ TEST_CASE("without load balance, all ranks of cp wait for the attention of the l
       if (kernel.work == Kernel::Work::attention) flops += kernel.times * kernel.flops;
     return flops;
   };
-  // Each rank has a quarter of 8,192 queries and 32 heads of 128 elements; half of the keys count,
-  // or 7/8 on the last rank.
+  // Each of four ranks has a quarter of 8,192 queries in 32 heads of 128 elements. Half of all
+  // pairs with keys count if work is balanced, otherwise 7/8 on the last rank.
   const double square = 4.0 * 8192 / 4 * 8192 * 32 * 128;
   for (const ContextComm comm : {ContextComm::p2p, ContextComm::all_gather}) {
     CHECK(attention(comm, ContextBalance::head_tail) == Approx(square / 2));
     CHECK(attention(comm, ContextBalance::none) == Approx(square * 7 / 8));
   }
-  // A rank with a part of the heads has the whole sequence; the last of two groups in a ring has
-  // 3/4.
+  // With a2a, a rank has the whole sequence for a part of the heads, so half of the pairs count.
+  // With two groups in a ring, 3/4 count on the last one.
   CHECK(attention(ContextComm::a2a, ContextBalance::none) == Approx(square / 2));
   CHECK(attention(ContextComm::a2a_p2p, ContextBalance::none, 2) == Approx(square * 3 / 4));
 }

@@ -14,7 +14,7 @@ using workload::PassSeconds;
 
 namespace {
 
-// A GPU that reaches its peak in everything and starts kernels in no time.
+// Returns a GPU on which every kernel reaches the peak rate and starts without delay.
 config::Gpu ideal() {
   config::Gpu gpu{.name = "ideal",
                   .flops = 1e15,
@@ -46,7 +46,8 @@ TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products"
     const auto attention = attention_seconds(
         fixture.setting, layer_on_gpu(model, LayerKind::dense, fixture.setting.sizes).attention,
         gpu);
-    // Fused attention recomputes its scores, one product for two.
+    // The backward pass of fused attention has five products instead of two, as it recomputes the
+    // scores.
     REQUIRE(attention.input_grad == Approx(2.5 * attention.forward));
     REQUIRE(seconds.input_grad + seconds.weight_grad ==
             Approx(2 * seconds.forward + 0.5 * attention.forward));
@@ -73,7 +74,8 @@ TEST_CASE("recomputation takes the time of the forward pass, or of its attention
   const double selective = seconds("selective", false).recomputed;
   CHECK(selective > 0);
   CHECK(selective < 0.5 * seconds("none", false).forward);
-  // Flash attention stores no scores and is still recomputed, which only costs time.
+  // With flash attention no scores are stored. Selective recomputation then saves nothing, but
+  // still takes time.
   CHECK(seconds("selective", true).recomputed > 0);
   CHECK(seconds("full", true).recomputed == Approx(seconds("none", true).forward));
 }
@@ -108,8 +110,8 @@ TEST_CASE("accumulating gradients after W costs reading and writing them", "[mod
 }
 
 TEST_CASE("a 22B layer on an A100 takes the measured time", "[model]") {
-  // arXiv 2205.05198, table 4, with tp 8: 7.7 ms forward and 11.9 ms backward, including two
-  // all-reduces of 100 MB each, which take about 0.87 ms per all-reduce.
+  // arXiv 2205.05198, table 4, measures 7.7 ms forward and 11.9 ms backward with tp 8. Both include
+  // two all-reduces of 100 MB, which take about 0.87 ms each.
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const SettingFixture fixture(library_model("megatron-22b"),
                                "{microbatch_size: 4, flash_attention: false}", {.tp = 8});
@@ -131,7 +133,7 @@ TEST_CASE("the host launches each kernel of a layer, or its graph", "[model]") {
   CHECK(launches("none").weight_grad == 4);
   CHECK(launches("layer").forward == 1);
   CHECK(launches("iteration").forward == 0);
-  // The kernels of the GPU keep their time.
+  // CUDA graphs reduce the launches only; kernels on the GPU take as long as before.
   const SettingFixture fixture(library_model("llama-3-8b"), "{}", {});
   const double kernels = layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels.forward;
   CHECK(kernels > 0);
@@ -161,8 +163,8 @@ TEST_CASE("the optimizer step takes its bytes over the memory bandwidth", "[mode
   config::Gpu gpu = ideal();
   gpu.memory_bandwidth = 1e9;
   CHECK(workload::optimizer_seconds(training_of("{}"), 1e6, gpu) == Approx(30e6 / 1e9));
-  // Gradients are in bf16, moments in bf16 and fp8, and the lower half of each weight is stored
-  // beside the upper one.
+  // The optimizer has gradients in bf16, moments in bf16 and fp8, and stores only the lower half of
+  // each fp32 weight, beside the bf16 weight.
   const config::Training aware = training_of(
       "{optimizer: {exp_avg: bf16, exp_avg_sq: fp8, main_params: remainders, main_grads: bf16}}");
   CHECK(workload::optimizer_seconds(aware, 1e6, gpu) ==

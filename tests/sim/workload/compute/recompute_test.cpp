@@ -90,8 +90,8 @@ TEST_CASE("each checkpoint of a layer handles random number states", "[recompute
   CHECK(checkpoints("llama-3-8b", "{method: uniform, num_layers: 4}", LayerKind::dense) == 0.25);
   CHECK(checkpoints("llama-3-8b", "{modules: [mlp, layernorm]}", LayerKind::dense) == 1);
   CHECK(checkpoints("llama-3-8b", "{granularity: op}", LayerKind::dense) == 0);
-  // A layer of experts has two norms that are parts of their own and the activation function; a
-  // dense layer has one such norm.
+  // A layer of experts has three recomputed modules, two norms and the activation function; a dense
+  // layer has one norm. Norms inside products do not count.
   const std::string modules = "{modules: [layernorm, moe_act]}";
   CHECK(checkpoints("deepseek-v3", modules, LayerKind::experts) == 3);
   CHECK(checkpoints("deepseek-v3", modules, LayerKind::dense) == 1);
@@ -116,7 +116,7 @@ TEST_CASE("a note explains recomputation that frees no memory and names modules 
   CHECK(note("llama-3-8b", "{recompute: {modules: [layernorm]}}") ==
         "recompute layernorm frees no memory in this model: its norms are part of the products "
         "that use them; modules that free memory: recompute: {modules: [..]} with mlp");
-  // No layer of the model has a dense MLP.
+  // The suggestion does not include mlp, because no layer of this model has a dense MLP.
   CHECK_THAT(note("mixtral-8x7b", "{recompute: selective}"),
              Catch::EndsWith("with layernorm, moe_act, moe"));
   CHECK(note("mixtral-8x7b", "{recompute: {modules: [moe_act]}}").empty());

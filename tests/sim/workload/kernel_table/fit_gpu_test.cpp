@@ -47,7 +47,7 @@ MeasuredKernel attention(double tokens, bool backward) {
   return row;
 }
 
-// A table of kernels that take exactly the time that the GPU file predicts.
+// Returns a table of kernels whose times are exactly those that the GPU file predicts.
 workload::KernelTable table_of(const config::Gpu& gpu) {
   workload::KernelTable table{"made up", {}};
   for (const double rows : {256.0, 1024.0, 4096.0, 16384.0})
@@ -222,7 +222,8 @@ TEST_CASE("a data type that the GPU lacks cannot be fitted", "[model]") {
 }
 
 TEST_CASE("coefficients stay within their bounds", "[model]") {
-  // 2 a + 3 b, then a time that only a negative coefficient of b would reach.
+  // All times but the last agree with 2 a + 3 b; the last one would need a negative coefficient of
+  // b.
   const std::vector<workload::FitRow> rows{{{1, 0}, 2}, {{0, 1}, 3}, {{1, 1}, 5}, {{2, 1}, 7}};
   const std::vector<double> x = workload::fit_terms(rows, std::vector<double>{0, 0});
   CHECK(x[0] == Approx(2));
@@ -282,7 +283,7 @@ TEST_CASE("predicted products of experts on H100 agree with measurements", "[mod
     INFO(group.name);
     CHECK(group.left_out.median < limits.at(group.name));
   }
-  // The numbers in the file are the result of fitting this table.
+  // Fitting the table again gives the values in the shipped GPU file.
   CHECK(fit.gpu.products.bf16->grouped->efficiency ==
         Approx(gpu.products.bf16->grouped->efficiency).epsilon(0.01));
   CHECK(fit.gpu.products.fp8_block->grouped->wave ==

@@ -7,13 +7,13 @@
 #include "support/program.hpp"
 
 using namespace pipewright;
-using tests::Workplace;
+using tests::CommandFolder;
 using workload::read_kernel_table;
 
 namespace {
 
 std::string fault_of(const std::string& text, const std::optional<std::string>& system = {}) {
-  const Workplace place;
+  const CommandFolder place;
   place.write("t.csv", text);
   try {
     read_kernel_table(place.folder() / "t.csv", system);
@@ -29,7 +29,7 @@ const std::string products = "kernel,dtype,m,n,k,time_us\n";
 }  // namespace
 
 TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write(
       "t.csv",
       "# a comment\n"
@@ -50,7 +50,7 @@ TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
   CHECK(rows[1].kernel.flops == 4 * 2.0 * 10 * 20 * 30);
   CHECK(rows[1].casts == 0);
   CHECK(rows[2].casts == 64 * 32);
-  // Five products on the full square.
+  // The backward pass of attention has five products over all pairs of queries and keys.
   CHECK(rows[3].kernel.flops == 10.0 * 8 * 128 * 1000 * 1000);
   CHECK(rows[3].kernel.keys == 1000);
   CHECK(rows[4].kernel.bytes == 1000);
@@ -61,7 +61,7 @@ TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
 }
 
 TEST_CASE("a row of a layer's experts contains all kernels of one GPU", "[model]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("t.csv",
               "kernel,dtype,tokens,hidden,inter,topk,experts,moe_ep,gated,time_us\n"
               "experts,bfloat16,1000,10,20,4,8,2,,50\n"
@@ -69,7 +69,8 @@ TEST_CASE("a row of a layer's experts contains all kernels of one GPU", "[model]
               "experts,fp8_block,1000,10,20,4,8,,,50\n");
   const auto rows = read_kernel_table(place.folder() / "t.csv").rows;
   REQUIRE(rows.size() == 3);
-  // One GPU has 2,000 of 4,000 visits on 4 of 8 experts: 500 each, through 10 x 40 and 20 x 10.
+  // The GPU has 4 of 8 experts and gets 2,000 of 4,000 token visits, 500 per expert. An expert's
+  // products are 10 x 40 and 20 x 10.
   const workload::MeasuredKernel& row = rows[0];
   CHECK(group_of(row) == "experts bf16");
   CHECK(row.kernel.flops == 4 * 2.0 * 500 * 10 * 40);
@@ -81,7 +82,8 @@ TEST_CASE("a row of a layer's experts contains all kernels of one GPU", "[model]
   CHECK(row.extra_kernels[2].bytes == 2.0 * 2000 * (20 + 20 + 20));        // activation
   CHECK(row.extra_kernels[3].bytes == 2.0 * 2000 * 10 + 2.0 * 1000 * 10);  // added up
   CHECK(row.casts == 0);
-  // With a scale per tensor, all tokens are cast before they are sorted; this row has no gates.
+  // With one scale per tensor, tokens are cast before they are permuted. The experts of this row
+  // have no gates.
   CHECK(rows[1].extra_kernels.size() == 5);
   CHECK(rows[1].extra_kernels[1].bytes == 2.0 * 4000 * 10);
   CHECK(rows[1].extra_kernels[2].bytes == 3.0 * 4000 * 20);
@@ -107,7 +109,7 @@ TEST_CASE("a row of a layer's experts contains all kernels of one GPU", "[model]
 }
 
 TEST_CASE("a table without a column kernel has products, in 8 bits with their casts", "[model]") {
-  const Workplace place;
+  const CommandFolder place;
   place.write("t.csv",
               "system,dtype,m,n,k,time_us\n"
               "a,fp8_block,2,3,4,1\n"

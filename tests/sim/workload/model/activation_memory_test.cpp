@@ -25,8 +25,8 @@ workload::ActivationBytes gpt(const std::string& extra_training, const Layout& l
   return layer_bytes(fixture.setting, LayerKind::dense);
 }
 
-// Bytes of a router: its scores in fp32 for top-k and for the balance loss and in a map, and per
-// token two integers per expert and one more.
+// Returns the bytes that a router saves: per token and expert, scores in fp32 for top-k and for the
+// balance loss, a map of one byte and two integers; and one more integer per token.
 double router(double tokens, double experts) {
   return tokens * experts * 9 + 4 * tokens * (2 * experts + 1);
 }
@@ -49,7 +49,7 @@ TEST_CASE("a GPT layer holds the bytes of table 2 of arXiv 2205.05198", "[model]
 }
 
 TEST_CASE("between I and W a GPT layer holds 32 sbh", "[model]") {
-  // arXiv 2401.10241, table 1.
+  // The expected value is from arXiv 2401.10241, table 1.
   CHECK(gpt("").for_w == Approx(32 * sbh));
   CHECK(gpt(", recompute: full").for_w == Approx(32 * sbh));
 }
@@ -87,7 +87,7 @@ TEST_CASE("the gradient of fp32 logits is stored separately and stays until W", 
     const double logits = 1024.0 * 128'256;
     CHECK(logits_bytes(fixture.setting) == (in_place ? 2 : 4) * logits);
     CHECK(logits_grad_bytes(fixture.setting) == 2 * logits);
-    // B or I holds at least what I leaves for W.
+    // During B or I, a stage holds at least the bytes that I leaves for W.
     const double during = logits_bytes(fixture.setting) + head_bytes(fixture.setting).working;
     CHECK(during == (in_place ? 2 : 6) * logits);
   }
@@ -115,7 +115,8 @@ TEST_CASE("context parallelism divides the activations of a GPU", "[model]") {
 TEST_CASE("grouped heads and gated MLPs hold bytes by their shapes", "[model]") {
   const SettingFixture fixture(library_model("llama-3-8b"), "{sequence: 1024}", {});
   const double tokens = 1024;
-  // Inputs and outputs of two norms, Q, K, V and the result, gate, up and their product.
+  // The layer saves inputs and outputs of two norms, Q, K, V and attention's result, and gate, up
+  // and their product.
   const double elements = 4 * 4096 + (4096 + 2 * 1024 + 4096) + 3 * 14336;
   CHECK(layer_bytes(fixture.setting, LayerKind::dense).held ==
         Approx(2 * tokens * elements + 4 * tokens * 32));
@@ -167,7 +168,8 @@ TEST_CASE("in scaled types both down-projections save a copy, and shared experts
 }
 
 TEST_CASE("DeepSeek-V3 as its authors trained it saves 167 KB per token and layer", "[model]") {
-  // arXiv 2412.19437, sections 3.2.3 and 3.3.3; a scale has 4 bytes per 128 elements.
+  // Types as in arXiv 2412.19437, sections 3.2.3 and 3.3.3. In fp8, a scale of 4 bytes is stored
+  // per 128 elements.
   constexpr double fp8 = 1 + 4.0 / 128;
   const double inputs = 2 * 2 * 7168;
   const double compressed = 2 * (1536 + 512 + 64);
@@ -211,7 +213,7 @@ TEST_CASE("dispatchers save no tokens but the map of their copies", "[model]") {
 
 TEST_CASE("the backward pass of experts holds gradients of their tokens as sent and as arrived",
           "[model]") {
-  // Gradients of the activation function take less: 3 x 2,048 elements per copy.
+  // Gradients inside an expert need less memory than that: 3 x 2,048 elements per token copy.
   CHECK(v3("").working == Approx(2 * 2 * copies * 7168 + 4 * t * 7168));
 }
 
@@ -225,8 +227,8 @@ TEST_CASE("experts without gates save the function's result before and after it 
         "{}", {});
     return layer_bytes(fixture.setting, LayerKind::experts).held;
   };
-  // 64 copies of 128 elements: input, result and weighted result; or gate, up and their weighted
-  // product.
+  // 64 token copies of 128 elements are saved three times in both cases: input, result and weighted
+  // result without gates; gate, up and their weighted product with gates.
   CHECK(held("gelu") == Approx(held("swiglu")));
 }
 
@@ -280,14 +282,15 @@ TEST_CASE("recomputation of a module frees exactly its results", "[model][recomp
     CHECK(without.held + without.working == Approx(with_modules.held + with_modules.working));
     return without.held - with_modules.held;
   };
-  // Norms are part of the products that use them; the second norm is part of the MLP.
+  // In this model, a norm is computed together with the product that uses it, and the second norm
+  // belongs to the MLP. Recomputing layernorm alone therefore frees nothing.
   CHECK(freed("llama-3-8b", "layernorm", LayerKind::dense) == 0);
   CHECK(freed("llama-3-8b", "mlp", LayerKind::dense) == Approx(2 * t * (3 * 14336 + 4096)));
   CHECK(freed("llama-3-8b", "mlp, layernorm", LayerKind::dense) ==
         freed("llama-3-8b", "mlp", LayerKind::dense));
   CHECK(freed("llama-3-8b", "moe", LayerKind::dense) == 0);
-  // Norms are separate parts in front of a router and experts, and in front of two
-  // down-projections.
+  // In these layers, norms are separate kernels: the one before router and experts, and in
+  // DeepSeek-V3 also that before two down-projections.
   CHECK(freed("mixtral-8x7b", "layernorm", LayerKind::experts) == Approx(2 * t * 4096));
   CHECK(freed("deepseek-v3", "layernorm", LayerKind::experts) == Approx(2 * 2 * t * 7168));
   CHECK(freed("mixtral-8x7b", "moe_act", LayerKind::experts) == Approx(2 * 2 * t * 14336));
@@ -298,8 +301,8 @@ TEST_CASE("recomputation of a module frees exactly its results", "[model][recomp
   CHECK(freed("deepseek-v3", "mla_up_proj", LayerKind::dense) ==
         Approx(2 * t * (128 * (192 + 192 + 128) + 1536 + 512)));
   CHECK(freed("deepseek-v3", "shared_experts", LayerKind::experts) == Approx(2 * t * 3 * 2048));
-  // Every second product is kept, and attention: half of Q, K, V, half of gate and up, and the
-  // result.
+  // Recomputation by operator keeps attention's result and every second product, which is half of
+  // Q, K and V and half of gate and up.
   CHECK(held("llama-3-8b", ", recompute: {granularity: op}").held ==
         Approx(2 * t * (4096 + (4096 + 2 * 1024) / 2.0 + 14336 + 4096) + 4 * t * 32));
 }
@@ -310,8 +313,8 @@ TEST_CASE("a scaled recipe saves the inputs of products in its own type", "[mode
                                  "{sequence: 1024, precision: " + precision + "}", {});
     return layer_bytes(fixture.setting, LayerKind::dense);
   };
-  // The results of both norms and of the activation function are saved in 8 bits, that of attention
-  // in 16 bits only.
+  // In fp8, the results of both norms and of the activation function are saved in 8 bits. That of
+  // attention stays in 16 bits.
   CHECK(held("bf16").held - held("fp8").held == Approx(t * (2 * 4096 + 14336)));
   CHECK(held("fp8").for_w == Approx(held("bf16").for_w / 2));
 }

@@ -28,7 +28,8 @@ workload::StageTraffic traffic(const std::string& model, const std::string& trai
   return stage_calls(fixture.setting, parts, config::find_gpu("a100-80gb"), communication);
 }
 
-// Number of such calls; only those that overlap with compute if `hidden`, else only the others.
+// Returns how many collectives of this kind and size a pass has: those that overlap with compute if
+// `hidden`, otherwise those that do not.
 std::uint32_t times(const workload::StageTraffic& traffic, PassKind kind, Group group,
                     Collective collective, std::uint64_t bytes, bool hidden = false) {
   std::uint32_t sum = 0;
@@ -43,7 +44,7 @@ std::size_t kinds_of_calls(const workload::StageTraffic& traffic, PassKind kind)
   return traffic.inside[static_cast<std::size_t>(kind)].size();
 }
 
-// Bytes of a hidden tensor of megatron-22b.
+// Size in bytes of a tensor of hidden states: megatron-22b, and below Llama 3 8B.
 constexpr std::uint64_t gpt_bytes = 2ULL * 2048 * 6144;
 constexpr std::uint64_t llama_bytes = 2ULL * 8192 * 4096;
 
@@ -68,7 +69,8 @@ TEST_CASE("sequence parallelism replaces all-reduces by gathers and reduce-scatt
   const auto t = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, three_layers);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
-  // The input of the products is gathered once more.
+  // The input gradient gathers the saved inputs of products again, so it has twice as many
+  // all-gathers.
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 12);
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
 }
@@ -79,7 +81,8 @@ TEST_CASE("a backward pass overlaps tp's collectives with products of the other 
   const auto whole = traffic("megatron-22b", "{}", {.tp = 8}, three_layers, async);
   CHECK(times(whole, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes, true) == 6);
   CHECK(times(whole, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 0);
-  // I alone has no products of W, and nothing else overlaps in the forward pass.
+  // Collectives of I have no products of W beside which they can run, and those of the forward pass
+  // overlap with nothing.
   CHECK(times(whole, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
   CHECK(times(whole, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
 
@@ -100,8 +103,8 @@ TEST_CASE("tp_comm_overlap overlaps all collectives of a layer with its products
     CHECK(times(t, PassKind::backward, Group::tp, collective, gpt_bytes) == 0);
   }
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 12);
-  // Each collective overlaps with seven eighths of its own product, so all with those of four
-  // matrices.
+  // Each collective can run beside seven eighths of its own product, so all together beside seven
+  // eighths of the four products.
   const SettingFixture fixture(library_model("megatron-22b"), "{}", layout);
   const auto layer = layer_on_gpu(fixture.model, workload::LayerKind::dense, fixture.setting.sizes);
   double products = 0;
@@ -119,7 +122,7 @@ TEST_CASE("in PyTorch's layout, gradients of an input of several products overla
   for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter})
     CHECK(times(t, PassKind::forward, Group::tp, collective, gpt_bytes, true) == 6);
   CHECK(times(t, PassKind::backward, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
-  // Gradients of results overlap with the product that uses them; nothing is recomputed.
+  // Half of the all-gathers, those of output gradients, overlap with the products that use them.
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 6);
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
 }
@@ -142,7 +145,7 @@ TEST_CASE("the first and the last stage have calls of the vocabulary", "[model]"
 
 TEST_CASE("ring attention overlaps its exchange with attention", "[model]") {
   const auto t = traffic("llama-3-8b", "{}", {.cp = 4}, three_layers);
-  // Keys and values of the whole sequence in 8 heads of 128 elements.
+  // Bytes of keys and values of the whole sequence, in 8 heads of 128 elements.
   const std::uint64_t bytes = 2ULL * 8192 * 2 * 8 * 128;
   CHECK(times(t, PassKind::forward, Group::cp, Collective::ring_exchange, bytes, true) == 3);
   CHECK(times(t, PassKind::input_grad, Group::cp, Collective::ring_exchange, bytes, true) == 6);
@@ -288,7 +291,7 @@ TEST_CASE("a boundary tensor that arrives in parts is gathered", "[model]") {
   const auto t = traffic("megatron-22b", "{}", {.tp = 8}, middle, parts_of_tp);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 1);
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 1);
-  // With sequence parallelism it stays in parts.
+  // With sequence parallelism, the tensor stays divided among the ranks of tp after it arrives.
   const auto s = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, middle, parts_of_tp);
   CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 2);
 }

@@ -4,7 +4,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/workload/plan/planner.hpp"
 
-// Tests of the time that the host adds to the passes of a model.
+// Tests the time that the host's kernel launches add to the passes of a model.
 
 using namespace pipewright;
 using schedules::PassKind;
@@ -18,7 +18,7 @@ workload::StageCosts costs(const std::string& launch, const std::string& trainin
           ", training: " + training + "}",
       "s.yaml");
   const config::Scenario scenario = config::read_scenario(tree);
-  // The launch time exceeds the limit for a file, so that nothing else matters.
+  // Launch times of 1 s are more than a GPU file may have. All other times are then negligible.
   workload::Gpus gpus(2, *scenario.gpu);
   for (config::Gpu& gpu : gpus) gpu.launch = config::parse_time(launch, "launch", "a time");
   return workload::make_plan(scenario, scenario.schedules.front(), gpus).costs;
@@ -66,7 +66,8 @@ TEST_CASE("a recomputed kernel costs its launch only if the host limits the pass
   };
   CHECK(added_seconds("0 s") > 0);
   CHECK(added_seconds("140 us") == Approx(added_seconds("0 s")));
-  // One kernel is launched, and random number states are handled four times.
+  // In each of 16 recomputed layers, the host launches one more kernel and handles random number
+  // states four times: 5 s.
   CHECK(added_seconds("1 s") == Approx(16 * 5));
 }
 

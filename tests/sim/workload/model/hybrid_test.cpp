@@ -57,7 +57,7 @@ TEST_CASE("a pattern has a symbol for each layer", "[model][hybrid]") {
   CHECK(workload::parameter_count(hybrid("G")) == vocabulary + delta);
   CHECK(workload::parameter_count(hybrid("MM*-GE")) ==
         vocabulary + 2 * mamba + attention + mlp + delta + experts);
-  // Two layers of a pattern correspond to one layer of a transformer.
+  // An attention layer and an MLP layer of a pattern together equal one layer of a transformer.
   const config::Model dense = model_of(
       "{layers: 3, hidden: 64, heads: 8, kv_heads: 2, ffn: 128, norm: rmsnorm, biases: false, "
       "vocabulary: 1000, sequence: 256}");
@@ -71,7 +71,7 @@ TEST_CASE("Nemotron 3 Nano and Qwen3-Next have their published parameter counts"
   const config::Model nano = library_model("nemotron-3-nano-30b-a3b");
   CHECK(nano.layers == 52);
   CHECK(static_cast<double>(workload::parameter_count(nano)) == Approx(31.6e9).epsilon(0.005));
-  // 3.2 billion parameters are active without embeddings.
+  // Without embeddings, 3.2 billion parameters are active per token.
   CHECK(static_cast<double>(workload::active_parameter_count(nano)) - 2.0 * 131072 * 2688 / 2 ==
         Approx(3.2e9).epsilon(0.02));
   const config::Model next = library_model("qwen3-next-80b-a3b");
@@ -79,14 +79,15 @@ TEST_CASE("Nemotron 3 Nano and Qwen3-Next have their published parameter counts"
 }
 
 TEST_CASE("FLOPs of recurrences are counted like in Megatron-LM", "[model][hybrid]") {
-  // mamba_layer_flops: products, and 7 x d x n along the sequence, without the convolution.
+  // Megatron-LM's mamba_layer_flops counts the products and 7 x d x n FLOPs per token for the
+  // recurrence, but no convolution.
   const double tokens = 2 * 256;
   CHECK(workload::layer_flops(hybrid("M"), LayerKind::mamba, 2, 256) ==
         tokens * (2 * 64 * (2 * 64 + 2 * 16 + 4) + 7 * 64 * 8 + 2 * 64 * 64));
-  // gdn_layer_flops: four products with each head's state.
+  // Megatron-LM's gdn_layer_flops counts four products with the state of each head.
   CHECK(workload::layer_flops(hybrid("G"), LayerKind::linear_attention, 2, 256) ==
         tokens * (2 * 64 * (2 * 16 + 2 * 64 + 2 * 4) + 2 * 4 * 4 * 16 * 8 + 2 * 64 * 64));
-  // Only attention has scores, whatever the other layers are.
+  // Only attention layers have FLOPs for scores; other kinds of layers add none.
   CHECK(workload::score_flops(hybrid("M*GE-"), 1, 256) ==
         Approx(workload::score_flops(hybrid("*"), 1, 256)));
 }
@@ -105,10 +106,10 @@ TEST_CASE("a sliding window applies to the layers that have one", "[model][hybri
 TEST_CASE("kernels of a recurrence move the bytes of their tensors", "[model][hybrid]") {
   const SettingFixture fixture(hybrid("MG"), "{}", {});
   const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::mamba);
-  // 96 channels are read and written in 16 bits; the gated norm reads the result and its gates.
+  // The convolution reads and writes 96 channels of 2 bytes. The gated norm also reads gates.
   CHECK(bytes_of(kernels.forward, Part::convolution) == 256.0 * 96 * 4);
   CHECK(bytes_of(kernels.forward, Part::recurrence_norm) == 256.0 * 64 * 6);
-  // The state of a chunk of 128 tokens, 64 x 8 elements in 32 bits, takes 16 bytes per token.
+  // Each chunk of 128 tokens stores a state of 64 x 8 fp32 elements, which is 16 bytes per token.
   const auto states = std::ranges::find_if(
       kernels.forward, [](const auto& kernel) { return kernel.name == "chunk states"; });
   REQUIRE(states != kernels.forward.end());
@@ -130,7 +131,7 @@ TEST_CASE("a recurrence saves the output of its input projection", "[model][hybr
   // per head.
   CHECK(layer_bytes(fixture.setting, LayerKind::linear_attention).held ==
         tokens * 2 * (64 + 64 + 168 + 64 + 64 + 96 + 32 + 4 * 64));
-  // Both halves of a transformer layer together.
+  // A transformer layer saves as much as an attention layer and an MLP layer together.
   const double halves = layer_bytes(fixture.setting, LayerKind::attention).held +
                         layer_bytes(fixture.setting, LayerKind::mlp).held;
   CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == halves);

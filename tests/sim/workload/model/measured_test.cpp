@@ -23,7 +23,8 @@ namespace {
 
 constexpr PassSeconds model{.forward = 2, .input_grad = 3, .weight_grad = 1, .recomputed = 2};
 
-// Number of calls of each kind, and the seconds of compute beside which all of them can run.
+// Collectives of a pass, by kind and size: how many there are, and the total seconds of compute
+// beside which they can run.
 using CallSums = std::map<std::tuple<workload::Group, workload::Operation, std::uint64_t>,
                           std::pair<std::uint32_t, double>>;
 
@@ -76,7 +77,7 @@ TEST_CASE("recomputation scales with the measured forward time", "[model]") {
   CHECK(seconds.recomputed == 5);
   CHECK(seconds.input_grad == 3);
   CHECK(seconds.weight_grad == 1);
-  // Partial recomputation keeps its share.
+  // If only a part of the forward pass is recomputed, that part is scaled like the forward pass.
   PassSeconds selective = model;
   selective.recomputed = 0.5;
   CHECK(with_measured_times(selective, times).recomputed == Approx(1.25));
@@ -90,7 +91,8 @@ TEST_CASE("measured backward times include recomputation", "[model]") {
   CHECK(with_measured_times(model, times).input_grad == 7);
   CHECK(with_measured_times(model, times).weight_grad == 1);
 
-  // A measured 12 s for a modelled backward of 2 + 3 and 1 s: twice as long.
+  // The model has 2 + 3 s of recomputation and input gradients and 1 s of weight gradients. The
+  // measured backward pass takes 12 s, so both are doubled.
   PartTimes whole;
   whole.forward = {5};
   whole.backward = {12};
@@ -117,8 +119,8 @@ TEST_CASE("layers with experts take their own times or else those of all layers"
   CHECK(times_of_layers(times, LayerKind::dense).forward == std::vector<double>{1});
   CHECK(times_of_layers(times, LayerKind::experts).forward == std::vector<double>{3});
   CHECK(times_of_layers(times, LayerKind::experts).backward == std::vector<double>{2});
-  // Whole and half backward times are never mixed between a layer's own times and those of all
-  // layers.
+  // If a kind of layer has some times of its own, times of all layers are not used for it in the
+  // other form: either one time for B, or two for I and W.
   times.experts.input_grad = {4};
   CHECK(times_of_layers(times, LayerKind::experts).backward.empty());
   times.experts = {};

@@ -32,7 +32,8 @@ struct Job {
   std::vector<std::uint32_t> tp_by_device = {};
 };
 
-// Calls `use` with a job that refers to local objects.
+// Calls `use` with an execution job that refers to objects on the stack, so it is valid only during
+// the call.
 template <class Use>
 auto with(const Job& job, const Use& use) {
   const config::Model model = library_model(job.model);
@@ -95,7 +96,7 @@ TEST_CASE("every model has plausible costs on every GPU of the library", "[model
                                  Routes::looped(2, 1));
       for (const auto& kind : c.times.of_stage)
         for (const double seconds : kind) REQUIRE((seconds > 1e-3 && seconds < 1e3));
-      // Compute time exceeds the time at the peak rate.
+      // Modelled compute takes longer than its FLOPs at the peak rate.
       REQUIRE(c.model_flops_per_microbatch / tp / c.peak_flops <
               sum(times(c, PassKind::forward)) + sum(times(c, PassKind::backward)));
       for (const auto& device : c.state) REQUIRE(state(device) > 0);
@@ -182,7 +183,8 @@ TEST_CASE("slices of a microbatch share its costs", "[model]") {
   const StageCosts whole = costs({.layout = {.tp = 2}}, Routes::looped(8, 1));
   const StageCosts cut = costs({.layout = {.tp = 2}}, Routes::looped(8, 1), 4);
   const double overhead = config::find_gpu("a100-80gb").pass_overhead;
-  // The host launches equally many kernels per slice.
+  // Every slice of a microbatch has as many launches as the whole, so waits for the host are
+  // subtracted.
   const auto kernels = [&](const StageCosts& c) {
     return times(c, PassKind::forward)[2] - c.of(c.host_waits, {PassKind::forward, 2}) - overhead;
   };
@@ -220,13 +222,14 @@ TEST_CASE("hardware FLOPs include recomputation", "[model]") {
   CHECK(none.model_flops_per_microbatch == Approx(3 * forward));
   CHECK(none.full_attention_flops_per_microbatch ==
         Approx(3 * (forward + workload::score_flops(model, 1, 1024))));
-  // Recomputation of stored scores computes the full square, of which half counts.
+  // Recomputing stored scores computes them for all pairs of queries and keys, of which only half
+  // count as model FLOPs.
   const double scores = workload::score_flops(model, 1, 1024);
   CHECK(flops("full", "false").hardware_flops_per_microbatch ==
         Approx(4 * forward - workload::head_flops(model, 1, 1024) + scores));
   CHECK(flops("selective", "false").hardware_flops_per_microbatch ==
         Approx(3 * forward + 2 * scores));
-  // Flash attention recomputes the lower triangle of its scores, although it stores none.
+  // Flash attention stores no scores. Recomputing it computes only those of the lower triangle.
   CHECK(flops("selective", "true").hardware_flops_per_microbatch == Approx(3 * forward + scores));
 }
 
@@ -273,7 +276,8 @@ TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
   CHECK(graphs("none", 1).first == 0);
   const auto [layer_graphs, launches] = graphs("layer", 1);
   CHECK(launches > 4 * 20);  // four layers
-  // Microbatches in flight on the second of eight devices.
+  // The second of eight devices has 7 microbatches in flight, and every one needs graphs of its
+  // own.
   CHECK(layer_graphs == 7 * launches * 20'000);
   CHECK(graphs("iteration", 1).first == 16 * launches * 20'000);
 }
@@ -308,7 +312,7 @@ TEST_CASE("a faster GPU gets more layers by cost", "[model]") {
 }
 
 TEST_CASE("peak memory of 1F1B is within 6 % of measurements", "[model]") {
-  // arXiv 2401.10241, table 4: peak GB (read as GiB) of its 1F1B rows.
+  // Peak memory of the 1F1B rows in arXiv 2401.10241, table 4, whose GB are read as GiB.
   struct Row {
     const char* model;
     std::uint32_t devices;
@@ -345,7 +349,7 @@ TEST_CASE("a layout that does not fit is rejected", "[model]") {
              Catch::Contains("partition ends_less needs"));
 }
 
-// The partition is even, so that it does not depend on times.
+// Layers are divided evenly, because a partition by cost would differ between the two jobs.
 TEST_CASE("a stage on a device with its own tp costs the same as with that tp on all devices",
           "[model]") {
   const std::vector<std::uint32_t> tp{4, 1, 2, 4};

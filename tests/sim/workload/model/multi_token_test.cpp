@@ -59,7 +59,8 @@ TEST_CASE("a module of multi-token prediction has a projection, a layer and thre
           "[model]") {
   CHECK(workload::parameter_count(gpt(2)) - workload::parameter_count(gpt(0)) ==
         2 * module_parameters);
-  // The released checkpoint's README_WEIGHTS.md states 11.5 billion parameters of the module.
+  // README_WEIGHTS.md of the released checkpoint states that the module has 11.5 billion
+  // parameters.
   config::Model v3 = library_model("deepseek-v3");
   const auto without_module = static_cast<double>(workload::parameter_count(v3));
   v3.mtp_layers = 1;
@@ -88,7 +89,8 @@ TEST_CASE("multi-token prediction takes the time of its kernels and of another h
   CHECK(stage_seconds.kernels.backward() ==
         Approx(module.kernels.backward() + 2 * head.kernels.backward()));
   CHECK(module.kernels.forward > layer.kernels.forward);
-  // Lookup, two norms, concatenation, projection.
+  // In addition to a layer, the module has five kernels: embedding lookup, two norms, concatenation
+  // and projection.
   CHECK(workload::mtp_kernels(fixture.setting).forward.size() ==
         workload::layer_kernels(fixture.setting, workload::LayerKind::dense).forward.size() + 5);
 }
@@ -101,7 +103,8 @@ TEST_CASE("multi-token prediction saves its input, the embedding and their conca
            layer_bytes(fixture.setting, workload::LayerKind::dense).held;
   };
   CHECK(module_bytes("{}") == Approx((2 + 2 + 4) * elements));
-  // If a whole module is recomputed, its layer saves no input either.
+  // With full recomputation the whole module is recomputed, so its layer does not save an input of
+  // its own.
   CHECK(module_bytes("{recompute: full}") == Approx((2 + 2 - 2) * elements));
 }
 
@@ -118,7 +121,8 @@ TEST_CASE("multi-token prediction is on the last stage, with a copy of the embed
   CHECK(without_module.traffic[1].embedding_parameters == 0);
   CHECK(with_module.traffic[0].embedding_parameters == vocabulary_parameters);
   CHECK(with_module.traffic[1].embedding_parameters == vocabulary_parameters);
-  // A tied head has that copy anyway, and a single device has the embedding itself.
+  // No copy is added if the output layer is tied to the embedding, or if a single device has the
+  // embedding itself.
   CHECK(costs(gpt(1, true), even, 2).traffic[1].parameters -
             costs(gpt(0, true), even, 2).traffic[1].parameters ==
         module_parameters);
@@ -128,12 +132,14 @@ TEST_CASE("multi-token prediction is on the last stage, with a copy of the embed
 }
 
 TEST_CASE("a layout places multi-token prediction and the loss separately", "[model]") {
-  // Et|tt|tm|L on two devices: m is on the first device, which has the embedding.
+  // In the layout Et|tt|tm|L on two devices, the module m is on the first device, which has the
+  // embedding E.
   const StageCosts separate = costs(gpt(1), layout({1, 2, 1, 0}, {0, 0, 1, 0}), 2);
   CHECK(separate.traffic[2].parameters == module_parameters + (12 * 64 * 64 + 13 * 64));
   CHECK(separate.traffic[3].parameters == vocabulary_parameters + 2 * 64);
   CHECK(separate.traffic[0].embedding_parameters == 0);
-  // Et|tt|t|mL: m is on the other device.
+  // In the layout Et|tt|t|mL, the module m is on the second device, which needs a copy of the
+  // embedding.
   const StageCosts last = costs(gpt(1), layout({1, 2, 1, 0}, {0, 0, 0, 1}), 2);
   CHECK(last.traffic[3].parameters == module_parameters + 2 * vocabulary_parameters + 2 * 64);
   double flops = 0;
@@ -154,7 +160,7 @@ TEST_CASE("tensor parallelism gathers the projection's input and its result", "[
     return (bytes_of(module[pass], kind) - bytes_of(layer[pass], kind)) / (2 * elements);
   };
   CHECK(added_tensors(PassKind::forward, Collective::all_gather) == Approx(2 + 1));
-  // One more for the embedding.
+  // The embedding of the module adds one reduce-scatter.
   CHECK(added_tensors(PassKind::forward, Collective::reduce_scatter) == Approx(1));
   CHECK(added_tensors(PassKind::input_grad, Collective::all_gather) == Approx(2 + 1));
   CHECK(added_tensors(PassKind::input_grad, Collective::reduce_scatter) == Approx(2));

@@ -6,8 +6,8 @@
 #include "sim/workload/plan/planner.hpp"
 #include "tests/sim/config/support.hpp"
 
-// Tests of activations that wait for their backward pass in host memory. Llama 3 8B has 32 layers,
-// 8 on each of four devices; the second device has only layers.
+// Tests of activations that are moved to host memory until their backward pass. The model, Llama 3
+// 8B, has 32 layers, 8 on each of four devices; the second device has only layers.
 
 using namespace pipewright;
 using config::test::error_of;

@@ -14,7 +14,8 @@ using workload::Kernel;
 
 namespace {
 
-// Ratio of the times on 116 and on 132 processors of a GPU that starts kernels in no time.
+// Returns how much longer a kernel takes on 116 processors than on all 132, on a GPU that starts
+// kernels without delay.
 double ratio(const Kernel& kernel) {
   config::Gpu gpu = config::find_gpu("h100-sxm");
   gpu.kernel_overhead = 0;
@@ -44,7 +45,7 @@ TEST_CASE("a kernel slows down by the processors that it would have used", "[ove
   constexpr double large = 1 << 17;
   CHECK(ratio({.work = Kernel::Work::product, .rows = large, .columns = large, .inner = large}) ==
         Approx(132.0 / 116).epsilon(0.01));
-  // A product of one tile needs only one processor.
+  // A product with a single tile uses only one processor, so fewer processors do not matter.
   CHECK(ratio({.work = Kernel::Work::product, .rows = 128, .columns = 128, .inner = 512}) ==
         Approx(1).epsilon(1e-9));
   CHECK(ratio({.work = Kernel::Work::attention, .flops = 1e15, .keys = 1e6}) ==
@@ -60,7 +61,8 @@ TEST_CASE("the passes of a model slow down like their kernels", "[overlap]") {
     for (const std::size_t stage : {0, 1}) {
       CAPTURE(stage, static_cast<int>(kind));
       CHECK(slowdown(none, kind).at(stage) == 1);
-      // Waves of tiles may leave four SMs unused.
+      // Four processors may be idle in the last wave of tiles anyway, so taking them need not slow
+      // anything down.
       CHECK(slowdown(four, kind).at(stage) >= 1);
       CHECK(slowdown(four, kind).at(stage) < slowdown(sixteen, kind).at(stage));
       CHECK(slowdown(sixteen, kind).at(stage) < 1.25);

@@ -43,14 +43,16 @@ double bytes_of(const std::vector<workload::Kernel>& kernels, Part part) {
 
 TEST_CASE("the parameters of a config.json are counted by matrices and norms",
           "[model][huggingface]") {
-  // Both vocabulary matrices; in each of four layers Q and the projection of 256 x 256, K and V of
-  // 256 x 64, an MLP of three 256 x 512 and two norms; the final norm.
+  // The model has two vocabulary matrices and a final norm. Each of four layers has Q and the
+  // projection of 256 x 256, K and V of 256 x 64, an MLP of three 256 x 512 matrices, and two
+  // norms.
   CHECK(count_of("small-dense") ==
         2 * 1000 * 256 + 4 * (2 * 256 * 256 + 2 * 256 * 64 + 3 * 256 * 512 + 2 * 256) + 256);
   // Latent attention: queries down to 48 and up to 4 heads of 24; keys and values down to 32 and 8
   // and up to 4 heads of 16 + 16; the projection; norms of the compressed vectors and of the input.
   constexpr int latent = 128 * 48 + 48 + 48 * 4 * 24 + 128 * 40 + 32 + 32 * 4 * 32 + 64 * 128;
-  // A layer of experts, with its router.
+  // Parameters of a layer with experts: attention, two norms, eight experts, a shared expert and
+  // the router.
   constexpr int mixture = latent + 2 * 128 + 8 * 3 * 128 * 64 + 3 * 128 * 64 + 8 * 128;
   constexpr int dense = latent + 2 * 128 + 3 * 128 * 384;
   // A multi-token prediction module has a layer, a projection of both inputs and three norms.
@@ -115,7 +117,7 @@ TEST_CASE("two symbols in parentheses are one layer with both", "[model][hybrid]
   CHECK(layer_kernels(whole_layers.setting, LayerKind::sliding_dense).forward.size() ==
         layer_kernels(half_layers.setting, LayerKind::sliding_attention).forward.size() +
             layer_kernels(half_layers.setting, LayerKind::mlp).forward.size());
-  // A smaller number of layers takes the first ones of a pattern.
+  // If `layers` is smaller than the pattern, the model has the first layers of the pattern.
   CHECK(workload::kind_of_layer(model_of("{layers: 2, pattern: '(S-)(ME)(M-)(*E)'" + sizes), 1) ==
         LayerKind::mamba_experts);
 }
@@ -124,8 +126,8 @@ TEST_CASE("latent experts receive and process smaller vectors", "[model]") {
   const std::string experts = ", biases: false, experts: {count: 4, top_k: 2, ffn: 96";
   const config::Model plain = small_model(experts + "}");
   const config::Model latent = small_model(experts + ", latent: 16}");
-  // FLOP per token: three matrices of 64 or 16 x 96 in two experts, and the projections to 16 and
-  // back.
+  // A token visits two experts of three matrices, which are 64 x 96, or 16 x 96 in the latent
+  // model. That model also projects tokens to 16 elements and back.
   CHECK(workload::layer_flops(plain, LayerKind::experts, 1, 256) -
             workload::layer_flops(latent, LayerKind::experts, 1, 256) ==
         Approx(2.0 * 256 * (2 * 3 * (64 - 16) * 96 - 2 * 64 * 16)));
@@ -148,14 +150,15 @@ TEST_CASE("causal attention within chunks computes half of the pairs of each chu
   CHECK(attention_pairs(chunked, 640, AttentionPairs::causal) == 2 * 256 * 256 / 2 + 128 * 128 / 2);
   CHECK(attention_pairs(chunked, 1024, AttentionPairs::full) == 4 * 256 * 256);
   CHECK(attention_pairs(chunked, 200, AttentionPairs::causal) == 200 * 200 / 2);
-  // Every second layer sees all keys.
+  // With full_attention_every: 2, every second layer attends to all keys instead of its chunk.
   const config::Model m = small_model(", attention_chunk_size: 64, full_attention_every: 2");
   CHECK(attention_pairs(m, 256, AttentionPairs::causal) ==
         Approx((256 * 256 / 2 + 4 * 64 * 64 / 2) / 2.0));
 }
 
 TEST_CASE("the layers after the last full period of a window's rule have the window", "[model]") {
-  // The sixth of eight layers sees all keys: 1 of 8, not 1 of 6.
+  // Only the sixth of eight layers attends to all keys, so that the mean is over 1 in 8 layers and
+  // not 1 in 6.
   const config::Model m = model_of(
       "{layers: 8, hidden: 64, heads: 8, vocabulary: 1000, sequence: 256, sliding_window: 16, "
       "full_attention_every: 6}");

@@ -43,13 +43,14 @@ TEST_CASE("ZeRO shards optimizer state, then gradients, then weights", "[model]"
   CHECK(sum(state(parameters, {.dp = 8, .zero = 1})) == 6400 * (2 + 4) + 6400 * 12 / 8);
   CHECK(sum(state(parameters, {.dp = 8, .zero = 2})) == 6400 * 2 + 6400 * 16 / 8);
   CHECK(sum(state(parameters, {.dp = 8, .zero = 3})) == 6400 * 18 / 8);
-  // Ranks of cp have the same weights, so they share shards as well.
+  // Ranks of cp hold the same weights, so shards are distributed over them, too.
   CHECK(sum(state(parameters, {.cp = 4, .dp = 2, .zero = 3})) == 6400 * 18 / 8);
 }
 
 TEST_CASE("copies of all shards save no memory", "[model]") {
   const Parameters parameters{6400, 3200};
-  // Shards are on 4 ranks; those of experts on 8 / 2 / ep 2.
+  // Shards of dense weights are distributed over 4 ranks, those of experts over 8 / 2 / ep 2 = 2
+  // ranks.
   CHECK(sum(state(parameters, {.ep = 2, .dp = 8, .zero = 3, .replicate = 2})) ==
         6400 * 18 / 4 + 3200 * 18 / 2);
   CHECK(state(parameters, {.cp = 2, .dp = 8, .zero = 3, .replicate = 4}).weights ==
@@ -62,8 +63,8 @@ TEST_CASE("a pipeline of FSDP keeps whole weights beside their shards, and whole
   parallel.pp.value = 4;
   parallel.reshard_after_forward = false;
   config::Training training;
-  // torchtitan has parameters in 4 bytes and Adam's 8 bytes in shards, gathered weights in 2 and
-  // gradients in 4 bytes.
+  // torchtitan shards the parameters (4 bytes) and the state of Adam (8 bytes), and keeps gathered
+  // weights of 2 bytes and gradients of 4 bytes unsharded.
   training.bytes = {.weights = 4, .gradients = 4, .optimizer = 8};
   const auto zero = workload::zero_groups(parallel);
   const auto held = workload::state_of({6400, 0}, training, zero);
@@ -118,14 +119,15 @@ TEST_CASE("buffers hold gradients in flight, gathered inputs and scores", "[mode
 
 TEST_CASE("ring attention has two blocks of K and V, and of their gradients", "[model]") {
   const config::Model model = library_model("llama-3-8b");
-  // A block has 4,096 tokens in 8 heads of 128 elements.
+  // A block is the K and V of a rank: 4,096 tokens in 8 heads of 128 elements.
   const std::uint64_t block = 2ULL * 2 * 4096 * 8 * 128;
   CHECK(buffer_bytes(SettingFixture(model, "{}", {.cp = 2}).setting, 1) == 4 * block);
   CHECK(buffer_bytes(SettingFixture(model, "{}", {.tp = 2, .cp = 2}).setting, 1) == 2 * block);
 }
 
 TEST_CASE("ZeRO-3 gathers two neighbouring parts of a stage", "[zero]") {
-  // A layer of Llama 3 8B has 2 h h + 2 h h / 4 + 3 h f + 2 h parameters; the embedding has v h.
+  // A layer of Llama 3 8B has 2 h h + 2 h h / 4 + 3 h f + 2 h parameters for hidden size h and MLP
+  // size f; the embedding has v h for a vocabulary of v.
   const SettingFixture fixture(library_model("llama-3-8b"), "{}", {.dp = 8});
   const std::uint64_t h = 4096;
   const std::uint64_t layer = 2 * h * h + 2 * h * h / 4 + 3 * h * 14336 + 2 * h;
@@ -157,7 +159,7 @@ TEST_CASE("the vocabulary's weights have no scaled copies", "[model][precision]"
 }
 
 TEST_CASE("shards may have a wider type than gathered weights", "[zero]") {
-  // FSDP2's mixed precision has fp32 shards and bf16 layers.
+  // The mixed precision of FSDP2 keeps shards in fp32 and gathers layers in bf16.
   const auto bytes = [](const std::string& training) {
     const SettingFixture fixture(library_model("llama-3-8b"), training, {.dp = 8});
     return std::pair{
@@ -187,7 +189,7 @@ TEST_CASE("gradients that are reduced to shards are whole for one or two buckets
   CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = 2})) == 200'000'000);
   communication.gradient_bytes = 2;
   CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = 2})) == 200'000'000);
-  // All gradients of the stage wait for the end of the pass.
+  // Without overlap, all gradients of the stage are kept until the end of the pass.
   communication.overlap_grad_reduce = false;
   communication.gradient_bytes = 4;
   CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = 2})) == 400'000'000);

@@ -60,7 +60,7 @@ inline std::uint32_t pick(std::mt19937& random, std::uint32_t limit) {
   return std::uniform_int_distribution<std::uint32_t>(1, limit)(random);
 }
 
-// A ModelSetting with the objects that it refers to.
+// A ModelSetting, together with the objects to which it refers.
 struct SettingFixture {
   SettingFixture(config::Model own_model, const std::string& training_yaml, const Layout& layout)
       : model(std::move(own_model)),

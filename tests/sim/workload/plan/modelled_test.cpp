@@ -121,17 +121,17 @@ TEST_CASE("recomputation follows measured forward times", "[modelled]") {
   const auto backward = [](const std::string& keys) {
     return sum(times(plan(keys), PassKind::backward));
   };
-  // Each of 32 layers takes another 10 ms.
+  // With full recomputation, the backward pass takes 10 ms more for each of 32 layers.
   const std::string layers = "layer_times: {forward: 10 ms}";
   CHECK(backward(full + layers) - backward(none + layers) == Approx(0.32));
-  // A stage between the ends recomputes all of its F but the overhead of a pass.
+  // A middle stage recomputes its whole forward pass, except for the constant overhead of a pass.
   const auto middle = [](const std::string& keys) {
     return times(plan(keys), PassKind::backward)[1];
   };
   const double f = times(plan(none), PassKind::forward)[1];
   CHECK(middle(full + "forward_times: 0.1") - middle(none + "forward_times: 0.1") ==
         Approx(0.1 * (f - overhead()) / f));
-  // Measured backward times include recomputation and stay unchanged.
+  // A measured backward time already includes recomputation, so nothing is added to it.
   for (const std::string backward_times : {"backward_times: 0.3",
                                            "input_grad_times: 0.2, "
                                            "weight_grad_times: 0.1"})
@@ -177,7 +177,8 @@ TEST_CASE("measured times of layers include the collectives of those passes", "[
   };
   const std::string forward = ", layer_times: {forward: 10 ms}";
   CHECK(calls(forward, PassKind::backward) == calls("", PassKind::backward));
-  // One call of the embedding and three of the loss were not measured.
+  // The measured times of layers include their collectives, so these are removed. One call of the
+  // embedding and three of the loss remain.
   CHECK(calls("", PassKind::forward) > 64);
   CHECK(calls(forward, PassKind::forward) == calls("", PassKind::forward) - 64);
 }
@@ -186,7 +187,7 @@ TEST_CASE("a given boundary tensor replaces the modelled one", "[modelled]") {
   CHECK(plan("schedule: 1f1b").costs.boundary_bytes == 2ULL * 8192 * 4096);
   CHECK(plan("schedule: 1f1b, boundary_tensor: 4 GiB").costs.boundary_bytes == 4 * gib);
   CHECK(plan("schedule: 1f1b, boundary_tensor: 0 B").costs.boundary_bytes == 0);
-  // Each GPU of a tensor-parallel group sends its part of the tensor that all of them have.
+  // With tp 4, all GPUs of a group hold the tensor of 4 GiB, and each sends a quarter of it.
   const auto cut = plan("schedule: 1f1b, parallel: {tp: 4}, boundary_tensor: 1 GiB").costs;
   CHECK(cut.boundary_bytes == gib);
   CHECK(cut.input_bytes.front() == 4 * gib);
@@ -234,7 +235,7 @@ TEST_CASE("overlapped dispatch needs a schedule with fused pairs", "[modelled]")
     const workload::Plan overlapped = mixtral(fmt::format("schedule: {}", schedule), 4);
     CHECK(schedules::has_fused_pairs(overlapped.schedule));
     CHECK_FALSE(overlapped.costs.times.has_pair_times());
-    // DualPipe separates W in any case.
+    // DualPipe runs W as separate passes anyway; other schedules do not.
     CHECK(overlapped.costs.weight_grads_apart == overlapped.schedule.name.starts_with("dualpipe"));
   }
   CHECK(mixtral("schedule: interleaved-1f1b, overlap: 0.9", 4).costs.times.overlap == 0.9);

@@ -76,8 +76,8 @@ TEST_CASE("an impossible schedule is rejected at its location", "[plan]") {
                     Catch::Contains("1f1b: takes no number of chunks"));
 }
 
-// Device 0 runs 32 forward passes in 32 s before the gradient of the first arrives after 16 F, 15 I
-// and 30 hops, 34 s: any order loses 2 s.
+// Device 0 runs 32 forward passes in 32 s, and then waits 2 s: its first gradient arrives at 34 s,
+// after 16 F, 15 I and 30 hops. No order can avoid this.
 TEST_CASE("zb-2p with half of the activations released by I loses only the minimum", "[plan]") {
   const std::string times =
       "{devices: 16, microbatches: 64, schedule: zb-2p, forward_times: 1, input_grad_times: 1.1, "

@@ -21,7 +21,7 @@ config::Scenario scenario(const std::string& communication) {
       "s.yaml"));
 }
 
-// Costs of two stages, the second with `parameters` parameters.
+// Returns costs of two stages, of which the second has `parameters` parameters.
 workload::StageCosts with_parameters(std::uint64_t parameters) {
   workload::StageCosts costs;
   costs.traffic.resize(2);
@@ -44,7 +44,7 @@ TEST_CASE("a stage has at most 100000 buckets", "[limits]") {
       "100026 buckets, more than the 100000 that are simulated; allowed: 4.02 kB or more");
   CHECK_THAT(fault("{bucket: 25}", with_parameters(100'000'000)),
              Catch::Contains("16000000 buckets") && Catch::Contains("did you mean 25 MB?"));
-  // Gradients of half the size need half as many buckets.
+  // With 2 instead of 4 bytes per gradient, half as many buckets are needed.
   CHECK(fault("{bucket: 2 kB, gradient_bytes: 2}", with_parameters(100'000'000)).empty());
 }
 

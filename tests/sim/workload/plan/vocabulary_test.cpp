@@ -52,8 +52,8 @@ TEST_CASE("a split vocabulary is divided equally, with equal passes on all devic
   for (std::uint32_t device = 0; device < 4; ++device) {
     CHECK(forward[device] == Approx(forward[0]));
     CHECK(cut.costs.state[device].weights == cut.costs.state[0].weights);
-    // A device has two layers, a quarter of both matrices and the final norm; a middle stage of the
-    // whole vocabulary has only layers.
+    // With the split vocabulary, each device has two layers, a quarter of both matrices, and the
+    // final norm. Otherwise a middle stage has layers only.
     CHECK(cut.costs.state[device].weights ==
           whole.costs.state[1].weights + 2 * (2 * matrix / 4 + hidden));
   }
@@ -61,8 +61,8 @@ TEST_CASE("a split vocabulary is divided equally, with equal passes on all devic
   // added.
   CHECK(sum(cut, PassKind::backward) == Approx(sum(whole, PassKind::backward)).epsilon(0.1));
   CHECK(cut.costs.times[PassKind::backward][3] < whole.costs.times[PassKind::backward][3]);
-  // No stage holds logits for all of its microbatches in flight. There are buffers for one part,
-  // its gradient, and the received hidden states.
+  // No stage stores logits per microbatch in flight. Instead it has buffers for one part of the
+  // logits, its gradient, and the hidden states that it receives.
   for (const workload::Activations& stage : cut.costs.activations) CHECK(stage.logits == 0);
   const auto& training = scenario("none").training;
   CHECK(cut.costs.state[2].buffers == whole.costs.state[2].buffers +
@@ -93,8 +93,8 @@ TEST_CASE("devices exchange hidden states, sums and gradients", "[vocabulary]") 
       }
       return sum;
     };
-    // Hidden states are in fp32; three numbers per token and the parts of the embeddings are
-    // reduced.
+    // Hidden states are broadcast in fp32. All-reduces add up three numbers per token and each
+    // device's part of the embeddings.
     CHECK(bytes(PassKind::forward, Collective::broadcast) == 4 * tokens * hidden);
     CHECK(bytes(PassKind::forward, Collective::all_reduce) == 3 * 4 * tokens + 2 * tokens * hidden);
     CHECK(bytes(PassKind::backward, Collective::all_reduce) == 2 * tokens * hidden);

@@ -58,7 +58,7 @@ TEST_CASE("layouts that fit are accepted", "[model]") {
   CHECK(fault("llama-3-405b", {.tp = 8, .sequence = true, .cp = 4, .dp = 3}).empty());
   CHECK(fault("deepseek-v3", {.tp = 4, .sequence = true, .ep = 64, .dp = 128}).empty());
   CHECK(fault("mixtral-8x7b", {.cp = 2, .ep = 8, .dp = 4}).empty());
-  // A published layout: 1,024 H100 with tp 2, pp 8 and experts over 64 ranks.
+  // This layout is published: 1,024 H100 with tp 2, pp 8 and experts distributed over 64 ranks.
   CHECK(fault("deepseek-v3", {.tp = 2, .sequence = true, .ep = 64, .etp = 1, .dp = 64}).empty());
   CHECK(fault("gpt3-175b", {.tp = 8}).empty());
 }
@@ -150,12 +150,12 @@ TEST_CASE("a size is offered only if it satisfies the additional condition", "[m
   CHECK_THAT(offers(8), Catch::EndsWith("such as 2 or 4"));
   CHECK_THAT(offers(2), Catch::EndsWith("such as 2"));
   CHECK_THAT(offers(1), Catch::EndsWith("such as 1"));
-  // If no size satisfies the condition, the reported fault is fixed at least.
+  // If no size fixes all faults, sizes are offered that fix at least the reported one.
   CHECK_THAT(offers(0), Catch::EndsWith("such as 2 or 4"));
 }
 
 TEST_CASE("an error always offers a size", "[model]") {
-  // Any other cp leaves ep with ranks that it does not divide; ep is wrong anyway.
+  // ep 3 is wrong for any cp, so the offered values of cp need only fix the fault of cp itself.
   CHECK_THAT(
       fault("mixtral-8x7b", {.cp = 3, .ep = 3}),
       Catch::StartsWith("s.yaml:3:5: parallel.cp is 3") && Catch::EndsWith("such as 2 or 4"));

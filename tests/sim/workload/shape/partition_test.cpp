@@ -45,7 +45,7 @@ const Partition even = rule(Partition::Rule::even);
 const Partition ends_less = rule(Partition::Rule::ends_less);
 const Partition by_cost = rule(Partition::Rule::by_cost);
 
-// Shortest time of the longest stage, by exhaustive search.
+// Returns the least possible time of the slowest stage, found by trying all partitions.
 double shortest_longest_stage(std::uint32_t layer_count, std::uint32_t stages,
                               const workload::StageSeconds& seconds) {
   const std::function<double(std::uint32_t, std::uint32_t)> rest = [&](std::uint32_t stage,
@@ -154,12 +154,13 @@ TEST_CASE("the first and the last device may have their own numbers of layers", 
     return Partition{
         .rule = Partition::Rule::ends, .origin = {"s.yaml", 4, 12}, .first = first, .last = last};
   };
-  // Megatron-LM's example: 61 layers on 16 devices, with 3 and 2 layers at the ends.
+  // Example from Megatron-LM: 61 layers on 16 devices, with 3 layers on the first and 2 on the
+  // last.
   CHECK(counts(61, ends(3, 2), 16, 16) == Counts{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2});
   CHECK(counts(14, ends({}, 2), 4, 4) == Counts{4, 4, 4, 2});
   CHECK(counts(7, ends(1, {}), 3, 3) == Counts{1, 3, 3});
   CHECK(counts(5, ends(3, 2), 2, 2) == Counts{3, 2});
-  // Devices have two chunks and 2, 6, 6 and 4 layers.
+  // The four devices have 2, 6, 6 and 4 layers, divided evenly over two chunks each.
   CHECK(counts(18, ends(2, 4), 4, 8) == Counts{1, 3, 3, 2, 1, 3, 3, 2});
   CHECK(error_of([&] { counts(61, ends(3, 3), 16, 16); }) ==
         "s.yaml:4:12: 61 layers cannot be divided into 16 stages: partition first 3 last 3 needs "

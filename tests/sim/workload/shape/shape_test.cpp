@@ -44,8 +44,8 @@ TEST_CASE("a GPT's parameters follow Megatron-LM's formula", "[model]") {
 }
 
 TEST_CASE("the experts that a token visits count as active", "[model]") {
-  // 37 billion of DeepSeek-V3's parameters (arXiv 2412.19437) and 12.9 billion of Mixtral's (its
-  // release).
+  // Per token, 37 billion parameters of DeepSeek-V3 are active (arXiv 2412.19437) and 12.9 billion
+  // of Mixtral 8x7B (its release).
   CHECK(workload::active_parameter_count(library_model("deepseek-v3")) ==
         Approx(37e9).epsilon(0.02));
   CHECK(workload::active_parameter_count(library_model("mixtral-8x7b")) ==
@@ -73,7 +73,8 @@ TEST_CASE("parameters on the ranks of tp and ep add up to the layer", "[model]")
     for (const std::uint32_t tp : {2U, 4U, 8U}) {
       const SettingFixture cut(m, "{}", {.tp = tp, .ep = m.experts ? 4U : 1U, .dp = 4});
       const auto part = layer_parameters(m, kind, cut.setting.sizes);
-      // Norms, routers, down-projections and biases of rows are on every rank of tp.
+      // Norms, routers, down-projections and biases of row-parallel products are not divided: every
+      // rank of tp has all of them.
       INFO(name << " tp " << tp);
       CHECK(part.dense * tp >= total.dense);
       const double replicated = static_cast<double>(part.dense * tp - total.dense) / (tp - 1);

@@ -9,7 +9,8 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-// Catch2 3 under the names of Catch2 2, whose one header this stands for.
+// Provides Catch2 version 3 under the names and the single header of version 2, for which tests are
+// written.
 namespace Catch {
 namespace Matchers {
 
