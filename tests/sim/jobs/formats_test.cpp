@@ -101,7 +101,7 @@ TEST_CASE("torchtitan's first stages have the layers that remain after even divi
 
 TEST_CASE("torchtitan's TOML is recognised by its own sections and keys", "[jobs]") {
   const auto framework_of = [](const std::string& text) {
-    const tests::Workplace place;
+    const tests::CommandFolder place;
     place.write("job.toml", text);
     const jobs::Framework* const framework =
         jobs::recognise((place.folder() / "job.toml").string());
@@ -118,7 +118,7 @@ TEST_CASE("torchtitan's TOML is recognised by its own sections and keys", "[jobs
 }
 
 TEST_CASE("a torchtitan job may have several TOML files", "[jobs]") {
-  const tests::Workplace place;
+  const tests::CommandFolder place;
   place.write("more.toml", "[compile]\nenable = false\n");
   const std::string more = (place.folder() / "more.toml").string();
   const std::vector<std::string> files{tests::job_file("titan.toml"), more};
