@@ -1,6 +1,6 @@
 #include "analysis/report/search/candidate_figures.hpp"
 
-#include <map>
+#include <set>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -11,20 +11,20 @@ using namespace pipewright::analysis;
 using namespace pipewright::tests;
 
 TEST_CASE("every figure has a key and a member of its own") {
-  std::map<std::string, double> numbers;  // by key
+  std::set<std::string> keys;
   CandidateRow row;
   double next = 1;
   for (const CandidateFigure& figure : candidate_figures) {
-    numbers[figure.key] = next;
+    keys.insert(figure.key);
     visit_figure(row, figure, [&](auto& value) {
       CHECK(value == 0);
       value = static_cast<std::remove_reference_t<decltype(value)>>(next++);
     });
   }
-  CHECK(numbers.size() == candidate_figures.size());
-  CHECK(static_cast<double>(row.work.gpus) == numbers.at("gpus"));
-  CHECK(row.bubble_ratio == numbers.at("bubble_ratio"));
-  CHECK(row.parts.compute == numbers.at("compute_s"));
+  CHECK(keys.size() == candidate_figures.size());
+  CHECK(row.work.gpus == 1);
+  CHECK(row.bubble_ratio == 11);
+  CHECK(row.parts.compute == 13);
 }
 
 TEST_CASE("a simulation replaces the figures that it gives and keeps the others") {
