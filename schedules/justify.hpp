@@ -50,7 +50,8 @@ enum class Pull : std::uint8_t {
   eager,    // All passes.
 };
 
-// What is minimized: the makespan, or the longest span of a device. The other one breaks ties.
+// Quantity that is minimized: the makespan, or the longest span of a device. The other quantity
+// breaks ties.
 enum class Objective : std::uint8_t { makespan, span };
 
 class Justifier {

@@ -31,7 +31,8 @@ struct EntryOrder {
   std::function<Pass(std::uint32_t entry, PassKind kind)> pass;
 };
 
-// How a device alternates: when its backwards start, and how they are split, delayed and fused.
+// Pattern in which a device alternates forward and backward passes: when its backwards start, and
+// whether they are split, delayed or fused.
 struct Pace {
   std::uint32_t warmup = 0;           // Forwards before the first pair.
   bool splits_backward = false;       // Backwards are split into I and W.

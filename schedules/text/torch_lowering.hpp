@@ -8,7 +8,7 @@
 // torch.distributed.pipelining does.
 namespace pipewright::schedules {
 
-// Where in its rank's row a receive is posted.
+// Position in its rank's row at which a receive is posted.
 enum class Receives : std::uint8_t {
   at_send,      // When the sender sends, as in PyTorch: possibly long before it is needed.
   before_pass,  // Just before the pass that needs it.

@@ -14,8 +14,8 @@
 // has arrived may wait behind one that has not. PyTorch's own check does not detect this.
 namespace pipewright::schedules {
 
-// Which receives wait for each other: those of a queue complete in the order in which they were
-// posted.
+// Receives that share a queue, and so wait for each other: the receives of a queue complete in the
+// order in which they were posted.
 enum class ReceiveQueue : std::uint8_t {
   of_rank,  // All receives of a rank: batched transfers share the stream of the group.
   of_pair,  // Receives from one rank to another.

@@ -27,8 +27,8 @@ struct Idle {
 // optimizer steps they cover each device's time from 0 to the makespan.
 std::vector<Idle> idle_times(const TraceIndex& index);
 
-// How one device spends the run: seconds of each activity, which add up to the makespan. Formulas:
-// metrics.md.
+// Seconds that one device spends on each activity of a run. They add up to the makespan. metrics.md
+// has the formulas.
 struct TimeSplit {
   std::uint32_t device = 0;
   std::array<double, trace::pass_kinds> compute_s{};  // by kind; without waits inside passes

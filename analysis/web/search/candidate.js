@@ -51,8 +51,8 @@ function timeBars(rows, row, best) {
 export const gpuShare = (rows, row, best) =>
   (rows.gpus[row] > 0 && rows.gpus[best] > 0 ? rows.gpus[row] / rows.gpus[best] : 1);
 
-// How much longer a candidate spends on each activity than the best one, as a share of the best
-// one's iteration, largest difference first. If numbers of GPUs differ, GPU time is compared.
+// Returns the additional time that a candidate spends on each activity, compared with the best one,
+// as a share of the best one's iteration, largest difference first. If numbers of GPUs differ, GPU time is compared.
 export function partDifferences(rows, row, best) {
   const share = gpuShare(rows, row, best);
   const rowSeconds = partSeconds(rows, row, best).map((seconds) => seconds * share);

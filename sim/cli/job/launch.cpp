@@ -17,10 +17,9 @@ std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words) {
     const std::size_t colon = std::min(word.find(':'), word.size());
     const jobs::Framework* const framework = jobs::find_writable_framework(word.substr(0, colon));
     if (framework == nullptr)
-      throw UsageError(
-          fmt::format("--launch takes FRAMEWORK or FRAMEWORK:FILE, with a framework "
-                      "of {}, not '{}'",
-                      jobs::writable_frameworks(), word));
+      throw UsageError(fmt::format(
+          "--launch takes FRAMEWORK or FRAMEWORK:FILE, where FRAMEWORK is one of {}, not '{}'",
+          jobs::writable_frameworks(), word));
     parsed.push_back(
         {.framework = framework, .file = colon < word.size() ? word.substr(colon + 1) : ""});
   }
