@@ -10,9 +10,9 @@ usage: measure_gpu.py -o TABLE.csv [--gpu-file FILE.yaml] [--quick] [--only KIND
 
 The table has one row per kernel: matrix products by data type, casts, grouped products of experts,
 fused attention forward and backward, kernels bound by memory, all-reduces within the node. Launches
-with and without a CUDA graph are comments above it: the key launch of a GPU file is the host's time
-per kernel of a layer, with Python and further launches in between, which 'pipewright profile
---calibrate' determines from a real run. Nothing else should run on the GPU during measurements. The
+with and without a CUDA graph are comments above it: the key host.kernel of a software stack is the
+host's time per kernel of a layer, with Python and further launches in between, which 'pipewright
+profile --calibrate' determines from a real run. Nothing else should run on the GPU during measurements. The
 script needs only PyTorch; kernels that an installation or a GPU lacks are left out with a message.
 """
 
@@ -147,14 +147,15 @@ def best_rates(rows):
 
 # Keys of the GPU file that no single kernel determines, and keys that a fit to the table
 # determines.
-UNKNOWN = ("attention.materialized", "clock", "launch", "pass_overhead")
-FITTED = ("attention.forward", "attention.backward", "attention.half_length", "memory_efficiency",
-          "kernel_overhead")
+UNKNOWN = ("attention.unfused", "clock")
+FITTED = ("attention.fa2.forward", "attention.fa2.backward", "attention.fa2.half_length",
+          "memory_efficiency", "kernel_overhead")
 
 
 def gpu_file(rows, gpu):
     """A GPU file to fit. Without a data sheet, its peaks are the best measured rates. Keys that it
-    does not contain keep ideal values, and are listed as assumed."""
+    does not contain keep ideal values, and are listed as assumed. So are the rates of attention,
+    which PyTorch computes with FlashAttention 2."""
     flops, bandwidth = best_rates(rows)
     lines = [f"# {gpu['name']}: peaks and bandwidth are the best that examples/measure_gpu.py",
              "# measured; replace them by the maker's numbers if you know them.",
@@ -168,6 +169,7 @@ def gpu_file(rows, gpu):
     lines += [f"  {kind}: {{flops: {flops[kind] / 1e12:.4g} TFLOP/s}}" for kind in types]
     products = [f"products.{kind}.{key}" for kind in types
                 for key in ("efficiency", "wave", "overhead")]
+    lines.append("attention: {fa2: {forward: 0.5, backward: 0.4}}")
     lines.append(f"assumed: [{', '.join([*products, *FITTED, *UNKNOWN])}]")
     return "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
     python3 generate_keys.py FOLDER_OF_CORE FILE
 """
 
+import keyword
 import pathlib
 import re
 import sys
@@ -93,7 +94,7 @@ def doc(text, indent):
 
 def typed_dict(row, inner):
     names = [key["name"].rsplit(".", 1)[1] for key in inner]
-    if not all(name.isidentifier() for name in names):
+    if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         keys = "".join(f"        {name!r}: {type_of(key)},\n" for name, key in zip(names, inner))
         made = class_name(row["name"])
         return f"{made} = TypedDict(\n    {made!r},\n    {{\n{keys}    }},\n    total=False,\n)\n"

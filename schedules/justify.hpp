@@ -50,8 +50,8 @@ enum class Pull : std::uint8_t {
   eager,    // All passes.
 };
 
-// Quantity that is minimized: the makespan, or the longest span of a device. The other quantity
-// breaks ties.
+// Quantity that is minimized: the makespan, or the longest span of a device, from its first start
+// to its last end. Of orders with equal values, the one with less of the other quantity is better.
 enum class Objective : std::uint8_t { makespan, span };
 
 class Justifier {

@@ -36,9 +36,10 @@ class Timing {
     double start = 0;
     double seconds = 0;
   };
-  // Like the other run(), but hold(device, pass, partner, ready) -> Run decides when a pass that
-  // could start at `ready` starts and how long it takes. It is called once for each pass or fused
-  // pair, in the order of the device; `partner` is null unless the pass is fused.
+  // Calls visit(device, pass, span) for every pass, in order of time on each device. The function
+  // hold(device, pass, partner, ready) -> Run decides when a pass that could start at `ready`
+  // starts and how long it takes. It is called once for each pass or fused pair, in the order of
+  // the device; `partner` is null unless the pass is fused.
   template <class Visit, class Hold>
   void run(Visit&& visit, Hold&& hold);
 

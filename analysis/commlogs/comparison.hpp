@@ -76,7 +76,8 @@ inline constexpr double tolerated_deviation = 0.1;
 // Sizes at which an assumption such as "all-reduces over 16 GPUs run at 180 GB/s" deviates by more
 // than tolerated_deviation.
 struct AssumptionCheck {
-  // Ranges of sizes that deviate from measured bus bandwidths, and from predicted ones.
+  // Ranges of sizes at which the assumed bus bandwidth deviates from the measured one, and from the
+  // predicted one.
   std::vector<DeviationRange> measured;
   std::vector<DeviationRange> predicted;
 };

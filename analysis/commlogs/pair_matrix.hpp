@@ -16,7 +16,7 @@ struct PairClass {
   std::string where;
   std::string links;     // Link classes of the route: "nic + leaf-spine".
   double bandwidth = 0;  // Bandwidth of the narrowest link.
-  double latency = 0;    // Latency of the whole route.
+  double latency = 0;    // Latency of the whole route, in seconds.
   std::uint64_t pairs = 0;
   std::string sender;  // Sender and receiver of the first pair of the class.
   std::string receiver;

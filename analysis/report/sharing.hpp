@@ -14,7 +14,7 @@ struct SharingJob {
   std::uint32_t nodes = 0;
   std::string first_host;
   std::string last_host;
-  double iteration_s = 0;  // Without other jobs, on the same GPUs, in steady state.
+  double iteration_s = 0;  // Iteration time without other jobs, on the same GPUs, in steady state.
   bool in_passes = false;  // Collectives within its passes meet other traffic and are simulated.
   // Peak memory and capacity of the job's device that fills the largest share of its capacity.
   std::uint64_t peak_memory_bytes = 0;
@@ -23,9 +23,9 @@ struct SharingJob {
 
 // Iteration times of one job, with and without the other jobs, in one phase (see SharingPhase).
 struct JobInPhase {
-  double offset_s = 0;           // Start after the first job.
-  double iteration_s = 0;        // Mean over the iterations that end while all jobs run.
-  double alone_s = 0;            // Mean of the same iterations without other jobs.
+  double offset_s = 0;     // Seconds from the start of the first job to the start of this one.
+  double iteration_s = 0;  // Mean time of the iterations that end while all jobs run.
+  double alone_s = 0;      // Mean time of these iterations without other jobs.
   std::uint64_t iterations = 0;  // Number of these iterations.
 
   double slow_down() const { return iteration_s / alone_s; }

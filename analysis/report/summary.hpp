@@ -110,7 +110,7 @@ class SummarySink final : public trace::Sink {
     Gap gap;             // before the current unit
     double exposed = 0;  // communication in that gap
     double in_pass = 0;  // exposed communication of the current pass if it runs alone
-    double in_pair = 0;  // the same if it is the first of a fused pair
+    double in_pair = 0;  // exposed communication of the current pass if a fused pair begins with it
     std::optional<std::uint32_t> gap_after;  // iteration that ended before the gap, if one did
     double end = 0;                          // of the last pass
     double released = 0;                     // release of the device by the last pass
@@ -131,7 +131,8 @@ class SummarySink final : public trace::Sink {
   std::vector<trace::PassCollectiveRow> pass_collectives_;
   std::vector<bool> recomputed_;                                  // by stage
   std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // exposed seconds by stage
-  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // the same of fused pairs
+  // exposed seconds of fused passes by stage
+  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;
 };
 
 Summary summarize(const trace::Trace& trace);

@@ -41,7 +41,8 @@ Json json_of(const Summary& run);
 // Sets the members of a summary that a trace does not contain (job and memory_host) from an object
 // that json_of() made.
 void add_from_json(const Json& json, Summary& run);
-// Like json_summary(), but writes an array even for one run.
+// Writes runs as an array of the objects of json_summary(), even a single run. `fields` is empty,
+// or has an element for each run.
 std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> fields = {});
 
 // Writes a header line, then one line for each device of each run, as RFC 4180 defines CSV. Unknown

@@ -123,7 +123,8 @@ struct StageRow {
   double waits_w = 0;
   double waits_b = 0;
   double waits_r = 0;
-  // The same waits in a fused pair: of its F, and of its I or B. The wait of the pair is their sum.
+  // Seconds in which the device waits for collectives within the F of a fused pair, and within its
+  // I or B. The pair waits for the sum of both.
   double waits_paired_f = 0;
   double waits_paired_b = 0;
 
@@ -145,7 +146,8 @@ struct PassCollectiveRow {
   std::string operation;
   std::uint64_t calls = 0;  // Calls of one GPU of the device.
   std::uint64_t bytes = 0;  // Bytes of these calls, as nccl-tests counts them.
-  double seconds = 0;  // Duration with only the same collective of other groups on the network.
+  // Duration of all calls, with only the same collective of other groups on the network.
+  double seconds = 0;
   double exposed = 0;  // Seconds in which passes wait for the collectives or are slowed by them.
 
   bool operator==(const PassCollectiveRow&) const = default;

@@ -93,8 +93,9 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
   const std::uint32_t high = stages.back();
   const std::uint32_t microbatches = pipeline.microbatches;
   double work = 0;
-  double memory = 0;       // Activations of one microbatch.
-  double memory_time = 0;  // The same times the seconds for which they are held.
+  double memory = 0;  // Activations of one microbatch.
+  // Activations of one microbatch times the seconds for which they are held.
+  double memory_time = 0;
   std::vector<double> forwards, gradients;
   for (const std::uint32_t s : stages) {
     const double f = path.time(PassKind::forward, s);
@@ -109,8 +110,10 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
     memory_time += held * (path.around(s, s) + i) + (held - early) * w;
   }
 
-  const double before = max_work(pipeline, stages, forwards, limit);  // Before the first I.
-  const double after = max_work(pipeline, stages, gradients, limit);  // After the last F.
+  // Most seconds of F before the first I.
+  const double before = max_work(pipeline, stages, forwards, limit);
+  // Most seconds of I and W after the last F.
+  const double after = max_work(pipeline, stages, gradients, limit);
   // Shortest time from the start of F on stage `from` to the first I of this device; and from its
   // last F, on its highest stage, to the end of W on stage `to`.
   const auto to_first_gradient = [&](std::uint32_t from) { return path.around(from, high); };

@@ -50,7 +50,7 @@ bool is_of_one_kind(const Order& order) {
 // A placement of stages with the pipeline's costs on it and the lower bounds of its orders.
 struct Shape {
   Pipeline pipeline;
-  double makespan_bound = 0;  // In seconds.
+  double makespan_bound = 0;  // Lower bound of the makespan, in seconds.
   double span_bound = 0;
 
   double bound(Objective objective) const {
@@ -104,7 +104,8 @@ class Search {
     return request_.objective == Objective::span ? plan.span : plan.makespan;
   }
   double bound(Objective objective) const;
-  // Returns the lower bound, or the best value so far if both are equal except for rounding errors.
+  // Returns the lower bound of the objective, or its best value so far if both are equal except for
+  // rounding errors.
   double reached_bound() const {
     const double lowest = bound(request_.objective);
     return value(best_->plan) <= lowest * (1 + 1e-9) ? value(best_->plan) : lowest;
@@ -163,8 +164,8 @@ bool Search::should_continue() {
   const bool proven = value(best_->plan) <= bound(request_.objective) * rounding;
   const bool is_optimal = best_->plan.makespan <= bound(Objective::makespan) * rounding &&
                           best_->plan.span <= bound(Objective::span) * rounding;
-  // Once the objective is at its optimum, the search goes on for the other objective, which breaks
-  // ties, until a tenth of the effort is spent.
+  // Once the objective is at its optimum, the search goes on for the quantity that is not the
+  // objective (makespan or span), which breaks ties, until a tenth of the effort is spent.
   constexpr double share_for_ties = 0.1;
   return !is_optimal && (!proven || 1 - left_ / effort_ < share_for_ties);
 }

@@ -25,9 +25,10 @@ struct SearchRequest {
 std::vector<Routes> searched_placements(std::uint32_t devices);
 
 struct SearchProgress {
-  double share = 0;        // Share of the effort that is spent.
-  double best = 0;         // Best objective in seconds; infinite if there is no order yet.
-  double lower_bound = 0;  // Bound of the objective in seconds.
+  double share = 0;  // Share of the effort that is spent.
+  // Least value of the objective so far, in seconds; infinite if there is no order yet.
+  double best = 0;
+  double lower_bound = 0;  // Lower bound of the objective for any order, in seconds.
 };
 
 struct SearchResult {
@@ -35,7 +36,8 @@ struct SearchResult {
   std::string origin;  // "zb-v of the catalog", "block F+2 F+1 I+2 I+1 every 6".
   double makespan = 0;
   double span = 0;
-  double lower_bound = 0;        // Of the objective, for all orders on the tried placements.
+  // Seconds of the objective that no order on the tried placements can beat.
+  double lower_bound = 0;
   std::uint64_t candidates = 0;  // Number of orders tried.
   bool interrupted = false;
 };

@@ -68,6 +68,12 @@ constexpr std::array gpu_verbs{
             .run = check_gpu},
 };
 
+constexpr std::array stack_verbs{
+    Command{.name = "list", .help = "list the software stacks", .run = list_stacks},
+    Command{
+        .name = "show", .help = "show a software stack with what it inherits", .run = show_stack},
+};
+
 void print_verbs(const Command& command) {
   fmt::print("usage: pipewright {} VERB [ARGUMENTS]\n\n{}", command.name, command.about);
   std::size_t width = 0;
@@ -139,6 +145,10 @@ std::span<const Command> commands() {
               .help = "describe a GPU by measured kernels",
               .verbs = gpu_verbs,
               .first_try = "  pipewright gpu check my-gpu.csv --gpu-file h100-sxm\n"},
+      Command{.name = "stack",
+              .help = "list and show software stacks: Megatron-Core, torchtitan, ...",
+              .verbs = stack_verbs,
+              .first_try = "  pipewright stack list\n  pipewright stack show torchtitan\n"},
       Command{
           .name = "comm",
           .help = "predict collectives on a cluster, and compare with logs",
@@ -175,7 +185,7 @@ int run(const Command& command, const Arguments& arguments) {
     const bool is_last = &verb == &command.verbs.back();
     names += fmt::format("{}'{}'", names.empty() ? "" : is_last ? " or " : ", ", verb.name);
   }
-  throw UsageError(fmt::format("{}: {}, not '{}'", command.name, names, word));
+  throw UsageError(fmt::format("{} needs a verb: {}, not '{}'", command.name, names, word));
 }
 
 }  // namespace pipewright::cli

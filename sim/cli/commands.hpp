@@ -78,6 +78,9 @@ int check_platform(const Arguments& arguments);      // pipewright platform chec
 int fit_gpu_file(const Arguments& arguments);  // pipewright gpu fit
 int check_gpu(const Arguments& arguments);     // pipewright gpu check
 
+int list_stacks(const Arguments& arguments);  // pipewright stack list
+int show_stack(const Arguments& arguments);   // pipewright stack show
+
 int comm_bench(const Arguments& arguments);         // pipewright comm bench
 int comm_compare(const Arguments& arguments);       // pipewright comm compare
 int comm_fit(const Arguments& arguments);           // pipewright comm fit

@@ -290,7 +290,7 @@ void print_notes(const std::vector<std::string>& notes) {
 std::filesystem::path platform_file(const po::variables_map& flags, const std::string& verb) {
   const std::vector<std::string> files = values(flags, "file");
   if (files.size() != 1)
-    throw UsageError(fmt::format("platform {}: give one file, or a name of the library: {}", verb,
+    throw UsageError(fmt::format("platform {} takes one file, or a name of the library: {}", verb,
                                  fmt::join(config::library_names("clusters", ".xml"), ", ")));
   const std::string& word = files.front();
   if (config::is_library_name(word, ".xml")) return config::library_file("clusters", word, ".xml");

@@ -38,7 +38,7 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
       platform && (multipath.by != config::MultipathBy::file || !has_equal_paths(*platform));
   cluster.network_ =
       finds_routes ? make_network(file, std::move(*platform), multipath) : load_with_simgrid(file);
-  read_memory(file, *cluster.network_);
+  read_host_properties(file, *cluster.network_);
   read_model(file, *cluster.network_);
   cluster.gpus_ = cluster.network_->gpus;
   if (cluster.gpus_.empty()) throw Error(path, 0, "has no hosts; declare each GPU as a host");

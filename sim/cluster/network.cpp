@@ -66,13 +66,17 @@ void read_model(const PlatformFile& file, Network& network) {
   for (Link& link : network.links) link.bandwidth *= link.model(Numbers::actual).efficiency;
 }
 
-void read_memory(const PlatformFile& file, Network& network) {
+void read_host_properties(const PlatformFile& file, Network& network) {
   for (Host* gpu : network.gpus) {
-    if (!gpu->memory_text) continue;
+    const auto subject = [gpu](std::string_view property) {
+      return fmt::format("host '{}': property {}", gpu->name, property);
+    };
     try {
-      gpu->memory = config::parse_size(*gpu->memory_text,
-                                       fmt::format("host '{}': property memory", gpu->name),
-                                       "a GPU's memory");
+      if (gpu->memory_text)
+        gpu->memory = config::parse_size(*gpu->memory_text, subject("memory"), "a GPU's memory");
+      if (gpu->launch_factor_text)
+        gpu->launch_factor = config::parse_positive_number(
+            *gpu->launch_factor_text, subject("launch_factor"), "a factor of launch times");
     } catch (const config::Error& error) {
       throw Error(file.path(), SourceLines(file).line_of_host(gpu->name), error.what());
     }

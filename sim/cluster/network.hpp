@@ -107,6 +107,6 @@ void read_model(const PlatformFile& file, Network& network);
 
 // Reads the memory capacity of GPUs. Throws Error, with the line of the GPU, if the property is not
 // a size.
-void read_memory(const PlatformFile& file, Network& network);
+void read_host_properties(const PlatformFile& file, Network& network);
 
 }  // namespace pipewright::cluster

@@ -153,10 +153,14 @@ class PlatformNetwork final : public Network {
       if (is_nic[i] && !role.is_gpu) continue;
       number_of[i] = static_cast<Index>(hosts.size());
       const std::string* const gpu = find_property(platform_, host, "gpu");
-      const std::string* const memory = find_property(platform_, host, "memory");
+      const auto optional_property = [&](std::string_view name) {
+        const std::string* const text = find_property(platform_, host, name);
+        return text == nullptr ? std::nullopt : std::optional(*text);
+      };
       hosts.push_back({.name = platform_.vertices[host.vertex].name,
                        .gpu = gpu == nullptr ? "" : *gpu,
-                       .memory_text = memory == nullptr ? std::nullopt : std::optional(*memory),
+                       .memory_text = optional_property("memory"),
+                       .launch_factor_text = optional_property("launch_factor"),
                        .speed = host.speed,
                        .cores = host.cores,
                        .node = role.node,

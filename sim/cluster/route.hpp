@@ -18,7 +18,9 @@ struct Host {
   std::string gpu;                         // GPU type, from property "gpu"; empty if there is none
   std::optional<std::string> memory_text;  // property "memory"
   std::uint64_t memory = 0;                // bytes; 0 if unknown
-  double speed = 0;                        // FLOP/s
+  std::optional<std::string> launch_factor_text;  // property "launch_factor"
+  double launch_factor = 1;                       // factor of the host times of a software stack
+  double speed = 0;                               // FLOP/s
   int cores = 1;
   std::uint32_t node = 0;         // node of a GPU; see Cluster::node_of
   std::uint32_t local_index = 0;  // index of a GPU within its node, from 0, in natural order

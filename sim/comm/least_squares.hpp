@@ -75,7 +75,7 @@ struct LeastSquares {
 // are cut off at the bounds. Starts at the unknowns' `start` and stops when a step lowers the cost
 // by a smaller fraction than `tolerance`.
 LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
-                           double minimum = 1e-7);
+                           double tolerance = 1e-7);
 
 // Runs least_squares() from `start` and from `starts` further points within 1 of it, always the
 // same ones, and returns the best result.

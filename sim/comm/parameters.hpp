@@ -62,8 +62,8 @@ class RowPredictor {
   // values for all others.
   std::vector<double> seconds(std::span<const std::size_t> chosen,
                               std::span<const double> values) const;
-  // Like seconds(), but plans the collectives again for these values, and leaves the values set in
-  // the cluster.
+  // Predicts the seconds of each row with `values` for the `chosen` parameters, as seconds() does,
+  // but with collectives planned again for these values. Leaves the values set in the cluster.
   std::vector<double> exact_seconds(std::span<const std::size_t> chosen,
                                     std::span<const double> values);
   // Protocol that NCCL uses for each row with the platform file's numbers.

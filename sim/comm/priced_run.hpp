@@ -12,11 +12,12 @@
 
 namespace pipewright::comm {
 
-// Computes the same time of a benchmark's first group as Formula, for changing numbers of the
-// network model: planned once, evaluated often. Bytes on links do not depend on these numbers
-// except for reducing switches, and latencies are linear in them; the coefficients are found by
-// changing each number and planning again. Exact as long as decisions of the plan stay the same:
-// the longest of several routes, the order of a ring, and whether peers relay for each other.
+// Computes the time of a benchmark's first group, as Formula does (prediction.hpp), for changing
+// numbers of the network model: planned once, evaluated often. Bytes on links do not depend on
+// these numbers except for reducing switches, and latencies are linear in them; the coefficients
+// are found by changing each number and planning again. Exact as long as decisions of the plan stay
+// the same: the longest of several routes, the order of a ring, and whether peers relay for each
+// other.
 class PricedRun {
  public:
   // Plans the run. Changes the cluster's numbers temporarily and restores them.

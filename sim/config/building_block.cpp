@@ -63,7 +63,8 @@ constexpr std::array leg_table{
     Key<BlockLeg>{{.name = "at", .help = "cell of the first pass"},
                   [](const Field& field, BlockLeg& leg) { leg.at = read_cell(field); }},
     Key<BlockLeg>{
-        {.name = "gap", .help = "cells between the pass and the pass it depends on"},
+        {.name = "gap",
+         .help = "cells after the end of the pass that it needs; R: cells before its I or B"},
         [](const Field& field, BlockLeg& leg) { leg.gap = read_whole(field, 0, max_cells); }},
     Key<BlockLeg>{
         {.name = "step", .help = "cells from the pass on one device to the pass on the next"},
@@ -156,17 +157,17 @@ constexpr std::array block_table{
          .help = "placement of stages on devices: looped, v, or a list of devices",
          .required = true},
         [](const Field& field, BlockDraft& draft) { read_placement(field, draft.block); }},
-    Key<BlockDraft>{{.name = "chunks", .help = "stages on each device"},
+    Key<BlockDraft>{{.name = "chunks", .help = "number of stages on each device"},
                     [](const Field& field, BlockDraft& draft) {
                       draft.chunks = {read_unsigned(field, 1, max_interval), field.value.origin};
                     }},
     Key<BlockDraft>{{.name = "interval",
-                     .help = "cells from one block to the next, such as 6",
+                     .help = "number of cells from one block to the next, such as 6",
                      .required = true},
                     [](const Field& field, BlockDraft& draft) {
                       draft.block.interval = read_unsigned(field, 1, max_interval);
                     }},
-    Key<BlockDraft>{{.name = "microbatches", .help = "microbatches of a block"},
+    Key<BlockDraft>{{.name = "microbatches", .help = "number of microbatches of a block"},
                     [](const Field& field, BlockDraft& draft) {
                       draft.block.microbatches = read_unsigned(field, 1, max_interval);
                     }},

@@ -94,7 +94,7 @@ constexpr std::array communication_table{
                         .default_value = "as in the cluster file"},
                        into<&Communication::nccl, read_nccl>({ValueType::text})},
     Key<Communication>{{.name = "sms",
-                        .help = "SMs that a collective takes from concurrent compute",
+                        .help = "number of SMs that a collective takes from concurrent compute",
                         .default_value = "16"},
                        into<&Communication::sms, read_sms>({ValueType::count})},
     Key<Communication>{{.name = "overlap_slowdown",

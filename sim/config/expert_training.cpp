@@ -25,7 +25,7 @@ constexpr std::array expert_table{
                         into<&ExpertTraining::dispatched, read_dispatched>(
                             {ValueType::choice, false, dispatched_names, nullptr})},
     Key<ExpertTraining>{{.name = "sms",
-                         .help = "SMs of the kernels of deepep and hybridep",
+                         .help = "number of SMs that the kernels of deepep and hybridep use",
                          .default_value = "20; 16 for hybridep"},
                         count<&ExpertTraining::sms, "20">},
     Key<ExpertTraining>{

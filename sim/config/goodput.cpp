@@ -236,11 +236,12 @@ constexpr std::array goodput_table{
                   .help = "recorded failures in place of a model: a .csv of times, kinds and "
                           "nodes, or a .json of fault events"},
                  into<&Goodput::trace, read_failure_trace>({ValueType::path})},
-    Key<Goodput>{{.name = "trace_nodes",
-                  .help = "nodes of the recorded cluster; each seed draws the nodes and the first "
-                          "day of the job",
-                  .unit = "nodes"},
-                 into<&Goodput::trace_nodes, read_trace_nodes>({ValueType::count})},
+    Key<Goodput>{
+        {.name = "trace_nodes",
+         .help = "number of nodes of the recorded cluster; each seed draws the nodes and the first "
+                 "day of the job",
+         .unit = "nodes"},
+        into<&Goodput::trace_nodes, read_trace_nodes>({ValueType::count})},
     Key<Goodput>{{.name = "stragglers", .help = "temporarily slow nodes"},
                  map_of<&Goodput::straggler, node_straggler_table>},
     Key<Goodput>{{.name = "corruption", .help = "silent data corruption that is found late"},
@@ -261,12 +262,13 @@ constexpr std::array goodput_table{
                   .help = "time until a failed node becomes a spare",
                   .default_value = "24 h"},
                  time<&Goodput::repair, "a time">},
-    Key<Goodput>{{.name = "spares",
-                  .flag = "--spares",
-                  .help = "spare nodes, or rest: the nodes of the cluster that the job leaves "
-                          "free; default: unlimited",
-                  .unit = "nodes"},
-                 {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
+    Key<Goodput>{
+        {.name = "spares",
+         .flag = "--spares",
+         .help = "number of spare nodes, or rest: the nodes of the cluster that the job leaves "
+                 "free; default: unlimited",
+         .unit = "nodes"},
+        {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
     Key<Goodput>{{.name = "elastic",
                   .flag = "--elastic",
                   .help = "continue with fewer replicas if there is no spare",

@@ -29,14 +29,6 @@ double read_bandwidth(const Field& field) {
   return parse_bandwidth(read_text(field, "a bandwidth such as 2039 GB/s"), subject(field), noun);
 }
 
-double read_kernel_time(const Field& field, std::string_view noun) {
-  return parse_kernel_time(read_text(field, "a time such as 5 us"), subject(field), noun);
-}
-
-double read_pass_time(const Field& field, std::string_view noun) {
-  return parse_pass_time(read_text(field, "a time such as 0.5 ms"), subject(field), noun);
-}
-
 std::uint64_t read_memory(const Field& field) {
   constexpr std::string_view noun = "a GPU's memory";
   return parse_memory(read_text(field, "a size such as 80 GiB"), subject(field), noun);
@@ -51,10 +43,6 @@ constexpr auto efficiency =
 template <auto member>
 constexpr auto clock_part =
     within<member, "a part such as 0.9", "a part above 0 and at most 2, such as 0.9", 0, 2>;
-
-template <auto member>
-constexpr auto kernel_time =
-    into<member, called<"an overhead", read_kernel_time>>({ValueType::time});
 
 // Reads 0 or a number up to `largest`.
 template <Words noun, Words allowed, std::uint64_t largest>
@@ -152,7 +140,7 @@ constexpr std::array types_table{
                       products<&ProductTypes::tf32>},
 };
 
-constexpr std::array attention_table{
+constexpr std::array rates_table{
     Key<AttentionRates>{
         {.name = "forward",
          .help = "fraction of peak FLOP/s that long fused attention reaches, forward",
@@ -172,12 +160,50 @@ constexpr std::array attention_table{
             &AttentionRates::half_length,
             none_or_within<"a number of keys", "a number of at most 1e6, such as 1400", 1'000'000>>(
             {ValueType::number})},
-    Key<AttentionRates>{
-        {.name = "materialized",
-         .help = "fraction of peak FLOP/s in the products of attention without flash attention",
-         .default_value = "0.42"},
-        efficiency<&AttentionRates::materialized>},
 };
+
+template <auto member>
+constexpr auto rates = map_of<member, rates_table>;
+
+constexpr std::array attention_table{
+    Key<AttentionKernels>{{.name = "fa1", .help = "FlashAttention 1 and its version in Triton"},
+                          rates<&AttentionKernels::fa1>},
+    Key<AttentionKernels>{{.name = "fa2", .help = "FlashAttention 2"},
+                          rates<&AttentionKernels::fa2>},
+    Key<AttentionKernels>{{.name = "fa3", .help = "FlashAttention 3"},
+                          rates<&AttentionKernels::fa3>},
+    Key<AttentionKernels>{{.name = "cudnn", .help = "attention of cuDNN from version 9.4 on"},
+                          rates<&AttentionKernels::cudnn>},
+    Key<AttentionKernels>{{.name = "cudnn-9.2", .help = "attention of cuDNN before version 9.4"},
+                          rates<&AttentionKernels::cudnn_9_2>},
+    Key<AttentionKernels>{{.name = "ck", .help = "attention of ROCm's Composable Kernel"},
+                          rates<&AttentionKernels::ck>},
+    Key<AttentionKernels>{{.name = "aiter", .help = "attention of ROCm's AITER"},
+                          rates<&AttentionKernels::aiter>},
+    Key<AttentionKernels>{{.name = "aotriton", .help = "PyTorch's attention on ROCm"},
+                          rates<&AttentionKernels::aotriton>},
+    Key<AttentionKernels>{
+        {.name = "unfused",
+         .help = "fraction of peak FLOP/s in the products of attention that stores its scores",
+         .default_value = "0.42"},
+        efficiency<&AttentionKernels::unfused>},
+};
+
+// Members of AttentionKernels in the order of AttentionKernel, from the first fused kernel on.
+constexpr std::array fused_members{&AttentionKernels::fa1,       &AttentionKernels::fa2,
+                                   &AttentionKernels::fa3,       &AttentionKernels::cudnn,
+                                   &AttentionKernels::cudnn_9_2, &AttentionKernels::ck,
+                                   &AttentionKernels::aiter,     &AttentionKernels::aotriton};
+static_assert(fused_members.size() + 1 == attention_kernel_names.size());
+
+const std::optional<AttentionRates>& fused_rates(const Gpu& gpu, AttentionKernel kernel) {
+  return gpu.attention.*fused_members.at(static_cast<std::size_t>(kernel) - 1);
+}
+
+bool has_fused_kernel(const Gpu& gpu) {
+  return std::ranges::any_of(
+      fused_members, [&](const auto member) { return (gpu.attention.*member).has_value(); });
+}
 
 constexpr std::array clock_table{
     Key<Clock>{{.name = "products",
@@ -207,7 +233,7 @@ constexpr std::array power_table{
 };
 
 std::vector<std::string> read_assumed(const Field& field) {
-  constexpr std::string_view allowed = "keys of this file, such as [products.fp8, launch]";
+  constexpr std::string_view allowed = "keys of this file, such as [products.fp8, clock]";
   std::vector<std::string> keys;
   for (const Field& item : items(field, allowed)) {
     const std::string& key = read_text(item, allowed);
@@ -238,11 +264,13 @@ constexpr std::array gpu_table{
     Key<Gpu>{
         {.name = "host_bandwidth", .help = "bandwidth to host memory, each way, such as 55 GB/s"},
         into<&Gpu::host_bandwidth, read_bandwidth>({ValueType::rate})},
-    Key<Gpu>{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
+    Key<Gpu>{{.name = "processors",
+              .help = "number of SMs or compute units, such as 108",
+              .required = true},
              into<&Gpu::processors, read_processors>({ValueType::count})},
     Key<Gpu>{{.name = "products", .help = "matrix products by data type"},
              map_of<&Gpu::products, types_table>},
-    Key<Gpu>{{.name = "attention", .help = "efficiency of attention kernels"},
+    Key<Gpu>{{.name = "attention", .help = "efficiency of attention kernels by name"},
              map_of<&Gpu::attention, attention_table>},
     Key<Gpu>{{.name = "memory_efficiency",
               .help = "fraction of memory_bandwidth that kernels reach",
@@ -260,15 +288,9 @@ constexpr std::array gpu_table{
     Key<Gpu>{{.name = "clock",
               .help = "clock in a long run relative to the clock of single measured kernels"},
              map_of<&Gpu::clock, clock_table>},
-    Key<Gpu>{{.name = "launch", .help = "host time per kernel launch", .default_value = "0 us"},
-             kernel_time<&Gpu::launch>},
-    Key<Gpu>{{.name = "pass_overhead",
-              .help = "overhead added to the time of each pass",
-              .default_value = "1.2 ms"},
-             into<&Gpu::pass_overhead, called<"an overhead", read_pass_time>>({ValueType::time})},
     Key<Gpu>{{.name = "power", .help = "power draw, for the energy of a training run"},
              map_of<&Gpu::power, power_table>},
-    Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values are assumed"},
+    Key<Gpu>{{.name = "assumed", .help = "list of the keys of this file whose values are assumed"},
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
 
@@ -392,6 +414,48 @@ const Products& products_of(const Gpu& gpu, DataType type) {
   throw Error(fmt::format("the GPU {} has no {} products", in_quotes(gpu.name), data_types[index]))
       .allow(fmt::format("{} (other types belong under products in the GPU's file)",
                          fmt::join(names, ", ")));
+}
+
+AttentionKernel attention_kernel_of(const Gpu& gpu, std::span<const AttentionKernel> preference) {
+  if (preference.empty()) {
+    auto fastest = AttentionKernel::fa2;
+    double rate = 0;
+    for (std::size_t i = 1; i < attention_kernel_names.size(); ++i)
+      if (const auto& rates = fused_rates(gpu, static_cast<AttentionKernel>(i));
+          rates && rates->forward > rate) {
+        fastest = static_cast<AttentionKernel>(i);
+        rate = rates->forward;
+      }
+    return fastest;
+  }
+  for (const AttentionKernel kernel : preference)
+    if (kernel == AttentionKernel::unfused || !has_fused_kernel(gpu) || fused_rates(gpu, kernel))
+      return kernel;
+  std::vector<std::string_view> names{attention_kernel_names.front()};
+  for (std::size_t i = 1; i < attention_kernel_names.size(); ++i)
+    if (fused_rates(gpu, static_cast<AttentionKernel>(i)))
+      names.push_back(attention_kernel_names[i]);
+  std::vector<std::string_view> preferred;
+  for (const AttentionKernel kernel : preference)
+    preferred.push_back(attention_kernel_names[static_cast<std::size_t>(kernel)]);
+  throw Error(fmt::format("the GPU {} has no attention kernel {}, which the stack uses",
+                          in_quotes(gpu.name), fmt::join(preferred, " or ")))
+      .allow(
+          fmt::format("stack.attention: {} (rates of other kernels belong under attention in the "
+                      "GPU's file)",
+                      fmt::join(names, ", ")));
+}
+
+const AttentionRates& rates_of(const Gpu& gpu, AttentionKernel kernel) {
+  static const AttentionRates unknown;
+  const auto& rates_of_kernel = fused_rates(gpu, kernel);
+  return rates_of_kernel ? *rates_of_kernel : unknown;
+}
+
+AttentionRates& mutable_rates_of(Gpu& gpu, AttentionKernel kernel) {
+  auto& rates_of_kernel = gpu.attention.*fused_members.at(static_cast<std::size_t>(kernel) - 1);
+  if (!rates_of_kernel) rates_of_kernel.emplace();
+  return *rates_of_kernel;
 }
 
 std::vector<KeyRow> gpu_keys() { return rows_of(gpu_table); }

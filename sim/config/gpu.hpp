@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "sim/config/attention_kernel.hpp"
 #include "sim/config/data_type.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/text/fields.hpp"
@@ -50,15 +52,31 @@ struct ProductTypes {
   bool operator==(const ProductTypes&) const = default;
 };
 
-// Efficiency of attention kernels, as a fraction of peak FLOP/s. A fused kernel reaches e * s / (s
+// Efficiency of a fused attention kernel, as a fraction of peak FLOP/s. The kernel reaches e * s /
+// (s
 // + half_length), where s is the number of keys.
 struct AttentionRates {
-  double forward = 0.5;        // e of the forward kernel
-  double backward = 0.4;       // e of the backward kernel
-  double half_length = 0;      // keys
-  double materialized = 0.42;  // part of the peak of products that store the scores
+  double forward = 0.5;    // e of the forward kernel
+  double backward = 0.4;   // e of the backward kernel
+  double half_length = 0;  // keys
 
   bool operator==(const AttentionRates&) const = default;
+};
+
+// Attention kernels that run on a GPU. If a file has no fused kernel, the default rates stand for
+// all of them.
+struct AttentionKernels {
+  std::optional<AttentionRates> fa1;
+  std::optional<AttentionRates> fa2;
+  std::optional<AttentionRates> fa3;
+  std::optional<AttentionRates> cudnn;
+  std::optional<AttentionRates> cudnn_9_2;
+  std::optional<AttentionRates> ck;
+  std::optional<AttentionRates> aiter;
+  std::optional<AttentionRates> aotriton;
+  double unfused = 0.42;  // part of the peak of products that store the scores
+
+  bool operator==(const AttentionKernels&) const = default;
 };
 
 // Clock in a long run relative to the clock at which single kernels were measured, by type of
@@ -90,15 +108,16 @@ struct Gpu {
   double host_bandwidth = 0;                      // bytes/s to host memory, each way; 0: unknown
   std::uint32_t processors = 0;  // SMs or CUs, each of which computes a tile of a product
   ProductTypes products;
-  AttentionRates attention;
+  AttentionKernels attention;
   double memory_efficiency = 0.75;     // part of `memory_bandwidth`
-  double recurrence_efficiency = 0.2;  // the same for Mamba-2 and gated delta nets
+  double recurrence_efficiency = 0.2;  // part of `memory_bandwidth` in Mamba-2 and gated delta nets
   double kernel_overhead = 5e-6;       // overhead of each kernel that is no product, seconds
   Clock clock;
-  double launch = 0;              // host time per kernel, seconds
-  double pass_overhead = 1.2e-3;  // overhead of each pass, seconds
   std::optional<Power> power;
   std::vector<std::string> assumed;  // keys whose values have no source
+  // Factor by which the GPU's host takes longer than the times of a software stack say. The
+  // platform file gives it; it is no key of a GPU file.
+  double launch_factor = 1;
 
   std::uint64_t capacity() const { return free_memory.value_or(memory); }
 
@@ -120,13 +139,22 @@ bool has_type(const Gpu& gpu, DataType type);
 // types if the GPU does not support it.
 const Products& products_of(const Gpu& gpu, DataType type);
 
+// Returns the first of the preferred attention kernels that the GPU has; without a preference, the
+// fastest fused kernel of its file. Throws an Error that lists the kernels of the GPU if it has
+// none of the preferred ones.
+AttentionKernel attention_kernel_of(const Gpu& gpu, std::span<const AttentionKernel> preference);
+// Returns the rates of a fused kernel; the default rates if the GPU's file lacks them.
+const AttentionRates& rates_of(const Gpu& gpu, AttentionKernel kernel);
+// Returns the rates of a fused kernel for changing them. Adds the default rates if there are none.
+AttentionRates& mutable_rates_of(Gpu& gpu, AttentionKernel kernel);
+
 // Reads a GPU from a map, from the file at a path, or from the library by its name.
 Gpu read_gpu(const Field& field);
 // Reads a GPU by its name in the library or by a path relative to the current folder. Throws Error.
 Gpu find_gpu(const std::string& name_or_path);
 // Returns the map of a GPU's keys, which the field contains or which is in the file that it names.
 Value gpu_tree(const Field& field);
-// Like gpu_tree(), but adds the key `name` if the map has none.
+// Returns the map of a GPU's keys, as gpu_tree() does, with the key `name` added if it has none.
 Value named_gpu_tree(const Field& field);
 
 std::vector<KeyRow> gpu_keys();

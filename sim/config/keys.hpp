@@ -219,6 +219,13 @@ constexpr auto part = into<member, called<noun, read_part>>({ValueType::number})
 template <auto member, Words noun>
 constexpr auto time = into<member, called<noun, read_time>>({ValueType::time});
 
+// Seconds of a kernel or its launch, and of a pass of kernels, within the limits of units.hpp.
+template <auto member>
+constexpr auto kernel_time =
+    into<member, called<"an overhead", read_kernel_time>>({ValueType::time});
+template <auto member>
+constexpr auto pass_time = into<member, called<"an overhead", read_pass_time>>({ValueType::time});
+
 template <auto member, Words noun>
 constexpr auto times = into<member, called<noun, read_times>>({ValueType::time, true});
 

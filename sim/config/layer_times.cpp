@@ -19,14 +19,19 @@ template <auto member>
 constexpr auto single_time = into<member, read_single_time>({ValueType::time});
 
 constexpr std::array part_table{
-    Key<PartTimes>{{.name = "forward", .help = "time of the forward pass F"},
-                   single_time<&PartTimes::forward>},
-    Key<PartTimes>{{.name = "backward", .help = "time of the backward pass B"},
-                   single_time<&PartTimes::backward>},
-    Key<PartTimes>{{.name = "input_grad", .help = "time of I, the backward pass of the input"},
+    Key<PartTimes>{
+        {.name = "forward", .help = "time of the forward pass F in this part of the model"},
+        single_time<&PartTimes::forward>},
+    Key<PartTimes>{
+        {.name = "backward", .help = "time of the full backward pass B in this part of the model"},
+        single_time<&PartTimes::backward>},
+    Key<PartTimes>{{.name = "input_grad",
+                    .help = "time of I, the backward pass of the input, in this part of the model"},
                    single_time<&PartTimes::input_grad>},
-    Key<PartTimes>{{.name = "weight_grad", .help = "time of W, the backward pass of the weights"},
-                   single_time<&PartTimes::weight_grad>},
+    Key<PartTimes>{
+        {.name = "weight_grad",
+         .help = "time of W, the backward pass of the weights, in this part of the model"},
+        single_time<&PartTimes::weight_grad>},
 };
 
 void check_backward(const Field& field, const PartTimes& times) {

@@ -91,12 +91,14 @@ constexpr std::array activation_table{
          .help = "activation bytes of a microbatch on a device, all chunks together",
          .required = true},
         per_device_of<read_bytes, &ActivationDraft::whole>},
-    Key<ActivationDraft>{{.name = "released_by_input_grad",
-                          .help = "part that I frees, in bytes or percent; default: half"},
-                         per_device_of<read_releases, &ActivationDraft::input_grad>},
-    Key<ActivationDraft>{{.name = "released_by_weight_grad",
-                          .help = "part that W frees, in bytes or percent; default: the rest"},
-                         per_device_of<read_releases, &ActivationDraft::weight_grad>},
+    Key<ActivationDraft>{
+        {.name = "released_by_input_grad",
+         .help = "part of per_microbatch that I frees, in bytes or percent; default: half"},
+        per_device_of<read_releases, &ActivationDraft::input_grad>},
+    Key<ActivationDraft>{
+        {.name = "released_by_weight_grad",
+         .help = "part of per_microbatch that W frees, in bytes or percent; default: the rest"},
+        per_device_of<read_releases, &ActivationDraft::weight_grad>},
 };
 
 // Bytes that a pass frees on a device. Throws an Error if they are more than `whole`.
@@ -145,9 +147,9 @@ constexpr std::array state_table{
     Key<StateDraft>{
         {.name = "weights", .help = "bytes of one version of the parameters on a device"},
         state_of<&State::weights>},
-    Key<StateDraft>{{.name = "gradients", .help = "bytes of the gradient buffers"},
+    Key<StateDraft>{{.name = "gradients", .help = "bytes of the gradient buffers on a device"},
                     state_of<&State::gradients>},
-    Key<StateDraft>{{.name = "optimizer", .help = "bytes of the optimizer's state"},
+    Key<StateDraft>{{.name = "optimizer", .help = "bytes of the optimizer's state on a device"},
                     state_of<&State::optimizer>},
 };
 

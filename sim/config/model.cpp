@@ -131,14 +131,14 @@ constexpr std::array latent_table{
 };
 
 constexpr std::array experts_table{
-    Key<Experts>{{.name = "count", .help = "routed experts of a layer", .required = true},
+    Key<Experts>{{.name = "count", .help = "number of routed experts of a layer", .required = true},
                  extent<&Experts::count>},
     Key<Experts>{{.name = "top_k", .help = "experts per token", .default_value = "1"},
                  extent<&Experts::top_k>},
     Key<Experts>{{.name = "ffn", .help = "hidden size of an expert", .required = true},
                  extent<&Experts::ffn, max_ffn>},
     Key<Experts>{{.name = "shared",
-                  .help = "shared experts, which every token visits",
+                  .help = "number of shared experts, which every token visits",
                   .default_value = "0"},
                  extent_or_none<&Experts::shared>},
     Key<Experts>{
@@ -150,7 +150,7 @@ constexpr std::array experts_table{
                   .default_value = "hidden"},
                  extent<&Experts::latent>},
     Key<Experts>{{.name = "groups",
-                  .help = "groups of experts, for group-limited routing",
+                  .help = "number of groups of experts, for group-limited routing",
                   .default_value = "1"},
                  extent<&Experts::groups>},
     Key<Experts>{{.name = "top_groups",
@@ -173,13 +173,14 @@ constexpr std::array experts_table{
 };
 
 constexpr std::array mamba_table{
-    Key<Mamba>{{.name = "heads", .help = "heads of the state space", .required = true},
+    Key<Mamba>{{.name = "heads", .help = "number of heads of the state space", .required = true},
                extent<&Mamba::heads>},
     Key<Mamba>{{.name = "head_dim", .help = "size of a head", .default_value = "64"},
                extent<&Mamba::head_dim>},
-    Key<Mamba>{
-        {.name = "groups", .help = "groups of heads that share B and C", .default_value = "8"},
-        extent<&Mamba::groups>},
+    Key<Mamba>{{.name = "groups",
+                .help = "number of groups of heads that share B and C",
+                .default_value = "8"},
+               extent<&Mamba::groups>},
     Key<Mamba>{{.name = "state", .help = "size of a head's state", .default_value = "128"},
                extent<&Mamba::state>},
     Key<Mamba>{{.name = "conv", .help = "width of the convolution in tokens", .default_value = "4"},
@@ -188,10 +189,11 @@ constexpr std::array mamba_table{
 
 constexpr std::array linear_table{
     Key<LinearAttention>{
-        {.name = "key_heads", .help = "heads of queries and of keys", .required = true},
+        {.name = "key_heads", .help = "number of heads of queries and of keys", .required = true},
         extent<&LinearAttention::key_heads>},
-    Key<LinearAttention>{{.name = "value_heads", .help = "heads of values", .required = true},
-                         extent<&LinearAttention::value_heads>},
+    Key<LinearAttention>{
+        {.name = "value_heads", .help = "number of heads of values", .required = true},
+        extent<&LinearAttention::value_heads>},
     Key<LinearAttention>{{.name = "key_head_dim", .help = "size of a key", .default_value = "128"},
                          extent<&LinearAttention::key_head_dim>},
     Key<LinearAttention>{
@@ -221,16 +223,20 @@ constexpr std::array model_table{
                         "net, * attention, S attention with the sliding window, + latent "
                         "attention, - MLP, E experts; two in brackets are one layer, (GE)"},
                into<&Model::pattern, read_pattern>({ValueType::text})},
-    Key<Model>{{.name = "mtp_layers",
-                .alias = "mtp_num_layers",
-                .help = "modules of multi-token prediction, each with one additional layer",
-                .default_value = "0"},
-               extent_or_none<&Model::mtp_layers>},
+    Key<Model>{
+        {.name = "mtp_layers",
+         .alias = "mtp_num_layers",
+         .help = "number of modules of multi-token prediction, each with one additional layer",
+         .default_value = "0"},
+        extent_or_none<&Model::mtp_layers>},
     Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},
                extent<&Model::hidden>},
-    Key<Model>{{.name = "heads", .help = "attention heads; required if a layer has attention"},
-               extent<&Model::heads>},
-    Key<Model>{{.name = "kv_heads", .help = "heads of keys and values", .default_value = "heads"},
+    Key<Model>{
+        {.name = "heads", .help = "number of attention heads; required if a layer has attention"},
+        extent<&Model::heads>},
+    Key<Model>{{.name = "kv_heads",
+                .help = "number of heads of keys and values",
+                .default_value = "heads"},
                extent<&Model::kv_heads>},
     Key<Model>{{.name = "head_dim", .help = "size of a head", .default_value = "hidden / heads"},
                extent<&Model::head_dim>},
@@ -280,7 +286,7 @@ constexpr std::array model_table{
     Key<Model>{{.name = "sequence", .help = "number of tokens in a sample", .required = true},
                extent<&Model::sequence, max_model_tokens>},
     Key<Model>{{.name = "sliding_window",
-                .help = "keys that a query attends to, including its own; default: all",
+                .help = "number of keys that a query attends to, including its own; default: all",
                 .unit = "tokens"},
                extent<&Model::sliding_window, max_model_tokens>},
     Key<Model>{{.name = "attention_chunk_size",

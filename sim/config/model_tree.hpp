@@ -12,7 +12,8 @@ namespace pipewright::config {
 // Returns the map of a model's keys, which the field contains or which is in the file that it
 // names.
 Value model_tree(const Field& field);
-// Like model_tree(), but adds the key `name` if the map has none.
+// Returns the map of a model's keys, as model_tree() does, with the key `name` added if it has
+// none.
 Value named_model_tree(const Field& field);
 // Returns whether a map has the keys of a Hugging Face config.json instead of model keys.
 bool is_config(const Value& model);

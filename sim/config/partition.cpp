@@ -28,7 +28,8 @@ class LayoutParser {
   }
 
  private:
-  // Parses a layout up to its end or to a closing parenthesis, and returns it without repetitions.
+  // Parses a layout up to its end or to a closing parenthesis, and returns its letters with
+  // repetitions written out: "tt|tt|" for "(t*2|)*2".
   std::string group() {
     std::string letters;
     while (at_ < text_.size() && text_[at_] != ')') {
@@ -134,11 +135,13 @@ struct PartitionEnds {
 constexpr std::array ends_table{
     Key<PartitionEnds>{
         {.name = "first",
-         .help = "layers of the first device (decoder_first_pipeline_num_layers); devices in "
-                 "between share the rest equally"},
+         .help =
+             "number of layers of the first device (decoder_first_pipeline_num_layers); devices in "
+             "between share the rest equally"},
         count<&PartitionEnds::first, "3">},
     Key<PartitionEnds>{
-        {.name = "last", .help = "layers of the last device (decoder_last_pipeline_num_layers)"},
+        {.name = "last",
+         .help = "number of layers of the last device (decoder_last_pipeline_num_layers)"},
         count<&PartitionEnds::last, "2">},
     Key<PartitionEnds>{{.name = "account_for_embedding",
                         .help = "count the embedding as a layer of the first stage",

@@ -25,14 +25,14 @@ std::vector<Located<std::string>> read_gpu_types(const Field& field) {
 }
 
 constexpr std::array placement_table{
-    Key<Placement>{
-        {.name = "domain",
-         .help = "GPUs to use in each NVLink domain; default: the most that keep groups whole"},
-        count<&Placement::domain, "64">},
-    Key<Placement>{
-        {.name = "gpu_types",
-         .help = "GPU types to use in a mixed cluster, in the order of ranks and so of stages"},
-        into<&Placement::gpu_types, read_gpu_types>({ValueType::text, true})},
+    Key<Placement>{{.name = "domain",
+                    .help = "number of GPUs to use in each NVLink domain; default: the most that "
+                            "keep groups whole"},
+                   count<&Placement::domain, "64">},
+    Key<Placement>{{.name = "gpu_types",
+                    .help = "list of the GPU types to use in a mixed cluster, in the order of "
+                            "ranks and so of stages"},
+                   into<&Placement::gpu_types, read_gpu_types>({ValueType::text, true})},
 };
 
 }  // namespace
@@ -40,9 +40,8 @@ constexpr std::array placement_table{
 Placement read_placement(const Field& field) {
   if (field.value.kind == Value::Kind::map) return read_map<placement_table>(field);
   constexpr std::string_view allowed =
-      "a list of host names, one per GPU, or a map with the keys domain (GPUs to use in each "
-      "NVLink "
-      "domain) and gpu_types (GPU types in the order of ranks)";
+      "a list of host names, one per GPU, or a map with the keys domain (number of GPUs to "
+      "use in each NVLink domain) and gpu_types (GPU types in the order of ranks)";
   Placement placement;
   for (const Field& item : items(field, allowed))
     placement.hosts.push_back({read_text(item, "a host name of the cluster"), item.value.origin});

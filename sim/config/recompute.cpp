@@ -45,10 +45,11 @@ constexpr std::array recompute_table{
            draft.uniform = read_choice(field, recompute_methods) == 0;
          },
          {ValueType::choice, false, recompute_methods, nullptr}}},
-    Key<RecomputeDraft>{{.name = "num_layers",
-                         .help = "layers of a block; with uniform: layers per stored input",
-                         .unit = "layers"},
-                        count<&RecomputeDraft::layers, "4">},
+    Key<RecomputeDraft>{
+        {.name = "num_layers",
+         .help = "number of layers of a block; with uniform: of layers per stored input",
+         .unit = "layers"},
+        count<&RecomputeDraft::layers, "4">},
     Key<RecomputeDraft>{{.name = "every",
                          .help = "period of recomputed layers; other layers store all activations",
                          .unit = "layers",
@@ -57,6 +58,13 @@ constexpr std::array recompute_table{
                            draft.recompute.every = read_count(field, "2");
                          },
                          {ValueType::count}}},
+    Key<RecomputeDraft>{{.name = "early_stop",
+                         .help = "stop recomputing a layer before its last product",
+                         .default_value = "stack.recompute.early_stop"},
+                        {[](const Field& field, RecomputeDraft& draft) {
+                           draft.recompute.early_stop = read_flag(field);
+                         },
+                         {ValueType::flag, false, flag_names, nullptr}}},
 };
 
 Recompute read_recompute_map(const Field& field) {

@@ -40,6 +40,9 @@ struct Recompute {
   std::uint32_t every = 1;                            // period of recomputed layers (torchtitan)
   std::uint32_t block = 0;    // recomputed layers at the start of each stage; 0: all
   std::uint32_t uniform = 1;  // used by full: layers per stored input
+  // Used by full: recomputing stops once all activations that the backward pass needs exist, as in
+  // PyTorch's non-reentrant checkpoint, so that the last product of a layer is not repeated.
+  bool early_stop = false;
 
   bool has(RecomputeModule module) const { return modules.test(static_cast<std::size_t>(module)); }
   bool operator==(const Recompute&) const = default;

@@ -59,8 +59,8 @@ constexpr std::array scenario_table{
         count<&Scenario::devices>},
     ScenarioKey{
         {.name = "placement",
-         .help =
-             "placement of ranks: host names, one per GPU, or GPUs to use in each NVLink domain"},
+         .help = "placement of ranks: host names, one per GPU, or the number of GPUs to use in "
+                 "each NVLink domain"},
         into<&Scenario::placement, read_placement>({ValueType::text, true, {}, placement_keys})},
     ScenarioKey{{.name = "microbatches",
                  .alias = "num_batches",
@@ -95,6 +95,11 @@ constexpr std::array scenario_table{
          .help =
              "GPU: a name in platforms/gpus, a file, or a map; default: the GPUs of the cluster"},
         into<&Scenario::gpu, read_gpu>({ValueType::library, false, {}, gpu_keys})},
+    ScenarioKey{{.name = "stack",
+                 .flag = "--stack",
+                 .help = "software of the job: a name in platforms/stacks, a file, or a map",
+                 .default_value = default_stack},
+                {[](const Field&, Scenario&) {}, {ValueType::library, false, {}, stack_keys}}},
     ScenarioKey{{.name = "parallel", .help = "parallel sizes: tp, cp, ep, dp, pp and ZeRO"},
                 section<&Scenario::parallel, read_parallel, parallel_keys>},
     ScenarioKey{{.name = "partition",
@@ -166,7 +171,7 @@ constexpr std::array scenario_table{
                  .default_value = "0"},
                 time<&Scenario::p2p_time, "a latency">},
     ScenarioKey{{.name = "boundary_tensor",
-                 .help = "bytes that a stage sends to the next",
+                 .help = "bytes that a stage sends to the next for each microbatch",
                  .default_value = "0"},
                 size<&Scenario::boundary_tensor, "the size of a boundary tensor">},
     ScenarioKey{
@@ -268,13 +273,16 @@ std::string_view actual_path(const Value& root, std::string_view path) {
   return path;
 }
 
-// Replaces a model or GPU (`key`) that is given by a name, a path or a Hugging Face config by the
-// map of its keys, so that the result is independent of the current folder.
+// Replaces a model, GPU or stack (`key`) that is given by a name, a path or a Hugging Face config
+// by the map of its keys, so that the result is independent of the current folder.
 void spell_out_file(Value& named, std::string_view key) {
   const bool is_foreign = key == "model" && is_config(named);
-  if (named.kind != Value::Kind::text && !is_foreign) return;
+  const bool inherits = key == "stack" && find(named, "like") != nullptr;
+  if (named.kind != Value::Kind::text && !is_foreign && !inherits) return;
   const Field field{named, std::string(key)};
-  Value map = key == "model" ? named_model_tree(field) : named_gpu_tree(field);
+  Value map = key == "model" ? named_model_tree(field)
+              : key == "gpu" ? named_gpu_tree(field)
+                             : named_stack_tree(field);
   map.origin = named.origin;
   named = std::move(map);
 }
@@ -291,7 +299,7 @@ void spell_out_schedule(Value& schedule) {
 // Replaces a model, GPU or schedule that is given by a name or a path by a map, so that keys within
 // it can be set.
 void spell_out(Value& whole, std::string_view key) {
-  const bool is_file = key == "model" || key == "gpu";
+  const bool is_file = key == "model" || key == "gpu" || key == "stack";
   if (!is_file && key != "schedule") return;
   for (Value& item : whole.items) spell_out(item, key);
   if (is_file)
@@ -321,7 +329,7 @@ Value canonical(const Value& root, const Scenario& scenario) {
     file.text = scenario.training.lengths->file->string();
     file.origin.folder.clear();
   }
-  for (const char* key : {"model", "gpu"})
+  for (const char* key : {"model", "gpu", "stack"})
     if (Value* const named = find(tree, key)) spell_out_file(*named, key);
   if (Value* const schedule = find(tree, "schedule"))
     resolve_schedules(*schedule, scenario.schedules);
@@ -347,6 +355,7 @@ void set_key(Value& root, std::string_view name, Value value) {
     // Sets the value under the key's alias if the scenario already uses the alias.
     const bool has_alias = !key->alias.empty() && find(root, key->alias) != nullptr;
     full = std::string(has_alias ? key->alias : key->name).append(path.substr(dot));
+    if (key->name == "stack" && dot < path.size()) root = with_default_stack(std::move(root));
     if (Value* const whole = find(root, key->name); whole != nullptr && dot < path.size())
       spell_out(*whole, key->name);
   }
@@ -362,11 +371,20 @@ Scenario read_scenario(const Value& written) {
     throw Error(search->origin, "the section search makes this file a sweep", "search")
         .suggest("run it with 'pipewright search', or leave out the section");
   Scenario scenario;
-  const Value root = with_devices(written);
-  read_keys<Scenario>({root, ""}, scenario_table, scenario);
+  Value root = with_devices(written);
+  Value complete = root;
+  if (find(root, "model") != nullptr || find(root, "stack") != nullptr) {
+    root = with_default_stack(std::move(root));
+    const Value stack = named_stack_tree({*find(root, "stack"), "stack"});
+    complete = with_stack_defaults(root, stack);
+    read_keys<Scenario>({complete, ""}, scenario_table, scenario);
+    set_stack(scenario.training, complete, stack);
+  } else {
+    read_keys<Scenario>({complete, ""}, scenario_table, scenario);
+  }
   scenario.parallel.pp = scenario.devices;
   if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});
-  check_scenario(scenario, root);
+  check_scenario(scenario, complete);
   scenario.tree = canonical(root, scenario);
   scenario.text = to_yaml(scenario.tree);
   scenario.title = make_title(root, scenario);

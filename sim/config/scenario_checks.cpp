@@ -120,7 +120,7 @@ void check_times(const Scenario& scenario, const Value& root) {
       !scenario.input_grad_times && !scenario.fused_times)
     throw Error(overhead->origin,
                 "pass_overhead is added to given times of passes, and there are none")
-        .suggest("set gpu.pass_overhead for the passes of a model");
+        .suggest("set stack.host.pass for the passes of a model");
 }
 
 // Checks parallel.tp_by_device; sizes that are all equal become parallel.tp.

@@ -173,6 +173,30 @@ Training read_training(const Field& field) {
   return training;
 }
 
+void set_stack(Training& training, const Value& root, const Value& stack) {
+  training.stack = read_stack({stack, "stack"});
+  std::vector<AttentionKernel>& kernels = training.stack.attention;
+  const Value* const section = find(root, "training");
+  const auto set_in_scenario = [section](std::string_view key) {
+    return section == nullptr ? nullptr : find(*section, key);
+  };
+  if (set_in_scenario("fused_loss") == nullptr)
+    training.fused_loss = training.stack.fuses(Fusable::cross_entropy);
+  const Value* const recompute = set_in_scenario("recompute");
+  if (recompute == nullptr || find(*recompute, "early_stop") == nullptr)
+    training.recompute.early_stop = training.stack.early_stop;
+  const Value* const flag = set_in_scenario("flash_attention");
+  if (flag == nullptr) training.flash_attention = kernels.front() != AttentionKernel::unfused;
+  if (!training.flash_attention) return;
+  std::erase(kernels, AttentionKernel::unfused);
+  if (kernels.empty())
+    throw Error(flag->origin,
+                fmt::format("training.flash_attention is true, but the stack {} has no fused "
+                            "attention kernel",
+                            training.stack.name))
+        .suggest("set stack.attention too, such as [fa2]");
+}
+
 double weight_bytes(const Training& training) {
   if (training.bytes.weights) return *training.bytes.weights;
   if (!is_scaled(training.precision)) return 2;

@@ -12,6 +12,7 @@
 #include "sim/config/lengths.hpp"
 #include "sim/config/optimizer.hpp"
 #include "sim/config/recompute.hpp"
+#include "sim/config/stack.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
@@ -68,6 +69,7 @@ struct Training {
   bool activation_func_fp8_input_store = false;
   std::optional<Offload> offload;
   ExpertTraining experts;
+  Stack stack;  // the software that runs the training
   // Memory besides tensors: what PyTorch's allocator wastes, as a fraction of the activations, and
   // the bytes of the CUDA context and of NCCL.
   double fragmentation = 0.1;
@@ -83,6 +85,11 @@ double gradient_bytes(const Training& training);
 double optimizer_bytes(const Training& training);
 
 Training read_training(const Field& field);
+// Sets the stack of the training from the complete map `stack`. The stack determines
+// flash_attention, fused_loss and recompute.early_stop unless the section training of the scenario
+// `root` sets them. Throws an Error if the scenario asks for flash attention and the stack has no
+// fused attention kernel.
+void set_stack(Training& training, const Value& root, const Value& stack);
 std::vector<KeyRow> training_keys();
 
 }  // namespace pipewright::config

@@ -84,7 +84,7 @@ const config::Gpu& only_gpu_type(const workload::Gpus& gpus) {
   for (const config::Gpu& gpu : gpus)
     if (gpu.name != gpus.front().name)
       throw std::runtime_error(
-          fmt::format("profile: the scenario's pipeline uses {} and {}; --calibrate needs a single "
+          fmt::format("the scenario's pipeline uses {} and {}; profile --calibrate needs a single "
                       "type of GPU",
                       gpus.front().name, gpu.name));
   return gpus.front();
@@ -216,14 +216,15 @@ std::string kernel_table_text(const KernelComparison& comparison) {
   return table.text();
 }
 
-std::string host_launch_text(const HostLaunches& host, double before) {
+std::string host_launch_text(const HostLaunches& host, double before, double launch_factor) {
   const auto launch = host.launch_of_modelled_kernel();
   if (!launch) return "host: no launches of single kernels, so the launch time is unchanged\n";
   return fmt::format(
       "host: {} between launches, {:.0f} kernels for {:.0f} kernels of the model: {} per modelled "
-      "kernel; the GPU file has {}\n",
+      "kernel; the stack has {}; take the measured time with --set stack.host.kernel='{:.4g} us'\n",
       analysis::format_seconds(*host.launch), host.measured, host.modelled,
-      analysis::format_seconds(*launch), analysis::format_seconds(before));
+      analysis::format_seconds(*launch), analysis::format_seconds(before),
+      1e6 * *launch / launch_factor);
 }
 
 // Removes a key from the GPU file's list of assumed keys, because it has been measured.
@@ -277,8 +278,6 @@ std::string calibrated_gpu_text(config::Value tree, const config::Gpu& gpu,
                           fmt::join(changes, ", "));
   for (const WorkComparison& work : comparison.works)
     if (work.is_comparable()) set(work.key, fmt::format("{:.4g}", clock.*work.clock));
-  if (const auto launch = comparison.host.launch_of_modelled_kernel())
-    set("launch", fmt::format("{:.4g} us", 1e6 * *launch));
   std::erase_if(tree.entries, [](const config::Entry& entry) { return entry.key == "name"; });
   return head + config::to_yaml(tree);
 }
@@ -294,12 +293,13 @@ Calibration calibrate(const std::vector<KernelProfile>& profiles, const config::
   const ModelledRun model{scenario, plan.schedule, hardware.ranks};
   const KernelComparison comparison = compare_kernels(profiles, model, hardware.gpus);
   Calibration calibration;
-  calibration.report =
-      fmt::format("{}, {} iterations, against {} on {}\n\n{}\n{}", names.measured,
-                  profiles.front().steps, names.scenario, gpu.name, kernel_table_text(comparison),
-                  host_launch_text(comparison.host, gpu.launch));
+  calibration.report = fmt::format(
+      "{}, {} iterations, against {} on {}\n\n{}\n{}", names.measured, profiles.front().steps,
+      names.scenario, gpu.name, kernel_table_text(comparison),
+      host_launch_text(comparison.host, scenario.training.stack.host.kernel * gpu.launch_factor,
+                       gpu.launch_factor));
   const std::string head = fmt::format(
-      "# {}, calibrated: its clock and launch are such that the kernels of {}\n"
+      "# {}, calibrated: its clock is such that the kernels of {}\n"
       "# take as long as measured in {} (pipewright profile --calibrate).\n",
       gpu.name, names.scenario, names.measured);
   const config::Value* const gpu_value = config::find(scenario.tree, "gpu");

@@ -16,7 +16,7 @@ struct CalibrationNames {
 
 struct Calibration {
   std::string report;    // ratios of measured to modelled times by kind of work, and notes
-  std::string gpu_file;  // YAML of the GPU, with a clock and a launch time that fit the measurement
+  std::string gpu_file;  // YAML of the GPU, with a clock that fits the measurement
 };
 
 // Compares the kernels of a measured run with the modelled kernels of a scenario that has a model.

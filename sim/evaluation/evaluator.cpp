@@ -75,8 +75,8 @@ void check_recompute(const config::Scenario& scenario) {
 }
 
 // Estimates the number of activities of a simulation: for each pass, the pass and its transfer; in
-// full detail each rank's part in its collectives; and under ZeRO-2 and ZeRO-3 the collectives
-// after it, one for each bucket.
+// full detail one for each rank of its stage; and under ZeRO-2 and ZeRO-3 two for each bucket of a
+// stage's gradients.
 double activity_count(const execution::Job& job) {
   double passes = 0;
   for (const schedules::Program& program : job.schedule.programs)
@@ -93,8 +93,8 @@ double activity_count(const execution::Job& job) {
   return passes * per_pass * job.simulated_replicas();
 }
 
-// Returns a function that adds to the costs of a placement the least time that its communication
-// can take.
+// Returns a function that adds to the pass times of a placement the least time by which collectives
+// inside passes can lengthen them.
 workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
   return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
     set_peaks(layout.hardware, costs);
@@ -237,8 +237,8 @@ CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
       return row;
     }
   }
-  // The bound is that of all iterations, divided by their number, because consecutive iterations
-  // may overlap.
+  // The bound of the iteration time is that of all iterations together, divided by their number,
+  // because consecutive iterations may overlap.
   row.bound_s = (schedules::lower_bound(request) + step) / scenario.iterations.value;
   return row;
 }

@@ -22,7 +22,7 @@ class Evaluator {
   using LeastLost = std::function<double(const config::Scenario&, const analysis::CandidateRow&)>;
 
   // Assesses each schedule of the scenario without simulation and returns a row for it: whether it
-  // is possible, its peak memory, and a lower bound of its simulated time. Results that candidates
+  // is possible, its peak memory, and a lower bound of its iteration time. Results that candidates
   // share are computed once. Bounds use `basis`, or a more detailed basis where that yields
   // nothing.
   std::vector<analysis::CandidateRow> assess(const config::Value& scenario,

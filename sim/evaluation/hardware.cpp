@@ -36,9 +36,13 @@ config::Gpu library_gpu(const config::Scenario& scenario, const cluster::Host* h
 }
 
 config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) {
-  if (scenario.gpu) return *scenario.gpu;
+  const auto beside_host = [host](config::Gpu gpu) {
+    if (host != nullptr) gpu.launch_factor = host->launch_factor;
+    return gpu;
+  };
+  if (scenario.gpu) return beside_host(*scenario.gpu);
   const std::string name = host == nullptr ? "" : cluster::gpu_of(host);
-  if (!name.empty()) return library_gpu(scenario, host);
+  if (!name.empty()) return beside_host(library_gpu(scenario, host));
   throw config::Error(config::locate(
       scenario.model->origin,
       scenario.cluster
@@ -270,16 +274,19 @@ Hardware open_hardware(const config::Scenario& scenario) {
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
   Hardware hardware{.cluster = std::move(cluster), .ranks = workload::Ranks(scenario.parallel)};
   hardware.hosts = place(scenario, hardware.cluster, hardware.ranks);
-  std::map<std::string, config::Gpu> by_type;
+  std::map<std::pair<std::string, double>, config::Gpu> by_type;  // and launch factor
   for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device) {
     const cluster::Host* const host = hardware.hosts[hardware.ranks.rank_of({0, device}, 0)];
     if (!scenario.model) continue;
     const bool ideal = hardware.cluster.is_ideal();
-    const std::string type = ideal ? "" : cluster::gpu_of(host);
+    const std::pair type = ideal ? std::pair(std::string(), 1.0)
+                                 : std::pair(cluster::gpu_of(host), host->launch_factor);
     auto it = by_type.find(type);
     if (it == by_type.end())
       it = by_type.emplace(type, gpu_of(scenario, ideal ? nullptr : host)).first;
     config::check_precision(scenario.tree, scenario.training, it->second);
+    if (scenario.training.flash_attention)
+      config::attention_kernel_of(it->second, scenario.training.stack.attention);
     hardware.gpus.push_back(it->second);
   }
   if (scenario.model && !scenario.gpu) compare_gpus(scenario, hardware);

@@ -14,8 +14,8 @@ workload::NetworkEstimate estimate_network(const config::Scenario& scenario,
                                            std::optional<execution::LeastTimes>& cache,
                                            std::vector<std::uint64_t> memory);
 
-// Optimistic estimate for lower bounds that hold for any order of passes: the fastest hop, and pass
-// times of the first replica.
+// Estimate of communication from which lower bounds follow that hold for any order of passes: the
+// time of the fastest hop between devices, and pass times of the first replica.
 workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const Hardware& hardware,
                                          std::optional<execution::LeastTimes>& cache,
                                          std::vector<std::uint64_t> memory);
@@ -24,7 +24,8 @@ workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const
 workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                        const Hardware& hardware);
 
-// Lower bounds of the job's communication times, created in `cache` on first use and reused later.
+// Lower bounds of the times of the job's collectives and transfers, created in `cache` on first use
+// and reused later.
 execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
                                    std::optional<execution::LeastTimes>& cache);
 

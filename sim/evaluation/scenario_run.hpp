@@ -35,7 +35,7 @@ class ScenarioRun {
   // Simulates without contention on the fast timing engine, whatever engine the scenario selects.
   // Throws schedules::Error for jobs whose times would not be exact then.
   analysis::Summary estimate(std::size_t schedule);
-  // Seconds that the schedule takes with another random seed: the scenario's own plus
+  // Seconds of the whole run of the schedule with another random seed: the scenario's own plus
   // `seed_offset`.
   double makespan(std::size_t schedule, std::uint32_t seed_offset, trace::Sink& rows);
 

@@ -16,13 +16,14 @@ namespace pipewright::evaluation {
 // passed by reference must outlive this object.
 class Sketches {
  public:
-  // `capacity` is the memory of each device in bytes. `settle` adds lower bounds of communication
-  // to pass times; none: no network.
+  // `capacity` is the memory of each device in bytes. `settle` adds to pass times the least time by
+  // which collectives inside passes lengthen them; none: no network.
   Sketches(const config::Scenario& scenario, const Hardware& hardware,
            std::vector<std::uint64_t> capacity, workload::Planner::Settle settle);
 
-  // Lower bounds for a candidate schedule. Empty if they depend on the order of passes: for
-  // schedule files, or where pass times differ. Throws config::Error for impossible candidates.
+  // Row of a candidate schedule with lower bounds of its iteration time and of its peak memory.
+  // Empty if they depend on the order of passes: for schedule files, or where pass times differ.
+  // Throws config::Error for impossible candidates.
   std::optional<analysis::CandidateRow> sketch(const config::ScheduleSpec& spec);
 
  private:
@@ -30,7 +31,7 @@ class Sketches {
     schedules::Routes routes;
     std::uint32_t slices = 1;  // of a microbatch; each slice is a pass
     workload::StageCosts costs = {};
-    double step_s = 0;  // shortest optimizer step
+    double step_s = 0;  // seconds of the shortest optimizer step of a device
     // True if all copies of a device are equally fast and all microbatches equally long.
     bool is_even = true;
   };
@@ -46,9 +47,11 @@ class Sketches {
     bool holds_all = true;
   };
   analysis::CandidateRow row_for(const PlacedCosts& placement, const Rule& rule) const;
-  // Lower bound on the seconds that all passes of an iteration take.
+  // Lower bound on the seconds of an iteration without its optimizer step: the passes of the
+  // busiest device, and with a single iteration also filling and draining the pipeline.
   double least_seconds(const PlacedCosts& placement, const Rule& rule) const;
-  // Bytes that a device holds with one microbatch in flight.
+  // Lower bound on the peak memory of a device, in bytes: what it holds while the loss of the only
+  // microbatch in flight is computed.
   std::uint64_t held_bytes(const PlacedCosts& placement, std::uint32_t device,
                            const Rule& rule) const;
 

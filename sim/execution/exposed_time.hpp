@@ -16,7 +16,7 @@ namespace pipewright::execution {
 // Result of running a collective of `seconds` beside `compute` seconds of kernels that can hide it.
 // The kernels take `slowdown` times as long while both run.
 struct Hidden {
-  double waits = 0;    // excess over the compute of both together, in seconds
+  double waits = 0;    // seconds by which both together take longer than the compute alone
   double overlap = 0;  // seconds of compute that the collective slows down
 };
 Hidden hidden(double seconds, double compute, double slowdown);

@@ -23,10 +23,10 @@ class LeastTimes {
   // Lower bound on the seconds that a boundary tensor takes from a device of a replica to another
   // device, if each GPU of the larger device sends `bytes`. All GPUs send at once.
   double hop(ReplicaDevice source, std::uint32_t destination, std::uint64_t bytes);
-  // Lower bound on the seconds of collectives that run one after the other.
+  // Lower bound on the seconds of all of `ops` together, which run one after the other.
   double seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm);
-  // Lower bound on the seconds of a single collective of `call`, which a pass runs `times` times;
-  // see CollectiveTimes::seconds().
+  // Lower bound on the seconds of a single collective of `call` (which a pass runs `times` times),
+  // on the slowest of the groups with GPUs of the device.
   double seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm);
 
   const std::shared_ptr<ProcessGroups>& groups() const { return groups_; }  // null without ranks
@@ -56,8 +56,9 @@ class LeastTimes {
   std::map<CallKey, LeastTime> calls_;
 };
 
-// Adds lower bounds of the collectives inside passes to the pass times in `costs`, which belong to
-// the job. Needs no simulation, and never adds more than add_exposed_time().
+// Adds to the pass times in `costs`, which belong to the job, a lower bound on the seconds by which
+// collectives inside each pass lengthen it. Needs no simulation, and never adds more than
+// add_exposed_time(), which simulates the collectives.
 void add_least_exposed_time(const Job& job, LeastTimes& least_times, workload::StageCosts& costs);
 
 }  // namespace pipewright::execution

@@ -83,7 +83,8 @@ class CollectiveTotals {
   }
 
  private:
-  // Exposed seconds of all calls except dispatch, and of dispatch calls.
+  // Exposed seconds, per pass or fused pair of a class, of all calls except dispatch, and of
+  // dispatch calls.
   std::array<double, 2> exposed_in(const PassClass& pass_class,
                                    const std::array<double, 2>& weights) const {
     if (pass_class.partner) {

@@ -308,9 +308,10 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
         paired_pass(job, pass, pace.kernels[0], pace.host, collectives_of(pass)),
         paired_pass(job, *partner, pace.kernels[1], pace.host, collectives_of(*partner)),
         simulated);
-  // Planned seconds of waits, in addition to the kernels.
+  // Planned seconds of waits of the pass or pair, in addition to its kernels.
   double planned = 0;
-  // Seconds of waits at this pace, in addition to the kernels.
+  // Seconds of waits of the pass or pair at the pace of this device copy, in addition to its
+  // kernels.
   double waits = 0;
   // Seconds in which neither kernels nor collectives of the pass run.
   double idle = 0;

@@ -17,10 +17,11 @@ double noise(const Job& job, ReplicaDevice copy, const schedules::Pass& pass);
 std::vector<workload::Call> calls_of(const Job& job, const ReplicaGroups& replica_groups,
                                      ReplicaDevice copy, const schedules::Pass& pass);
 
-// Work of a pass, or of a fused pair, on a device. While collectives run beside it, the work takes
-// 1 + `excess` times as long: kernels slow down, waits for the host or for the pass's own
-// collectives do not. Where the pass's own collectives are simulated, `seconds` excludes them, and
-// the pass takes at least `min_seconds`, the time of its host, however fast they are.
+// Work of a pass, or of a fused pair, on a device. While collectives run beside it, all of
+// `seconds` takes 1 + `excess` times as long. Collectives slow down kernels alone, so that `excess`
+// is smaller than their slowdown if the work includes waits for the host or for the pass's own
+// collectives. Where the pass's own collectives are simulated, `seconds` excludes them, and the
+// pass takes at least `min_seconds`, the time of its host, however fast they are.
 struct PassWork {
   double seconds = 0;
   double excess = 0;

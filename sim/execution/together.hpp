@@ -41,7 +41,7 @@ struct JointResult {
     std::size_t first = 0;
   };
   std::vector<Times> jobs;
-  double window = 0;  // seconds
+  double window = 0;  // seconds for which the common window is open
   // Links that carried bytes of two jobs or more, busiest first.
   std::vector<SharedLink> links;
 };

@@ -15,8 +15,8 @@ namespace pipewright::goodput {
 double lost_part(const config::Scenario& scenario, const analysis::CandidateRow& row,
                  std::uint64_t seeds);
 
-// Returns a lower bound of the fraction of time that is lost. It does not need the duration of the
-// iteration.
+// Returns a lower bound of the fraction of time that goodput runs of the candidate lose, as the
+// mean over the seeds of `bound`. Does not need the duration of the iteration.
 double lost_part_bound(const config::Scenario& scenario, const analysis::CandidateRow& row,
                        RatioBound& bound);
 

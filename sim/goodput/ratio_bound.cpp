@@ -17,7 +17,8 @@ constexpr double rounding = 1e-9;
 
 }  // namespace
 
-// Computes the bound for one seed: replays its failures, each at its minimum cost.
+// Computes the upper bound of the fraction of time with lasting training for one seed: replays its
+// failures, each at its minimum cost.
 class RatioBound::Replay {
  public:
   explicit Replay(const Setting& setting)

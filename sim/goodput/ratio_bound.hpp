@@ -18,7 +18,7 @@ class RatioBound {
   RatioBound(std::uint64_t first_seed, std::uint64_t seeds)
       : first_seed_(first_seed), seeds_(seeds) {}
 
-  // Returns the bound, averaged over all seeds.
+  // Returns the upper bound of the fraction of time with lasting training, averaged over all seeds.
   double ratio(const Setting& setting);
 
  private:

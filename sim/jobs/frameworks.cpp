@@ -9,15 +9,23 @@
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs {
 namespace {
 
+constexpr std::array<std::string_view, 5> megatron_stacks{"megatron-core", "megatron-bridge",
+                                                          "nemo-2", "megatron-lm-2022", "primus"};
+constexpr std::array<std::string_view, 2> torchtitan_stacks{"torchtitan", "torchtitan-eager"};
+constexpr std::array<std::string_view, 2> deepspeed_stacks{"deepspeed", "megatron-lm-2022"};
+
 constexpr std::array framework_rows{
     Framework{.name = "megatron",
               .title = "Megatron-LM",
               .files = "a script or a command line; YAML of its functional tests",
+              .stack = "megatron-core",
+              .stacks = megatron_stacks,
               .recognise = megatron::recognise,
               .read = megatron::read_job,
               .write = megatron::write_script,
@@ -25,6 +33,8 @@ constexpr std::array framework_rows{
     Framework{.name = "bridge",
               .title = "Megatron-Bridge",
               .files = "overrides (model.tensor_model_parallel_size=8), YAML or Python recipes",
+              .stack = "megatron-bridge",
+              .stacks = megatron_stacks,
               .recognise = nemo::recognise,
               .read = nemo::read_job,
               .write = nemo::write_bridge,
@@ -32,16 +42,22 @@ constexpr std::array framework_rows{
     Framework{.name = "nemo",
               .title = "NeMo",
               .files = "YAML with the sections trainer and model",
+              .stack = "nemo-2",
+              .stacks = megatron_stacks,
               .read = nemo::read_job,
               .write = nemo::write_nemo},
     Framework{.name = "mlperf",
               .title = "MLPerf",
               .files = "config_*.sh",
+              .stack = "nemo-2",
+              .stacks = megatron_stacks,
               .recognise = nemo::recognise_mlperf,
               .read = nemo::read_mlperf_job},
     Framework{.name = "torchtitan",
               .title = "torchtitan",
               .files = "TOML, or its configuration as JSON",
+              .stack = "torchtitan",
+              .stacks = torchtitan_stacks,
               .recognise = torchtitan::recognise,
               .read = torchtitan::read_job,
               .write = torchtitan::write,
@@ -49,6 +65,8 @@ constexpr std::array framework_rows{
     Framework{.name = "deepspeed",
               .title = "DeepSpeed",
               .files = "its JSON, with the script that names it",
+              .stack = "deepspeed",
+              .stacks = deepspeed_stacks,
               .recognise = deepspeed::recognise,
               .read = deepspeed::read_job,
               .write = deepspeed::write,
@@ -126,6 +144,7 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
   const Framework& framework = framework_of(sources);
   Job job = framework.read({sources, words});
   if (job.framework.empty()) job.framework = framework.name;
+  name_stack(job, find_framework(job.framework)->stack);
   if (gpu.empty()) gpu = gpu_in(job.name);
   if (job.gpu.empty()) job.gpu = gpu;
   for (const auto& [name, value] : words.variables)
@@ -151,8 +170,12 @@ Launch export_job(const config::Scenario& scenario, const Framework& framework,
   if (framework.write == nullptr)
     throw config::Error(fmt::format("launches of {} are not written; allowed: {}", framework.title,
                                     writable_frameworks()));
+  const bool is_foreign =
+      std::ranges::find(framework.stacks, scenario.training.stack.name) == framework.stacks.end();
   return framework.write({.scenario = scenario,
                           .title = framework.title,
+                          .stack = framework.stack,
+                          .on_foreign_stack = is_foreign,
                           .planned = planned,
                           .gpus_per_node = gpus_per_node});
 }

@@ -21,7 +21,7 @@ class Batches {
 
   // `known_candidates` is in ascending order; it and `space` must outlive this object. Counting the
   // candidates ends early when `stop_counting` returns true, and the batches end when `stop` does.
-  // Throws as for_each_layout() does.
+  // Throws config::Error if there are more than 2^63 combinations.
   Batches(const Space& space, const std::vector<std::uint64_t>& known_candidates,
           std::size_t workers, const Stop& stop_counting, Stop stop);
 

@@ -16,8 +16,8 @@ using analysis::CandidateRow;
 using analysis::Outcome;
 using analysis::SearchRun;
 
-// Returns at most `count` rows that are not simulated and whose lower bound beats the last of the
-// best `count` simulated rows, in ascending order of bounds.
+// Returns at most `count` rows that are not simulated and whose lower bound of the cost is below
+// the cost of the last of the best `count` simulated rows, in ascending order of bounds.
 std::vector<std::size_t> contenders(const SearchRun& run, std::size_t count) {
   const std::vector<std::size_t> best = best_rows(run, count);
   const double last = best.size() < count ? std::numeric_limits<double>::infinity()

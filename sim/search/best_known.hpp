@@ -15,8 +15,9 @@ namespace pipewright::search {
 std::vector<std::size_t> best_rows(const analysis::SearchRun& run, std::size_t count);
 
 // Proves which `count` candidates are the best, where a search proves only the best one: simulates
-// every candidate whose bound is better than the last of them. The list then does not depend on
-// which candidates the search happened to simulate. Throws as run_search().
+// every candidate whose lower bound of the cost is below the cost of the last of them. The list
+// then does not depend on which candidates the search happened to simulate. Throws what
+// run_search() throws: trace::TraceError and std::runtime_error.
 void prove_best(analysis::SearchRun& run, const Space& space, std::size_t count, Workers& workers,
                 const SearchOptions& options, const SearchCalls& calls);
 

@@ -21,10 +21,10 @@ struct Target {
   bool front = true;        // the fronts are proven, too, and not the best alone
 };
 
-// Queues of candidates that may still be the best or on a front, ordered by lower bound: first
-// those whose cost may be at most that of the runner-up, then those that may be on a front. A
-// candidate that cannot win any more is dropped for good, as the best, the runner-up and the fronts
-// only improve.
+// Queues of candidates that may still be the best or on a front, ordered by the lower bound of
+// their cost: first those whose cost may be at most that of the runner-up, then those that may be
+// on a front. A candidate that cannot win any more is dropped for good, as the best, the runner-up
+// and the fronts only improve.
 class BoundOrder {
  public:
   using IsSlow = std::function<bool(const analysis::CandidateRow&)>;
@@ -63,7 +63,8 @@ class BoundOrder {
   double best_cost() const {  // infinite if no row is simulated
     return ranked_.empty() ? std::numeric_limits<double>::infinity() : ranked_.begin()->cost;
   }
-  double least_open() const;      // least bound of the rows that have no time; infinite if none
+  // least lower bound of the cost of rows without a time; infinite if none
+  double least_open() const;
   bool may_improve_best() const;  // false: the rows that are left may only be on a front
   // Returns the number of waiting rows that may still win. While rows may only be on a front, it
   // counts all of them and is an upper bound.
@@ -71,7 +72,7 @@ class BoundOrder {
 
  private:
   struct Entry {
-    double cost = 0;  // lower bound for a row without a time
+    double cost = 0;  // lower bound of the cost for a row without a time
     std::uint64_t bytes = 0;
     std::uint64_t candidate = 0;
     std::size_t row = 0;

@@ -30,7 +30,8 @@ CostQuestion read_cost_question(std::span<const std::string> words, const std::s
 std::vector<Space> cost_parts(const CostQuestion& question, const config::Value& sweep,
                               const std::vector<ClusterFacts>& facts, const std::string& option);
 
-// Finds for each cluster the cheapest candidate that meets the deadline. Throws as run_search().
+// Finds for each cluster the cheapest candidate that meets the deadline. Throws what run_search()
+// throws: trace::TraceError and std::runtime_error.
 std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
                                                  const std::vector<Space>& parts, Workers& workers,
                                                  const SearchOptions& options,

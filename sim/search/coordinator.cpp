@@ -145,11 +145,13 @@ std::optional<Coordinator::Work> Coordinator::next_in_large_space(double now) {
 
 // Returns whether it is time to compute bounds of candidates that have none: they get half of the
 // workers' time until none are left. The first few hundred come at once, so that there is a choice
-// of candidates for closer bounds.
+// of candidates for closer bounds. In a sweep that has no more candidates, the clock plays no part,
+// so that a single worker always simulates the same candidates.
 bool Coordinator::has_time_for_new(double now, double spent_on_known) const {
   constexpr std::size_t first_rows = 256;
   constexpr double first_seconds = 1;
-  return (run_.rows.size() < first_rows && now < first_seconds) ||
+  const bool is_small = candidates_.is_counted && candidates_.total <= first_rows;
+  return is_small || (run_.rows.size() < first_rows && now < first_seconds) ||
          board_.spent(TaskBoard::Activity::new_candidates, now) <= spent_on_known;
 }
 

@@ -30,7 +30,7 @@ struct Candidates {
   std::function<std::uint64_t(std::uint64_t candidate)> placement = {};
   // Tells whether simulating a candidate takes much longer than others. Empty: no candidate does.
   std::function<bool(std::uint64_t candidate)> is_slow = {};
-  // Lower bound in seconds of an iteration of any candidate, given the work of the iteration.
+  // Lower bound on the seconds of one iteration of any candidate, given the work of the iteration.
   // Empty: unknown.
   std::function<double(const analysis::IterationWork&)> floor_s = {};
 };
@@ -55,11 +55,11 @@ struct State {
   double gap = 1;         // upper bound of the relative improvement over the best
 };
 
-// Decides which worker does what. Every candidate gets a rough lower bound. Those that may still be
-// the best or on a front get closer bounds and are finally simulated, in the order of their bounds,
-// until no other candidate can win. Bounds and simulations run at the same time, so that good
-// candidates are known early. The class has no clock and no processes: callers pass the time in
-// seconds, which never decreases.
+// Decides which worker does what. Every candidate gets a rough lower bound of its iteration time.
+// Those that may still be the best or on a front get closer bounds and are finally simulated, in
+// the order of their bounds, until no other candidate can win. Bounds and simulations run at the
+// same time, so that good candidates are known early. The class has no clock and no processes:
+// callers pass the time in seconds, which never decreases.
 class Coordinator {
  public:
   // Adds rows to `run`. Rows that it already has are kept, except that candidates whose outcome was

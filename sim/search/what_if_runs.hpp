@@ -17,7 +17,7 @@ struct WhatIfRun {
 };
 // Result of a simulation under changed conditions.
 struct Attempt {
-  double seconds = 0;   // 0 if it failed
+  double seconds = 0;   // seconds of an iteration; 0 if it failed
   std::string why_not;  // reason of the failure
 };
 // List of the classes of links whose bandwidth can be changed, each with its bandwidth in bytes/s.

@@ -19,13 +19,15 @@ Space part_with_constraint(const config::Value& sweep, const std::vector<Cluster
                            const std::string& condition, const std::string& option);
 
 // Searches a part of a sweep, or the same candidates on other GPUs, starting from the rows of the
-// whole sweep. The workers may have served another search before. Throws as run_search().
+// whole sweep. The workers may have served another search before. Throws what run_search() throws:
+// trace::TraceError and std::runtime_error.
 analysis::SearchRun search_part(const analysis::SearchRun& whole, const Space& part,
                                 Workers& workers, const SearchOptions& options,
                                 const SearchCalls& calls);
 
 // Finds the best candidate of a part of a sweep, starting from the rows of the whole sweep. The
-// budget includes the time to find out whether the part has candidates. Throws as run_search().
+// budget includes the time to find out whether the part has candidates. Throws what run_search()
+// throws: trace::TraceError and std::runtime_error.
 analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
                          const std::string& condition, Workers& workers,
                          const SearchOptions& options, const SearchCalls& calls);

@@ -93,8 +93,8 @@ std::optional<ComparableSchedule> comparable_schedule(const Value& value) {
 // are taken to be equal for all.
 constexpr std::array<std::uint32_t, 2> compared_microbatches{4, 7};
 
-// Makes the schedule on one device for each of the numbers of microbatches above. Returns an empty
-// list if the schedule's family needs several devices.
+// Makes the schedule on one device for each of compared_microbatches. Returns an empty list if the
+// schedule's family needs several devices.
 std::vector<schedules::Schedule> one_device_schedules(const ComparableSchedule& schedule) {
   std::vector<schedules::Schedule> made;
   schedules::Parameters parameters = schedule.parameters;

@@ -83,7 +83,11 @@ constexpr std::array objective_table{
     Key<Objective>{{.name = "price", .help = "price of a GPU-hour; needs tokens"}, read_price},
     Key<Objective>{{.name = "tokens", .help = "number of tokens that the price is for"},
                    [](const Field& f, Objective& o) { o.tokens = read_tokens(f); }},
-    Key<Objective>{{.name = "memory", .help = "least memory at this throughput"}, read_floor},
+    Key<Objective>{
+        {.name = "memory",
+         .help =
+             "least memory of the fullest device among candidates with at least this throughput"},
+        read_floor},
     Key<Objective>{{.name = "tokens_a_day",
                     .help = "tokens per day of a goodput run, mean over this number of seeds"},
                    read_seeds},

@@ -90,7 +90,7 @@ struct Space::Impl {
   }
 
   void check_numbers() const;  // throws config::Error for more than 2^63 combinations
-  Walk& partial_walk();        // a walk for samples and single combinations; throws likewise
+  Walk& partial_walk();        // a walk for samples and single combinations; throws config::Error
   const SweepAxis& schedules() const { return domain.open().back(); }
 
   Sweep sweep;

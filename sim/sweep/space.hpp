@@ -42,7 +42,8 @@ class Space {
   bool is_empty(const std::function<bool()>& stop = {}) const;
 
   // Returns whether the combination with this number meets every rule, in whichever shard it is.
-  // Takes microseconds however large the space is. Throws as for_each_layout().
+  // Takes microseconds however large the space is. Throws config::Error if there are more than 2^63
+  // combinations.
   bool contains(std::uint64_t candidate) const;
   // Returns the number of the combination that has the given value on each axis: the inverse of
   // analysis::choices().

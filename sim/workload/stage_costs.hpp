@@ -36,11 +36,12 @@ struct DeviceState {
 
 // Time and memory that a schedule's passes cost on each of the GPUs of a device.
 struct StageCosts {
-  // Seconds of passes. With a model, a pass takes the time of its kernels plus the longer of two
-  // waits: host_waits, by which the host takes longer to launch the kernels, and collective_waits,
-  // by which collectives take longer than the compute that hides them; the latter exist once a
-  // cluster has timed the calls of `traffic`. Collectives continue while a GPU waits for its host.
-  // `times` does not include collectives that are simulated one by one.
+  // Seconds of each kind of pass on each virtual stage. With a model, a pass takes the time of its
+  // kernels plus the longer of two waits: host_waits, by which the host takes longer to launch the
+  // kernels, and collective_waits, by which collectives take longer than the compute that hides
+  // them; the latter exist once a cluster has timed the calls of `traffic`. Collectives continue
+  // while a GPU waits for its host. `times` does not include collectives that are simulated one by
+  // one.
   schedules::PassTimes times;
   using ByKindAndStage = std::array<std::vector<double>, schedules::pass_kinds>;  // empty: none
   ByKindAndStage host_waits;

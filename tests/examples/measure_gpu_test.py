@@ -120,14 +120,17 @@ class Table(unittest.TestCase):
                                                 "processors": 100})
         self.assertIn("# Round 1: peaks", text)
         for line in ("flops: 100 TFLOP/s", "memory: 64.00 GiB", "memory_bandwidth: 1000 GB/s",
-                     "processors: 100", "  fp8: {flops: 100 TFLOP/s}"):
+                     "processors: 100", "  fp8: {flops: 100 TFLOP/s}",
+                     "attention: {fa2: {forward: 0.5, backward: 0.4}}"):
             self.assertIn(f"{line}\n", text)
         self.assertNotIn("nvfp4", text)
         # These keys are marked as assumed: no single kernel determines them, or a later fit does.
         assumed = text.splitlines()[-1]
         self.assertTrue(assumed.startswith("assumed: [products.bf16.efficiency, "), assumed)
-        for key in ("clock", "launch", "pass_overhead", "attention.forward", "kernel_overhead"):
+        for key in ("clock", "attention.unfused", "attention.fa2.forward", "kernel_overhead"):
             self.assertIn(f", {key}", assumed)
+        # Host times belong to a software stack, so the file does not have them.
+        self.assertNotIn("launch", text)
 
 
 class Errors(unittest.TestCase):

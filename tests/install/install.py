@@ -52,7 +52,8 @@ class Installed:
 def tree(installed):
     library = installed.root / "share/pipewright/platforms"
     source = installed.source / "platforms"
-    for folder in ("clusters", "gpus", "models", "nodes", "scenarios", "blocks", "sweeps"):
+    for folder in ("clusters", "gpus", "models", "nodes", "scenarios", "blocks", "stacks",
+                   "sweeps"):
         wanted = {f.name for f in (source / folder).iterdir() if f.suffix in (".xml", ".yaml")}
         assert {f.name for f in (library / folder).iterdir()} == wanted, folder
     share = installed.root / "share"

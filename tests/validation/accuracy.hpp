@@ -16,6 +16,7 @@ namespace pipewright::accuracy {
 struct Run {
   const analysis::Summary& summary;
   const workload::StageCosts& costs;
+  double host_pass = 0;  // seconds of the host that a pass has whatever it does
 };
 
 // What kind of run a scenario is.
@@ -38,6 +39,8 @@ struct Row {
   std::vector<std::string> settings = {};  // "model.layers=12", as --set takes them
   // Another scenario, of a pair: what is predicted and measured is in proportion to its.
   std::string against = {};
+  // Rows of one job are layouts of the same model, batch and number of GPUs: a user chooses one.
+  std::string job = {};
   // Of GPUs at the clock at which kernels were measured alone and of a host that costs nothing: the
   // two numbers of a GPU that may be fitted to whole runs.
   double bare = std::numeric_limits<double>::quiet_NaN();
@@ -85,6 +88,7 @@ Table llama_iterations();
 std::vector<Table> sailor(const std::filesystem::path& reference);
 Table laer_moe(const std::filesystem::path& reference);
 Table vtrain_iterations(const std::filesystem::path& reference);
+Table vtrain_single_node(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
 std::vector<Table> vocabulary_models(const std::filesystem::path& reference);
 std::vector<Table> simumax(const std::filesystem::path& reference);
@@ -96,6 +100,17 @@ std::vector<Table> torchtitan(const std::filesystem::path& reference);
 std::vector<Table> mlperf(const std::filesystem::path& reference);
 std::vector<Table> megatron_releases(const std::filesystem::path& reference);
 std::vector<Table> megatron_tests(const std::filesystem::path& reference);
+Table bloom_prequel(const std::filesystem::path& reference);
+Table bridge_cards(const std::filesystem::path& reference);
+Table nemo_2407(const std::filesystem::path& reference);
+std::vector<Table> nemo_blackwell(const std::filesystem::path& reference);
+std::vector<Table> moe_folding(const std::filesystem::path& reference);
+std::vector<Table> amd(const std::filesystem::path& reference);
+std::vector<Table> llm_foundry(const std::filesystem::path& reference);
+std::vector<Table> torchtitan_runs(const std::filesystem::path& reference);
+std::vector<Table> automodel(const std::filesystem::path& reference);
+std::vector<Table> internevo(const std::filesystem::path& reference);
+std::vector<Table> nanotron(const std::filesystem::path& reference);
 
 // The path of a file of that name and text, which is written once and lives as long as the program.
 std::string temporary_file(const std::string& name, const std::function<std::string()>& text);
@@ -104,6 +119,10 @@ std::string temporary_file(const std::string& name, const std::function<std::str
 // rails. Lives as long as the program.
 // Links have that part of their bandwidth.
 std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part = 1);
+// The same with NICs of another payload bandwidth, in bytes/s, and with that many nodes on a leaf
+// switch; 0: the default.
+std::string cluster_with_nics(const std::string& kind, std::uint32_t nodes, double bandwidth,
+                              std::uint32_t leaf_nodes = 0);
 
 // Runs the scenarios, each distinct one once and in a process of its own, several at a time, and
 // sets what the rows predict. Throws std::runtime_error if one fails.

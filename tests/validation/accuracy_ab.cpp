@@ -72,6 +72,7 @@ Row run_of(const Recipe& recipe, const Cells& row) {
   Layout layout = recipe.layout(row);
   layout.model = recipe.model;
   layout.node = "dgx-h100";
+  layout.stack = "megatron-bridge";
   layout.tp = number(row, "tp");
   layout.cp = number(row, "cp");
   layout.pp = number(row, "pp");

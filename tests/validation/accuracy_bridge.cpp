@@ -28,7 +28,7 @@ std::vector<Table> megatron_bridge(const std::filesystem::path& reference) {
                                            "GB300, {}: iterations",
                                            recipe),
                       .unit = "s",
-                      .bars = {.mean = 6, .bias = 4}});
+                      .bars = {.mean = 6.5, .bias = 4}});
     if (!std::filesystem::exists(file)) tables.back().skipped = file.string() + ": no such file";
   }
   if (!tables[0].skipped.empty()) return tables;
@@ -48,6 +48,7 @@ std::vector<Table> megatron_bridge(const std::filesystem::path& reference) {
     }
     Layout layout{.model = large ? "llama-3-405b" : "llama-3-70b",
                   .node = node_named(row.at("gpu_type")),
+                  .stack = "megatron-bridge",
                   .tp = number("tp"),
                   .cp = number("cp"),
                   .pp = number("pp"),

@@ -49,4 +49,15 @@ std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part
   });
 }
 
+std::string cluster_with_nics(const std::string& kind, std::uint32_t nodes, double bandwidth,
+                              std::uint32_t leaf_nodes) {
+  const std::string name =
+      fmt::format("{}-{}-nic-{}-leaf-{}.xml", kind, nodes, bandwidth, leaf_nodes);
+  return temporary_file(name, [&] {
+    cluster::NodeKind node = cluster::find_node_kind(kind);
+    node.nic_bandwidth = bandwidth;
+    return cluster::make_platform({.nodes = {{&node, nodes}}, .leaf_nodes = leaf_nodes});
+  });
+}
+
 }  // namespace pipewright::accuracy

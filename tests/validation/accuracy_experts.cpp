@@ -78,6 +78,7 @@ std::vector<Table> bridge_experts(const std::filesystem::path& reference) {
     };
     Layout layout{.model = model_of(row.at("model")),
                   .node = node_named(row.at("gpu_type")),
+                  .stack = "megatron-bridge",
                   .tp = number("tp"),
                   .cp = number("cp"),
                   .pp = number("pp"),

@@ -66,6 +66,7 @@ std::string scenario_of(const Layout& layout) {
       layout.chunks > 1 ? fmt::format("{{name: interleaved-1f1b, chunks: {}}}", layout.chunks)
                         : "1f1b",
       layout.partition);
+  if (!layout.stack.empty()) text += fmt::format("stack: {}\n", layout.stack);
   if (racks) text += fmt::format("placement: {{domain: {}}}\n", used_of_rack);
   // Megatron-LM overlaps its transfers only where stages are interleaved.
   if (layout.pp > 1 && layout.chunks == 1) text += "p2p: blocking\n";

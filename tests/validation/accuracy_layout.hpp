@@ -7,8 +7,9 @@ namespace pipewright::accuracy {
 
 // A run of Megatron-LM as tables publish it: what is cut how, in samples and GPUs.
 struct Layout {
-  std::string model;  // of platforms/models, or a map
-  std::string node;   // of `pipewright platform make`
+  std::string model;       // of platforms/models, or a map
+  std::string node;        // of `pipewright platform make`
+  std::string stack = {};  // of platforms/stacks, or a map; empty: the default
   std::uint32_t tp = 1, cp = 1, pp = 1, dp = 1;
   std::uint32_t ep = 0;      // of experts; 0: there are none
   std::uint32_t etp = 1;     // and what each is cut in

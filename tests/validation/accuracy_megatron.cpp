@@ -55,10 +55,9 @@ Table megatron_iterations() {
         "parallel: {{tp: {}, pp: {}, dp: {}}}\n"
         "schedule: {}\n"
         "p2p: blocking\n"
-        "training: {{microbatch_size: {}, recompute: full, flash_attention: false,\n"
-        "           fused_loss: false, fused_accumulation: false}}\n"
-        "communication: {{overlap_grad_reduce: false,\n"
-        "                async_tensor_model_parallel_allreduce: false}}\n",
+        "stack: megatron-lm-2022\n"
+        "training: {{microbatch_size: {}, recompute: full}}\n"
+        "communication: {{overlap_grad_reduce: false}}\n",
         row.model, cluster_of("dgx-a100", gpus / 8), row.batch, row.tp, row.pp, row.dp,
         row.chunks == 1 ? "1f1b"
                         : fmt::format("{{name: interleaved-1f1b, chunks: {}}}", row.chunks),

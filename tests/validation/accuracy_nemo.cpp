@@ -84,6 +84,7 @@ std::vector<Table> nemo(const std::filesystem::path& reference) {
     }
     Layout layout{.model = std::string(kind->model),
                   .node = "dgx-h100",
+                  .stack = "nemo-2",
                   .tp = number("tp", 1),
                   .cp = number("cp", 1),
                   .pp = number("pp", 1),

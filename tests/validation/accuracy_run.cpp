@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -31,13 +32,12 @@ struct Question {
   auto operator<=>(const Question&) const = default;
 };
 
-// Whether anything is different then.
-bool make_bare(workload::Gpus& gpus) {
-  bool differs = false;
+// Sets the clock to 1 and the times of the host to 0. True if anything is different then.
+bool make_bare(config::Stack& stack, workload::Gpus& gpus) {
+  bool differs = std::exchange(stack.host, {}) != config::HostTimes{} && !gpus.empty();
   for (config::Gpu& gpu : gpus) {
-    differs = differs || gpu.clock != config::Clock{} || gpu.launch > 0;
+    differs = differs || gpu.clock != config::Clock{};
     gpu = config::at_full_clock(gpu);
-    gpu.launch = 0;
   }
   return differs;
 }
@@ -71,8 +71,7 @@ Answer read_message(const std::string& text, std::size_t count) {
   for (std::string* const line : {&answer.kind.gpu, &answer.kind.precision, &answer.kind.model})
     std::getline(lines, *line, separator);
   std::string experts;
-  std::getline(lines, experts);
-  answer.kind.has_experts = !experts.empty();
+  answer.kind.has_experts = std::getline(lines, experts) && !experts.empty();
   return answer;
 }
 
@@ -93,16 +92,17 @@ Answer answers(const Question& question, const std::vector<Place>& places) {
     config::override_key(root, setting.substr(0, equals), setting.substr(equals + 1),
                          {.source = "--set " + setting});
   }
-  const config::Scenario scenario = config::read_scenario(root);
+  config::Scenario scenario = config::read_scenario(root);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   const RunKind kind = kind_of(scenario, hardware);
-  if (question.is_bare && !make_bare(hardware.gpus))
+  if (question.is_bare && !make_bare(scenario.training.stack, hardware.gpus))
     return {std::vector<double>(places.size(), std::numeric_limits<double>::quiet_NaN()), kind};
   workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::simgrid, {}, sink);
-  const Run run{sink.summary(), plan.costs};
+  const double factor = hardware.gpus.empty() ? 0 : hardware.gpus.front().launch_factor;
+  const Run run{sink.summary(), plan.costs, scenario.training.stack.host.pass * factor};
   std::vector<double> values;
   for (const Place& place : places) values.push_back(place.row->predict(run));
   return {values, kind};

@@ -33,8 +33,8 @@ constexpr const char* gpu =
     "{name: gh200-tf32, source: platforms/gpus/gh200.yaml, flops: 494.7 TFLOP/s, memory: 96 GiB, "
     "memory_bandwidth: 2000 GB/s, memory_efficiency: 0.8, processors: 132, "
     "products: {bf16: {efficiency: 0.836, wave: 0.69 us}}, "
-    "attention: {forward: 0.62, backward: 0.56, half_length: 1800}, kernel_overhead: 3 us, "
-    "clock: {products: 0.79, attention: 0.79}, launch: 125 us, pass_overhead: 0.5 ms}";
+    "attention: {cudnn: {forward: 0.62, backward: 0.56, half_length: 1800}}, "
+    "kernel_overhead: 3 us, clock: {products: 0.79, attention: 0.79}}";
 
 // The vocabulary is that of the tokenizer that the source's scripts name, padded to 128 for each
 // rank of tp, as Megatron-LM does.
@@ -78,7 +78,7 @@ Row row_of(const CsvRow& row) {
       "model: {}\n{}global_batch: {}\n"
       "parallel: {{tp: {}, pp: {}, dp: {}, sp: false, zero: 0}}\nschedule: 1f1b\np2p: blocking\n"
       "communication: {{overlap_grad_reduce: false, gradient_bytes: 2}}\n"
-      "training: {{microbatch_size: {}, flash_attention: false, fused_loss: false}}\n",
+      "stack: megatron-lm-2022\ntraining: {{microbatch_size: {}}}\n",
       shape_of(row.at("model"), tp), hardware_of(row, gpus), number("global_batch"), tp,
       number("pp"), number("dp"), number("micro_batch"));
   if (const std::vector<int> layers = layers_of(row.at("layers_per_stage")); layers.size() > 1)

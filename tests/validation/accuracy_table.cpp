@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -79,6 +80,42 @@ std::string changes_of(const Table& table) {
                      pairs, directions, sizes);
 }
 
+// Rows of each job that has several: the row that is predicted best and the one that is best.
+struct Choice {
+  const Row* predicted = nullptr;
+  const Row* measured = nullptr;
+  int layouts = 0;
+};
+
+std::map<std::string, Choice> choices_in(const Table& table) {
+  std::map<std::string, Choice> choices;
+  for (const Row& row : table.rows) {
+    if (row.job.empty() || std::isnan(row.predicted)) continue;
+    Choice& choice = choices[row.job];
+    ++choice.layouts;
+    if (choice.layouts == 1 || row.predicted < choice.predicted->predicted) choice.predicted = &row;
+    if (choice.layouts == 1 || row.measured < choice.measured->measured) choice.measured = &row;
+  }
+  std::erase_if(choices, [](const auto& each) { return each.second.layouts < 2; });
+  return choices;
+}
+
+// How much longer the layouts take that are predicted fastest than those that are.
+std::string choices_of(const Table& table) {
+  const auto choices = choices_in(table);
+  if (choices.empty()) return "";
+  int best = 0;
+  Errors losses;
+  for (const auto& [job, choice] : choices) {
+    best += choice.predicted == choice.measured ? 1 : 0;
+    losses.add(100 * (choice.predicted->measured / choice.measured->measured - 1));
+  }
+  return fmt::format(
+      "of {} jobs, the layout predicted fastest is the fastest of {}; its measured time is over "
+      "the best by {:.2f} % in the mean, p90 {:.2f} %, at most {:.2f} %",
+      choices.size(), best, losses.mean(), losses.quantile(0.9), losses.largest());
+}
+
 }  // namespace
 
 double makespan(const Run& run) { return run.summary.makespan_s; }
@@ -122,6 +159,8 @@ bool print(const Table& table) {
     fmt::print("  without clock and launch: {}\n", errors.bare.text());
   if (const std::string changes = changes_of(table); !changes.empty())
     fmt::print("  {}\n", changes);
+  if (const std::string choices = choices_of(table); !choices.empty())
+    fmt::print("  {}\n", choices);
   if (!table.left_out.empty()) fmt::print("  left out: {}\n", table.left_out);
   const std::string verdicts = verdict("mean", all.mean(), table.bars.mean) +
                                verdict("bias", std::abs(all.bias()), table.bars.bias) +

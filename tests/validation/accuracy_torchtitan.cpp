@@ -8,8 +8,7 @@ namespace pipewright::accuracy {
 // github.com/pytorch/torchtitan, benchmarks/asyncTP_llama3_h100_2025-06_torchtitan.md: Llama 3.1 8B
 // by FSDP2 over 8 nodes of 8 H100 with 96 GB of HBM2e at 500 W, tensor parallelism inside a node,
 // of which "async TP" takes the communication beside the products (symmetric memory) and "vanilla
-// TP" waits for it. Parameters and reductions are in fp32, every second product is kept,
-// and PyTorch itself takes the loss and sums up gradients.
+// TP" waits for it. Every second product is kept.
 // Assumed: the hosts' network, a NIC of 400 Gb/s for each GPU.
 std::vector<Table> torchtitan(const std::filesystem::path& reference) {
   const auto file = reference / "2026" / "torchtitan_2025.csv";
@@ -42,9 +41,9 @@ std::vector<Table> torchtitan(const std::filesystem::path& reference) {
              "global_batch: {}\n"
              "parallel: {{tp: {}, shard: {}, sp: true}}\n"
              "symmetric: true\n"
+             "stack: torchtitan\n"
              "training: {{microbatch_size: {}, sequence: {}, precision: {}, recompute: "
-             "{{granularity: op}}, bytes: {{weights: 4, gradients: 4, optimizer: 8}}, "
-             "fused_loss: false, fused_accumulation: false, tensor_format: bshd}}\n"
+             "{{granularity: op}}}}\n"
              "communication: {{{}}}\n",
              cluster_of("dgx-h100", number("gpus") / 8), batch, number("tp"), number("dp_shard"),
              number("local_batch"), row.at("sequence"), is_fp8 ? "fp8" : "bf16",

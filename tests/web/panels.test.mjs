@@ -18,7 +18,7 @@ test("the cards show the figures of the summary", { skip }, async () => {
 });
 
 test("figures that depend on assumed numbers are marked", { skip }, async () => {
-  const line = "~ depends on values of b200 that are assumed, not sourced: launch, free_memory";
+  const line = "~ depends on values of b200 that are assumed, not sourced: flops, free_memory";
   const guessed = await open("guessed");
   const cards = await guessed.locator(".card").allTextContents();
   for (const card of cards.map(plain))

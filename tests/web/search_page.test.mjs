@@ -247,7 +247,7 @@ test("the heat map shows the best candidate of each pair and distinguishes empty
 
 test("only candidates that depend on assumed numbers are marked", { skip }, async () => {
   const guessed = await open("assumed");
-  const line = "~ depends on values of b200 that are assumed, not sourced: launch, clock";
+  const line = "~ depends on values of b200 that are assumed, not sourced: flops, clock";
   const cards = (await guessed.locator("#winner .card").allTextContents())
     .map((card) => card.replaceAll("\u00a0", " "));
   for (const card of cards)

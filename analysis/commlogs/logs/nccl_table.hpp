@@ -54,7 +54,7 @@ struct LoggedTable {
 // place, or "bytes N type op .." (2017 and 2018, in milliseconds).
 class NcclColumns {
  public:
-  // Parses a header; returns no value if the words are not one of the kinds above.
+  // Parses a header of nccl-tests, of any year; returns no value if the words are no such header.
   static std::optional<NcclColumns> parse(const Words& words);
   // Returns the columns that nccl-tests prints since 2022, to read rows whose header is missing.
   static NcclColumns current_format();

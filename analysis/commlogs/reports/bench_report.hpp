@@ -14,7 +14,7 @@ namespace pipewright::analysis {
 // Simulated time of one message size: a row of the table that nccl-tests would print.
 struct BenchRow {
   std::uint64_t bytes = 0;
-  double seconds = 0;  // Simulated time of the slowest group.
+  double seconds = 0;  // Simulated time of the slowest group, in seconds.
   // Estimate in seconds: steps x latency + bytes / bandwidth of a GPU's own links.
   double formula = 0;
   std::string method;    // Algorithm and protocol: "ring, LL128".

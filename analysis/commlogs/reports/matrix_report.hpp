@@ -16,8 +16,9 @@ struct MatrixReport {
   Contention contention;
 };
 
-// Shows the classes of pairs, the matrices if they have at most 16 rows, and rates while all GPUs
-// send at once.
+// Shows the classes of pairs of GPUs (by distance, link classes, bandwidth and latency), the
+// matrices of bandwidth and latency if all pairs were examined and a matrix has at most 16 rows,
+// and the rates under contention: bisection and permutations.
 std::string matrix_text(const MatrixReport& report);
 // Writes everything as JSON, including whole matrices of class numbers and the worst permutation.
 std::string matrix_json(const MatrixReport& report);

@@ -11,7 +11,7 @@ namespace pipewright::analysis {
 struct Failure {
   std::string kind;     // "leaf-spine link", "switch"
   std::string name;     // "leaf-0-up"
-  double seconds = 0;   // Time of the operation in question.
+  double seconds = 0;   // Time of the operation with this failure.
   std::string cut_off;  // Reason why the operation is impossible; empty if it is possible.
 };
 struct FailureSurvey {

@@ -48,7 +48,8 @@ inline std::optional<double> number_after(std::string_view text, std::string_vie
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
-// Like number_after(), but also accepts "6,547".
+// Returns the finite, non-negative number right behind a word, whose digits may be grouped by
+// commas ("6,547"), if there is one.
 inline std::optional<double> grouped_number_after(std::string_view text, std::string_view word) {
   std::string digits(trimmed(after(text, word)).substr(0, 24));
   std::erase(digits, ',');

@@ -52,8 +52,9 @@ struct TradeoffPoint {
 // Returns the indices of the points on the Pareto front, ordered by memory.
 std::vector<std::size_t> pareto_front(std::span<const TradeoffPoint> points);
 
-// Best bubble ratio found within a memory limit, and the bound that no schedule can beat there.
-// Memory is in any unit; bubbles are ratios, 1 - busy / (devices x makespan).
+// Best bubble ratio found within a memory limit, and a lower bound of the bubble ratio of every
+// schedule within that limit. Memory is in any unit; bubbles are ratios, 1 - busy / (devices x
+// makespan).
 struct FrontierPoint {
   double memory = 0;
   double bubble_ratio = 0;

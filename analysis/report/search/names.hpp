@@ -8,7 +8,7 @@ namespace pipewright::analysis {
 // Names of outcomes in files, in the order of Outcome.
 inline constexpr std::array<const char*, 6> outcome_names{
     "open", "illegal", "does_not_fit", "bounded_away", "simulated", "failed"};
-// Names of outcomes for people, in the same order.
+// Names of outcomes for people, in the order of Outcome.
 inline constexpr std::array<const char*, 6> outcome_words{
     "open", "illegal", "does not fit", "bounded away", "simulated", "failed"};
 

@@ -55,7 +55,8 @@ double throughput(const IterationWork& work, double time_s);
 // Returns the tokens (or samples) that a job trains per day, after losses by failures and
 // checkpoints.
 double work_per_day(const IterationWork& work, double time_s);
-// These functions return the model FLOP/s as a share of the GPUs' peak FLOP/s; 0 if unknown.
+// Return the model FLOP/s as a share of the GPUs' peak FLOP/s, with half of the scores of causal
+// attention or with all of them; 0 if unknown.
 double mfu(const IterationWork& work, double time_s);
 double mfu_full_attention(const IterationWork& work, double time_s);
 

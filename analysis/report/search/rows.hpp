@@ -20,8 +20,8 @@ enum class Outcome : std::uint8_t {
   failed,  // its simulation crashed, ran out of memory or exceeded its time limit
 };
 
-// Input from which the bound and the peak memory of a candidate that was not simulated were
-// computed, from the input that gives the closest bounds to the roughest.
+// Input from which the lower bound of the iteration time and the peak memory of a candidate that
+// was not simulated were computed. The first input gives the closest bounds, the last the roughest.
 enum class Basis : std::uint8_t {
   order,    // the order of the passes
   network,  // the passes in any order, with the least time of the collectives within them
@@ -95,8 +95,8 @@ struct SearchRun {
   bool exhaustive = false;
   bool fronts = true;     // whether the fronts are proven, too, and not the best alone
   bool finished = false;  // false: the search was stopped
-  // Upper bound of the relative amount by which any candidate may be better than the best one
-  // found.
+  // Upper bound of the relative amount by which any candidate may be better in the objective than
+  // the best one found.
   double gap = 0;
   std::vector<CandidateRow> rows;  // in order of candidates; unexamined candidates have no row
 };

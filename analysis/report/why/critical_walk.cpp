@@ -90,7 +90,7 @@ class CriticalWalk {
   };
 
   using InstanceKey = std::tuple<trace::CollectiveKind, std::uint32_t, std::uint32_t>;
-  // The same collective of all participants: one kind, stage and iteration.
+  // Rows of one collective of a stage and an iteration, from all devices that take part in it.
   struct Instances {
     std::vector<const trace::CollectiveRow*> by_post;  // in order of `posted`
     std::set<std::uint32_t> devices;

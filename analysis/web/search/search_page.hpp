@@ -54,8 +54,8 @@ inline constexpr std::size_t max_launches = 50;  // candidates with launches
 //   u16: group; assumed values, as an index in `assumed`; then each axis
 //   u8:  outcome
 //
-// Seconds are simulated, or the lower bound. Cost, throughput and MFU follow from them. Unknown
-// numbers are 0.
+// Seconds of an iteration are simulated, or their lower bound. Cost, throughput and MFU follow from
+// them. Unknown numbers are 0.
 struct PageColumns {
   std::string bytes;
   std::vector<std::string> names;       // names of columns in the scripts of the page

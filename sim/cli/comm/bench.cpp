@@ -31,7 +31,7 @@ po::options_description bench_options() {
   add_failure_options(options);
   add("op", word("OP"), "operation to predict, from the list below (all-reduce)");
   add("ranks", number("N"),
-      "number of GPUs, the first ones (all); with --concurrent, GPUs per group");
+      "number of GPUs, the first ones (all); with --concurrent, number of GPUs per group");
   add("sizes", word("SIZES"), "sizes: 8:8G:2 (from, to, factor), 1M:64M:+1M or 4K,1M,1G (8:8G:2)");
   add("matrix", word("FILE"), "byte matrix of an all-to-all, one row per sender: .csv or .json");
   add_algorithm_option(options);
@@ -186,7 +186,7 @@ int comm_bench(const Arguments& arguments) {
   const po::variables_map options = parse(arguments, bench_options(), "word");
   if (options.count("help") != 0) return print_bench_help();
   if (options.count("word") != 0)
-    throw UsageError(fmt::format("comm bench: unexpected argument '{}'; options begin with --",
+    throw UsageError(fmt::format("comm bench takes options alone, not '{}'; options begin with --",
                                  values(options, "word").front()));
   const Operation operation = parse_op(options);
   const std::optional<comm::ByteMatrix> matrix = read_matrix(options);

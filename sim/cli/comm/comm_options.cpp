@@ -141,12 +141,12 @@ void set_nccl(const po::variables_map& options, cluster::Cluster& cluster) {
 cluster::Cluster load_cluster(const po::variables_map& options, const std::string& verb) {
   const std::vector<std::string> words = values(options, "cluster");
   if (words.size() > 1)
-    throw UsageError(fmt::format("comm {}: --cluster takes one cluster, not {}", verb,
+    throw UsageError(fmt::format("--cluster of comm {} takes one cluster, not {}", verb,
                                  fmt::join(words, " and ")));
   if (words.empty())
     throw UsageError(
-        fmt::format("comm {}: --cluster is missing; give a FILE.xml or a name from the library: {}",
-                    verb, fmt::join(config::library_names("clusters", ".xml"), ", ")));
+        fmt::format("comm {} needs --cluster; give a FILE.xml or a name from the library: {}", verb,
+                    fmt::join(config::library_names("clusters", ".xml"), ", ")));
   const std::string& word = words.front();
   const bool is_library_name = config::is_library_name(word, ".xml");
   const std::filesystem::path file = is_library_name
@@ -216,7 +216,7 @@ std::vector<std::filesystem::path> log_files(const po::variables_map& options,
   const std::vector<std::string> words = values(options, "log");
   if (words.empty())
     throw UsageError(
-        fmt::format("comm {}: no logs given; name files with the output of nccl-tests or the OSU "
+        fmt::format("comm {} needs logs; name files with the output of nccl-tests or the OSU "
                     "micro-benchmarks",
                     verb));
   return {words.begin(), words.end()};

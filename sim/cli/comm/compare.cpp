@@ -142,7 +142,7 @@ void filter_rows(const po::variables_map& options, std::vector<analysis::Measure
   if (!in_place && options.count("out-of-place") == 0) return;
   std::erase_if(rows, [&](const analysis::Measurement& row) { return row.in_place != in_place; });
   if (rows.empty())
-    throw UsageError(fmt::format("comm compare: the logs have no rows measured {}",
+    throw UsageError(fmt::format("comm compare finds no rows in the logs that were measured {}",
                                  in_place ? "in place" : "out of place"));
 }
 

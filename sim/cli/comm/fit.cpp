@@ -92,7 +92,7 @@ std::size_t parameter_count(const po::variables_map& options) {
 void reject_disagreement(const analysis::MeasurementLog& log) {
   if (const auto pair = comm::find_disagreement(log.rows))
     throw UsageError(
-        fmt::format("comm fit: {} and {} share {} rows of the same operation, ranks and size, but "
+        fmt::format("{} and {} share {} rows of the same operation, ranks and size, but "
                     "the latter takes {:.2f} times as long in the median, as on a different "
                     "machine, NCCL version or day; fit each log separately, or add --together",
                     analysis::printable(pair->faster), analysis::printable(pair->slower),

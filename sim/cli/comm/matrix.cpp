@@ -74,7 +74,7 @@ std::vector<cluster::Host*> chosen_hosts(const cluster::Cluster& cluster,
   auto count = static_cast<std::uint32_t>(names.empty() ? cluster.gpus().size() : names.size());
   if (options.count("gpus") != 0)
     count = static_cast<std::uint32_t>(whole_number(options, "gpus", 2));
-  if (count < 2) throw UsageError("comm matrix: at least 2 GPUs are needed");
+  if (count < 2) throw UsageError("comm matrix needs at least 2 GPUs");
   return cluster.place(names, count);
 }
 
@@ -141,7 +141,7 @@ int comm_matrix(const Arguments& arguments) {
   const po::variables_map options = parse(arguments, matrix_options(), "extra");
   if (options.count("help") != 0) return print_matrix_help();
   if (options.count("extra") != 0)
-    throw UsageError(fmt::format("comm matrix: unexpected argument '{}'; options begin with --",
+    throw UsageError(fmt::format("comm matrix takes options alone, not '{}'; options begin with --",
                                  values(options, "extra").front()));
   const bool nodes = by_nodes(options);
   const std::vector<Output> outputs = matrix_outputs(options);

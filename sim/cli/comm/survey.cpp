@@ -112,7 +112,8 @@ SurveyTarget collective_target(const po::variables_map& options) {
 SurveyTarget job_target(const po::variables_map& options) {
   const config::Scenario scenario = config::read_scenario(scenario_tree(options));
   if (!scenario.cluster)
-    throw UsageError("comm survey: an ideal network has no links; give --cluster");
+    throw UsageError(
+        "comm survey needs a cluster, as an ideal network has no links; give --cluster");
   SurveyTarget target{.cluster = evaluation::open_cluster(scenario), .description = "an iteration"};
   target.measure = [scenario, cluster = target.cluster] {
     evaluation::Hardware hardware = evaluation::place_on(cluster, scenario);
@@ -163,7 +164,7 @@ int comm_survey(const Arguments& arguments) {
   if (flows.empty()) flows = {1, 2, 4, 8};
   if (!target.cluster.has_divided_routes())
     throw UsageError(fmt::format(
-        "comm survey: {} has no equally short paths, so hashing has no effect; 'platform make "
+        "{} has no equally short paths, so --hash of comm survey has no effect; 'platform make "
         "--spines N' writes parallel links separately instead of merging them",
         target.cluster.name()));
   show(comm::survey_hashes(target.cluster, target.measure, count_or(options, "hash", 50), flows,

@@ -39,6 +39,7 @@ Words with_help(const Table& table) {
 Words clusters() { return words_of(config::library_names("clusters", ".xml")); }
 Words models() { return words_of(config::library_names("models", ".yaml")); }
 Words gpus() { return words_of(config::library_names("gpus", ".yaml")); }
+Words stacks() { return words_of(config::library_names("stacks", ".yaml")); }
 Words nodes() { return words_of(config::library_names("nodes", ".yaml")); }
 Words schedule_names() { return with_help(schedules::catalog()); }
 Words operations() { return with_help(analysis::operation_list()); }
@@ -75,6 +76,7 @@ constexpr std::array value_sources{
     ValueSource{"cluster", "", clusters, true},
     ValueSource{"model", "", models, true},
     ValueSource{"gpu", "", gpus, true},
+    ValueSource{"stack", "", stacks, true},
     ValueSource{"gpu-file", "gpu", gpus, true},
     ValueSource{"node", "platform", nodes, true},
     ValueSource{"schedule", "", schedule_names, true},
@@ -85,6 +87,7 @@ constexpr std::array value_sources{
     ValueSource{"launch", "", frameworks},
     ValueSource{"name", "schedule", schedule_names, true},
     ValueSource{"name", "model", models, true},
+    ValueSource{"name", "stack", stacks, true},
     ValueSource{"file", "platform import", no_words, true},
     ValueSource{"file", "platform", clusters, true},
     ValueSource{"topic", "help", topic_names},

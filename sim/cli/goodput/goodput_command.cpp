@@ -27,7 +27,7 @@ po::options_description goodput_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("tokens", several_words("N"),
-      "tokens to train, such as 15T (default: as many as goodput.duration allows)");
+      "number of tokens to train, such as 15T (default: as many as goodput.duration allows)");
   add("price", several_words("P"), "price of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
   add("seeds", several_words("N"), "number of simulated runs, each with different failures (100)");
   add("only", "simulate only the requested run, without other checkpoint intervals and what-ifs");

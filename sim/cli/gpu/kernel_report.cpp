@@ -18,7 +18,7 @@ void add_kernel_options(po::options_description& options) {
 GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb) {
   if (options.count("gpu-file") == 0)
     throw UsageError(fmt::format(
-        "gpu {}: --gpu-file is missing; give a file or a library name, such as h100-sxm", verb));
+        "gpu {} needs --gpu-file; give a file or a library name, such as h100-sxm", verb));
   const std::string file_name = options["gpu-file"].as<std::string>();
   const bool is_name = config::is_library_name(file_name, ".yaml");
   constexpr config::Document document{"a GPU", "flops, memory, memory_bandwidth and processors",
@@ -36,7 +36,7 @@ GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb)
 workload::KernelTable read_table(const po::variables_map& options, const std::string& verb,
                                  const config::Gpu& gpu) {
   const std::vector<std::string> tables = values(options, "table");
-  const std::string& file = single(tables, fmt::format("gpu {}: the table", verb));
+  const std::string& file = single(tables, fmt::format("the table of gpu {}", verb));
   std::optional<std::string> system;
   if (options.count("system") != 0) system = options["system"].as<std::string>();
   workload::KernelTable table = workload::read_kernel_table(file, system);

@@ -17,6 +17,7 @@ std::span<const Topic> topics() {
       Topic{"schedules", "docs/schedules.md"},
       Topic{"clusters", "docs/clusters.md"},
       Topic{"gpus", "docs/gpus.md"},
+      Topic{"stacks", "docs/stacks.md"},
       Topic{"collectives", "docs/collectives.md"},
       Topic{"goodput", "docs/goodput.md"},
       Topic{"failures", "docs/failures.md"},

@@ -106,9 +106,12 @@ std::optional<config::Gpu> gpu_of(const config::Value& root) {
   if (file == nullptr) return std::nullopt;
   const cluster::Cluster cluster =
       cluster::Cluster::load(config::library_or_path({*file, "cluster"}, "clusters", ".xml"));
-  const std::string type = cluster.gpus().empty() ? "" : cluster::gpu_of(cluster.gpus().front());
-  if (type.empty()) return std::nullopt;
-  return config::find_gpu(type);
+  if (cluster.gpus().empty() || cluster::gpu_of(cluster.gpus().front()).empty())
+    return std::nullopt;
+  const cluster::Host* const host = cluster.gpus().front();
+  config::Gpu gpu = config::find_gpu(cluster::gpu_of(host));
+  gpu.launch_factor = host->launch_factor;
+  return gpu;
 }
 
 }  // namespace
@@ -131,7 +134,12 @@ int model_command(const Arguments& arguments) {
   if (name == nullptr) return list_models(json);
 
   const config::Model model = config::read_model({*name, "model"});
-  const auto training = read_section<config::Training>(root, "training", config::read_training);
+  const config::Value with_stack = config::with_default_stack(root);
+  const config::Value stack =
+      config::named_stack_tree({*config::find(with_stack, "stack"), "stack"});
+  const config::Value complete = config::with_stack_defaults(with_stack, stack);
+  auto training = read_section<config::Training>(complete, "training", config::read_training);
+  config::set_stack(training, complete, stack);
   const auto parallel = read_section<config::Parallel>(root, "parallel", config::read_parallel);
   workload::check_parameters(model);
   workload::check_layout(model, training, parallel);
@@ -153,8 +161,7 @@ int model_command(const Arguments& arguments) {
     report.peak_flops = products_of(*gpu, training.precision).flops;
     report.times = workload::part_times(setting, *gpu);
     report.assumed = assumed_for(setting, *gpu);
-    for (const char* const key : {"pass_overhead", "host_bandwidth"})  // do not belong to a kernel
-      std::erase(report.assumed, key);
+    std::erase(report.assumed, "host_bandwidth");  // does not belong to a kernel
   }
   if (json)
     print_model_json(model_json(report));

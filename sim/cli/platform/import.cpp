@@ -82,7 +82,7 @@ struct ImportSources {
 ImportSources read_sources(const std::vector<std::string>& files) {
   if (files.empty())
     throw UsageError(
-        "platform import: no files given; allowed: NCCL's topology, output of 'nvidia-smi topo -m' "
+        "platform import needs a file; allowed: NCCL's topology, output of 'nvidia-smi topo -m' "
         "or 'ibnetdiscover', Slurm's topology; --help has an example of each");
   ImportSources sources;
   for (const std::string& file : files) {
@@ -91,9 +91,9 @@ ImportSources read_sources(const std::vector<std::string>& files) {
     const bool is_node = cluster::is_node_source(kind);
     auto& source_slot = is_node ? sources.node : sources.fabric;
     if (source_slot)
-      throw UsageError(fmt::format(
-          "platform import: {} and {} both describe a {}; allowed: one node and one fabric",
-          source_slot->name, file, is_node ? "node" : "fabric"));
+      throw UsageError(
+          fmt::format("{} and {} both describe a {}; platform import takes one node and one fabric",
+                      source_slot->name, file, is_node ? "node" : "fabric"));
     (is_node ? sources.node_kind : sources.fabric_kind) = kind;
     source_slot = std::move(source);
   }
@@ -111,7 +111,7 @@ cluster::NodeOptions node_options_of(const po::variables_map& options) {
 cluster::ImportedNode import_node(const po::variables_map& options, ImportSources& sources) {
   if (options.count("node") != 0)
     throw UsageError(
-        fmt::format("platform import: --node and {} both describe the node; allowed: one of them",
+        fmt::format("--node and {} both describe the node; platform import takes one of them",
                     sources.node->name));
   const std::string name = std::filesystem::path(sources.node->name).stem().string();
   const cluster::NodeParts parts = sources.node_kind == SourceKind::nccl_topology

@@ -29,11 +29,14 @@ po::options_description make_options() {
   add("core-oversubscription", ratio(), "fat-tree: oversubscription of the uplinks of a pod (1)");
   add("spines", count("N"),
       "rail, leaf-spine, fat-tree: number of separate spines per plane, each of which can fail "
-      "(all cables merged into one link); dragonfly+: spines per group (as many as leaves)");
+      "(all cables merged into one link); dragonfly+: number of spines per group (as many as "
+      "leaves)");
   add("planes", count("N"), "rail, fat-tree: number of networks in which each NIC has a port (1)");
-  add("leaf-nodes", count("N"), "nodes per leaf, or per group of rail leaves; not for torus");
-  add("pod-leaves", count("N"), "fat-tree: leaves, or groups of rail leaves, per pod (4)");
-  add("group-leaves", count("N"), "dragonfly, dragonfly+: leaves per group (4)");
+  add("leaf-nodes", count("N"),
+      "number of nodes per leaf, or per group of rail leaves; not for torus");
+  add("pod-leaves", count("N"),
+      "fat-tree: number of leaves, or groups of rail leaves, per pod (4)");
+  add("group-leaves", count("N"), "dragonfly, dragonfly+: number of leaves per group (4)");
   add("dimensions", several_words("N.."), "torus: size of each dimension (close to a cube)");
   add("output,o", one_word("FILE.xml"), "output file (standard output)");
   add("help,h", "print this help");
@@ -126,8 +129,9 @@ int make_platform_file(const Arguments& arguments) {
   const po::variables_map options = parse(arguments, make_options(), "extra");
   if (options.count("help") != 0) return print_platform_make_help();
   if (options.count("extra") != 0)
-    throw UsageError(fmt::format("platform make: unexpected argument '{}'; options begin with --",
-                                 values(options, "extra").front()));
+    throw UsageError(
+        fmt::format("platform make takes options alone, not '{}'; options begin with --",
+                    values(options, "extra").front()));
   std::vector<cluster::NodeKind> kinds;
   cluster::PlatformRequest request{.nodes = node_groups(options, kinds)};
   const auto set_count = [&](const char* option, std::uint32_t& count) {

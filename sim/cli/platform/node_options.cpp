@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, config::Value>> node_trees(const po::variable
   }
   if (trees.empty())
     throw UsageError(
-        fmt::format("platform {}: --node is missing; 'platform make --help' lists the kinds, or "
+        fmt::format("platform {} needs --node; 'platform make --help' lists the kinds, or "
                     "describe a node with --gpu, --nvlink and --nic",
                     verb));
   if (!changes.empty()) {

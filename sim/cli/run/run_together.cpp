@@ -38,7 +38,7 @@ std::vector<std::string> files_of(const po::variables_map& flags) {
   for (const std::string& file : values(flags, "config")) files.push_back(file);
   if (files.size() < 2)
     throw UsageError(
-        "run --together: needs two or more scenarios, as in 'pipewright run pretrain.yaml "
+        "run --together needs two or more scenarios, as in 'pipewright run pretrain.yaml "
         "finetune.yaml --cluster fat-tree.xml --together'");
   return files;
 }

@@ -28,10 +28,11 @@ void add_together_options(po::options_description& options) {
       "number of start offsets between the jobs for --together, spread over an iteration of the "
       "first job (8)");
   add("phase", several_words("P.."),
-      "start offsets between the jobs for --together, as fractions of the first job's iteration: "
+      "list of start offsets between the jobs for --together, as fractions of the first job's "
+      "iteration: "
       "'25 %'");
   add("jobs,j", several_words("N"),
-      "parallel simulations for --together (default: number of processors)");
+      "number of parallel simulations for --together (default: number of processors)");
 }
 
 void check_together_options(const po::variables_map& flags) {

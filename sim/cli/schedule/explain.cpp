@@ -66,10 +66,10 @@ schedules::BuildingBlock block_of(std::string_view name, const schedules::Parame
     if (entry.name == name) return entry.block(parameters);
     built.push_back(entry.name);
   }
-  throw UsageError(
-      fmt::format("schedule explain: {} follows a rule, not a building block; allowed: {}, and "
-                  "files of building blocks (.yaml)",
-                  name, fmt::join(built, ", ")));
+  throw UsageError(fmt::format(
+      "schedule explain needs a building block, but {} follows a rule; allowed: {}, and "
+      "files of building blocks (.yaml)",
+      name, fmt::join(built, ", ")));
 }
 
 int print_explain_help() {
@@ -102,7 +102,7 @@ int explain_schedule(const Arguments& arguments) {
   switch (config::schedule_source(name)) {
     case config::ScheduleSource::torch_file:
       throw UsageError(
-          fmt::format("schedule explain: '{}' is an order of passes, not a building block; "
+          fmt::format("schedule explain needs a building block, but '{}' is an order of passes; "
                       "'schedule show' draws it",
                       name));
     case config::ScheduleSource::building_block: {

@@ -90,7 +90,7 @@ po::options_description sweep_options() {
   add("output,o", several_words("FILE..")->composing(),
       "files to write: .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
   add("candidate", several_words("N"),
-      "candidate to write as the scenario (.yaml) instead of the best");
+      "number of the candidate to write as the scenario (.yaml) instead of the best");
   add("by", several_words("AXIS..")->composing(),
       "print the best for each value of an axis, such as schedule, or of gpus");
   add("launch", several_words("F..")->composing(),
@@ -147,9 +147,9 @@ SweepRequest read_sweep_request(const po::variables_map& options,
         file->string()));
   const bool is_new_search = request.budget_s && !request.questions.any();
   if (has_results && (request.results || is_new_search || request.exhaustive))
-    throw UsageError(fmt::format(
-        "search: {} holds results, which are only shown; give the sweep to continue the search",
-        file->string()));
+    throw UsageError(
+        fmt::format("{} holds results, which are only shown; give the sweep to continue the search",
+                    file->string()));
   request.yes = options.count("yes") != 0;
   for (const std::string& output : values(options, "output")) request.outputs.emplace_back(output);
   if (const auto text = option_word(options, "candidate"))

@@ -37,7 +37,8 @@ po::options_description serve_options() {
       "folder of the files that scenarios may name (default: the current folder)");
   add("host", one_word("ADDRESS"),
       "address to listen on (default: 127.0.0.1, which only this machine can reach)");
-  add("jobs,j", one_word("N"), "simulations at the same time (default: number of processors)");
+  add("jobs,j", one_word("N"),
+      "number of simulations at the same time (default: number of processors)");
   add("no-browser", "print the address without opening a browser");
   add("help,h", "print this help");
   return options;
@@ -110,7 +111,7 @@ int serve_command(const Arguments& arguments) {
                          .port = port_of(flags),
                          .scenario = first_scenario};
   const std::vector<std::string> files = values(flags, "scenario");
-  if (files.size() > 1) throw UsageError("serve: takes a single scenario");
+  if (files.size() > 1) throw UsageError("serve takes a single scenario");
   const bool has_root = flags.count("root") != 0;
   // Paths in a scenario are relative to its file.
   path start = files.empty() ? path(".") : path(files.front()).parent_path();

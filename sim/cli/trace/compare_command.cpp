@@ -205,7 +205,7 @@ CompareRequest read_compare_request(const po::variables_map& flags) {
                          .json = flags.count("json") != 0};
   if (request.files.size() < 2)
     throw UsageError(
-        "compare: needs two or more files, as in 'pipewright compare FIRST.h5 SECOND.h5'");
+        "compare needs two or more files, as in 'pipewright compare FIRST.h5 SECOND.h5'");
   return request;
 }
 
@@ -221,22 +221,22 @@ int compare_command(const Arguments& arguments) {
   const auto name = [&](std::size_t i) { return analysis::printable(request.files[i].string()); };
   if (kinds.front() != FileKind::trace)
     throw UsageError(fmt::format(
-        "compare: {} is no trace; the first file must be the trace of the predicted run, as in "
+        "{} is no trace; the first file of compare must be the trace of the predicted run, as in "
         "'pipewright compare predicted.h5 measured.json'",
         name(0)));
   const FileKind kind = kinds[1];
   for (std::size_t i = 2; i < kinds.size(); ++i)
     if (kinds[i] != kind)
       throw UsageError(fmt::format(
-          "compare: {} and {} are different kinds of files; compare with one kind at a time",
+          "{} and {} are different kinds of files; compare takes files of one kind after the trace",
           name(1), name(i)));
   if (kind == FileKind::trace) return compare_traces(request);
   if (kind == FileKind::chrome || kind == FileKind::primus_passes)
     return compare_measured_run(request);
   if (kind == FileKind::memory_snapshot) return compare_with_snapshots(request);
   if (kinds.size() > 2)
-    throw UsageError(
-        fmt::format("compare: {} and {}: one log or schedule at a time", name(1), name(2)));
+    throw UsageError(fmt::format("compare takes one log or schedule at a time, not {} and {}",
+                                 name(1), name(2)));
   return kind == FileKind::training_log ? compare_with_log(request)
                                         : compare_with_schedule(request);
 }

@@ -106,12 +106,11 @@ void check_table(const ExportRequest& request) {
 ExportRequest parse_request(const po::variables_map& flags) {
   const std::vector<std::string> traces = values(flags, "trace");
   if (traces.size() != 1)
-    throw UsageError(
-        traces.empty()
-            ? "export: the trace is missing, as in 'pipewright export FILE.h5 -o FILE.json'"
-            : fmt::format("export: one trace at a time, not {}", traces.size()));
+    throw UsageError(traces.empty()
+                         ? "export needs a trace, as in 'pipewright export FILE.h5 -o FILE.json'"
+                         : fmt::format("export takes one trace at a time, not {}", traces.size()));
   if (flags.count("output") == 0)
-    throw UsageError("export: the output is missing; give -o FILE, or -o -");
+    throw UsageError("export needs an output file; give -o FILE, or -o -");
   ExportRequest request{traces.front(), flags["output"].as<std::string>(), {}, {}};
   request.format = format_of(flags, request.output);
   if (flags.count("table") != 0) request.table = flags["table"].as<std::string>();

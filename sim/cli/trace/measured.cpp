@@ -56,7 +56,8 @@ void add_measured_options(po::options_description& options) {
   add("run", one_word("N"), "select the N-th run of a log (the last)");
   add("pattern", one_word("REGEX"), "regular expression of the annotations that mark passes");
   add("category", one_word("NAME"), "read only events of this category, such as user_annotation");
-  add("microbatches", one_word("N"), "microbatches per iteration, for annotations without numbers");
+  add("microbatches", one_word("N"),
+      "number of microbatches per iteration, for annotations without numbers");
   add("align", "shift the clocks of ranks whose times contradict each other");
 }
 

@@ -130,7 +130,7 @@ po::options_description profile_options() {
   add("calibrate", file("SCENARIO.yaml"),
       "compare the kernels with the model of this scenario; needs --gpu-file");
   add("gpu-file", file("OUT.yaml"),
-      "write the scenario's GPU, with clock and launch time from --calibrate, to this file");
+      "write the scenario's GPU, with the clock from --calibrate, to this file");
   add_measured_options(options);
   add("help,h", "print this help");
   return options;
@@ -234,12 +234,13 @@ int calibrate_command(const po::variables_map& flags, const std::vector<path>& f
   const std::string gpu_file = text_option(flags, "gpu-file");
   if (scenario.empty() || gpu_file.empty())
     throw UsageError(
-        "profile: --calibrate and --gpu-file go together: --calibrate gpt.yaml --gpu-file my.yaml");
+        "--calibrate and --gpu-file of profile go together: --calibrate gpt.yaml "
+        "--gpu-file my.yaml");
   for (const char* const option :
        {"into", "order", "trace", "skip", "run", "pattern", "category", "microbatches", "align"})
     if (flags.count(option) != 0)
       throw UsageError(
-          fmt::format("profile: --{} does not apply to --calibrate, which takes the kernels of all "
+          fmt::format("--{} does not apply to profile --calibrate, which takes the kernels of all "
                       "steps that the profiler marked (ProfilerStep#)",
                       option));
   std::vector<path> read = files;
@@ -258,14 +259,13 @@ int profile_command(const Arguments& arguments) {
   if (flags.count("help") != 0) return print_profile_help();
   const std::vector<path> files = expand_ranks(values(flags, "file"));
   if (files.empty())
-    throw UsageError(
-        "profile: the measured run is missing, as in 'pipewright profile MEASURED.json'");
+    throw UsageError("profile needs a measured run, as in 'pipewright profile MEASURED.json'");
   for (const path& file : files)
     if (const auto kind = analysis::file_kind(file);
         kind != analysis::FileKind::chrome && kind != analysis::FileKind::primus_passes)
-      throw UsageError(
-          fmt::format("profile: {} has no passes; allowed: JSON of a profiler or of Primus",
-                      analysis::printable(file.string())));
+      throw UsageError(fmt::format(
+          "{} has no passes that profile can read; allowed: JSON of a profiler or of Primus",
+          analysis::printable(file.string())));
   if (flags.count("calibrate") + flags.count("gpu-file") > 0)
     return calibrate_command(flags, files);
   const std::string order = text_option(flags, "order");

@@ -42,8 +42,7 @@ int show_command(const Arguments& arguments) {
     return exit_ok;
   }
   const std::vector<std::string> files = values(flags, "trace");
-  if (files.empty())
-    throw UsageError("show: the trace is missing, as in 'pipewright show FILE.h5'");
+  if (files.empty()) throw UsageError("show needs a trace, as in 'pipewright show FILE.h5'");
   const std::vector<std::string> words = values(flags, "output");
   const std::vector<std::filesystem::path> output_files(words.begin(), words.end());
   std::vector<Output> outputs = parse_outputs(output_files);

@@ -56,8 +56,8 @@ int why_command(const Arguments& arguments) {
   }
   const std::vector<std::string> files = values(flags, "trace");
   if (files.size() != 1)
-    throw UsageError(files.empty() ? "why: the trace is missing, as in 'pipewright why FILE.h5'"
-                                   : "why: takes one trace; 'pipewright compare' takes several");
+    throw UsageError(files.empty() ? "why needs a trace, as in 'pipewright why FILE.h5'"
+                                   : "why takes one trace; 'pipewright compare' takes several");
   const bool json = flags.count("json") != 0;
   const std::size_t jobs = process_count(flags);
   const trace::Trace trace = trace::read_trace(files.front());

@@ -13,6 +13,8 @@ bool has_ports(const NodeKind& kind) { return kind.wiring != Wiring::pcie; }
 void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics) {
   xml.line("<prop id=\"gpu\" value=\"{}\"/>", escaped(kind.gpu));
   xml.line("<prop id=\"memory\" value=\"{}\"/>", kind.memory);
+  if (kind.host.launch_factor != 1)
+    xml.line("<prop id=\"launch_factor\" value=\"{}\"/>", kind.host.launch_factor);
   if (!nics.empty()) xml.line("<prop id=\"nic\" value=\"{}\"/>", nics);
 }
 

@@ -50,12 +50,12 @@ constexpr std::array writers{
                   .leaf_nodes = 4},
                  Ports::together,
                  write_dragonfly},
-    FabricWriter{
-        {.name = "dragonfly+",
-         .help = "groups of 4 leaves of 4 nodes below spines, each connected to all groups",
-         .leaf_nodes = 4},
-        Ports::together,
-        write_dragonfly_plus},
+    FabricWriter{{.name = "dragonfly+",
+                  .help = "groups of 4 leaves of 4 nodes below spines; each spine is connected to "
+                          "all other groups",
+                  .leaf_nodes = 4},
+                 Ports::together,
+                 write_dragonfly_plus},
     FabricWriter{{.name = "torus",
                   .help = "every node connected to its neighbours in three dimensions",
                   .leaf_nodes = 1},

@@ -72,13 +72,24 @@ constexpr auto bandwidth = config::into<member, read_bandwidth>({ValueType::rate
 template <auto member>
 constexpr auto seconds = config::into<member, read_seconds>({ValueType::time});
 
+constexpr std::array host_table{
+    Key<NodeHost>{{.name = "type", .help = "processors of the host"},
+                  config::text<&NodeHost::type, "the name of a processor">},
+    Key<NodeHost>{{.name = "launch_factor",
+                   .help = "factor of the host times of a software stack",
+                   .default_value = "1"},
+                  config::within<&NodeHost::launch_factor, "a factor",
+                                 "a factor above 0 and at most 100, such as 1.3", 0, 100>},
+};
+
 constexpr std::array table{
     Key<NodeKind>{{.name = "help", .help = "description of the node in one line"},
                   config::text<&NodeKind::help, "a line of text">},
     Key<NodeKind>{{.name = "sources", .help = "sources of the numbers, a list of texts"},
                   config::into<&NodeKind::sources, read_sources>({ValueType::text, true})},
-    Key<NodeKind>{{.name = "gpu", .help = "GPU type, a file of platforms/gpus", .required = true},
-                  config::text<&NodeKind::gpu, "the name of a GPU">},
+    Key<NodeKind>{
+        {.name = "gpu", .help = "GPU type: the name of a file in platforms/gpus", .required = true},
+        config::text<&NodeKind::gpu, "the name of a GPU">},
     Key<NodeKind>{{.name = "gpus",
                    .help = "number of GPUs of a node, that is, of an NVLink domain",
                    .default_value = "8"},
@@ -125,6 +136,8 @@ constexpr std::array table{
          .help = "fraction of the links' bandwidth that reductions in switches reach, if they are "
                  "supported"},
         config::part<&NodeKind::sharp, "a part of the links' bandwidth">},
+    Key<NodeKind>{{.name = "host", .help = "host of the GPUs, which launches their kernels"},
+                  config::map_of<&NodeKind::host, host_table>},
 };
 
 config::Error key_error(const config::Value& tree, std::string_view key,

@@ -10,6 +10,12 @@
 
 namespace pipewright::cluster {
 
+// Host of a node's GPUs.
+struct NodeHost {
+  std::string type;          // its processors
+  double launch_factor = 1;  // factor of the host times of a software stack
+};
+
 // A kind of node, as described by data sheets and benchmarks: a file of platforms/nodes. Bandwidths
 // are payload in bytes/s per direction. A latency is half of a ring step: a step crosses two links,
 // out of one GPU (or NIC) and into the next.
@@ -40,6 +46,7 @@ struct NodeKind {
   double nic_latency = 0;
   double launch = 0;  // launch latency of a collective in seconds; 0 for the default of its NVLinks
   double sharp = 0;   // fraction of the bandwidth for reductions in NVSwitches; 0 if unsupported
+  NodeHost host;
   std::vector<std::string> sources;  // sources of all numbers except the latencies, as lines
 };
 

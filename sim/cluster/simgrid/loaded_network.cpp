@@ -118,17 +118,20 @@ class SimgridNetwork final : public Network {
       const sg4::Host* const host = all_hosts_[i];
       const Role& role = roles.by_member[i];
       const char* const gpu = host->get_property("gpu");
-      const char* const memory = host->get_property("memory");
+      const auto optional_property = [&](const char* name) {
+        const char* const text = host->get_property(name);
+        return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+      };
       const auto number = static_cast<Index>(i);
-      hosts.push_back(
-          {.name = host->get_name(),
-           .gpu = gpu == nullptr ? "" : gpu,
-           .memory_text = memory == nullptr ? std::nullopt : std::optional<std::string>(memory),
-           .speed = host->get_speed(),
-           .cores = host->get_core_count(),
-           .node = role.node,
-           .local_index = role.local_index,
-           .number = number});
+      hosts.push_back({.name = host->get_name(),
+                       .gpu = gpu == nullptr ? "" : gpu,
+                       .memory_text = optional_property("memory"),
+                       .launch_factor_text = optional_property("launch_factor"),
+                       .speed = host->get_speed(),
+                       .cores = host->get_core_count(),
+                       .node = role.node,
+                       .local_index = role.local_index,
+                       .number = number});
       nics_.push_back(role.nics.empty() ? Nic{number} : Nic{role.nics.front(), role.latency});
     }
     for (const Index gpu : roles.gpus) gpus.push_back(&hosts[gpu]);

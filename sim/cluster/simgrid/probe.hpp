@@ -13,7 +13,7 @@ namespace pipewright::cluster {
 class EmptyZones {
  public:
   explicit EmptyZones(const PlatformFile& file);
-  // Returns whether the route between two hosts would lead through one of these zones.
+  // Returns whether the route between two hosts would lead through a zone without routes.
   bool are_between(const sg4::Host* a, const sg4::Host* b) const;
 
  private:

@@ -38,7 +38,7 @@ void add_latent(Config& config, Shape& shape) {
   set(shape, "latent.nope_head_dim", config.required_number({"qk_nope_head_dim"}));
   set(shape, "latent.rope_head_dim", config.required_number({"qk_rope_head_dim"}));
   set(shape, "latent.value_head_dim", config.required_number({"v_head_dim"}));
-  // Marks these keys as read: their values follow from the ones above.
+  // Marks these keys as read: their values follow from the sizes of latent attention.
   config.find({"num_key_value_heads", "head_dim", "qk_head_dim"});
 }
 

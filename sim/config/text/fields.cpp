@@ -79,6 +79,14 @@ std::vector<double> read_times(const Field& field, std::string_view noun) {
   return times;
 }
 
+double read_kernel_time(const Field& field, std::string_view noun) {
+  return parse_kernel_time(read_text(field, "a time such as 5 us"), subject(field), noun);
+}
+
+double read_pass_time(const Field& field, std::string_view noun) {
+  return parse_pass_time(read_text(field, "a time such as 0.5 ms"), subject(field), noun);
+}
+
 std::uint64_t read_size(const Field& field, std::string_view noun) {
   return parse_size(number_text(field, fmt::format("{}, such as 24 MiB", noun)), subject(field),
                     noun);

@@ -34,6 +34,10 @@ double read_time(const Field& field, std::string_view noun);
 std::vector<double> read_times(const Field& field, std::string_view noun);
 std::uint64_t read_size(const Field& field, std::string_view noun);
 
+// Read the seconds of a kernel or of a pass of kernels; see the limits in units.hpp.
+double read_kernel_time(const Field& field, std::string_view noun);
+double read_pass_time(const Field& field, std::string_view noun);
+
 double read_positive_number(const Field& field, std::string_view noun);
 
 // Reads a fraction of a whole, from 0 to 1: "5 %" or 0.05.

@@ -103,7 +103,8 @@ class PeerForwarding {
 // hops of a forwarded message overlap.
 PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes,
                    const PeerForwarding& forwarding, const RankPlacement& placement);
-// Cost of by_peers() if each member sends a message of `bytes` to every other member.
+// Cost of messages as in by_peers(), forwarded by peers or not: one of `bytes` from each member to
+// every other member, all at once.
 PhaseCost pairs_by_peers(const Nodes& nodes, const PeerForwarding& forwarding, double bytes,
                          const RankPlacement& placement);
 // Latency of the longest route among those of the flows, in seconds.

@@ -18,8 +18,8 @@ class LeastTime {
  public:
   using Groups = std::vector<std::vector<std::uint32_t>>;  // ranks, by group
 
-  // `together`: flows are rounded to whole bytes and share links with flows of other groups. If it
-  // is false, neither applies, as in uncontended_seconds().
+  // `together`: seconds() includes that flows are rounded to whole bytes and share links with flows
+  // of other groups. If it is false, seconds() leaves out both, as uncontended_seconds() does.
   LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
             const RankPlacement& placement, bool together = true);
 
@@ -61,7 +61,8 @@ class LeastTime {
     std::vector<Load> together;
     // True if flows are rounded to whole bytes.
     bool rounds_bytes = true;
-    // Smallest latency of a phase, which is added to the bound for all groups together.
+    // Smallest latency of a phase of any group, in seconds. seconds() adds it to the time in which
+    // links carry the flows of all groups (`together`).
     double latency = 0;
 
     double group_seconds(std::size_t group, double bytes) const;

@@ -36,9 +36,9 @@ std::optional<NcclView> nccl_view(workload::Collective kind, std::span<const std
 // Value of NcclView::nic_latency for a network on which a step takes `step` seconds.
 double nccl_network_latency(double step);
 
-// Estimate in seconds, infinite where NCCL does not consider the algorithm and protocol. NCCL has
-// no estimate for direct messages, but uses LL up to a number of bytes and Simple from there on:
-// the protocol in use has 0, the other one infinity.
+// NCCL's estimate of the time of a collective, in seconds; infinite where NCCL does not consider
+// the algorithm and protocol. NCCL has no estimate for direct messages, but uses LL up to a number
+// of bytes and Simple from there on: the protocol in use has 0, the other one infinity.
 double nccl_seconds(workload::Collective kind, const AlgorithmProtocol& choice, double bytes,
                     const NcclView& view);
 

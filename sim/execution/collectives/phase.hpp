@@ -64,7 +64,7 @@ class LinkLoads {
   using LoadByLink = std::unordered_map<const cluster::Link*, ByProtocol>;
   const LoadByLink& by_link() const& { return load_by_link_; }
   LoadByLink by_link() && { return std::move(load_by_link_); }
-  // Largest time of any link, in seconds: its bytes over its bandwidth.
+  // Seconds of the link that takes longest for its bytes: its bytes over its bandwidth.
   ByProtocol busiest_seconds() const;
 
  private:

@@ -25,7 +25,8 @@ class CarrierReuse {
 void start(std::shared_ptr<const TransferPlan> transfer_plan, std::function<void()> done,
            const LinkAccount& account = {});
 
-// Does the same, and blocks the calling actor until the end.
+// Runs the transfers of all steps of a plan, as start() does, and blocks the calling actor until
+// the last one has ended.
 void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account = {});
 
 }  // namespace pipewright::execution

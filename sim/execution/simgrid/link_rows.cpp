@@ -50,8 +50,9 @@ class LinkReport {
   std::vector<std::pair<trace::PathRow, BusiestLink>> paths_;
 };
 
-// Time of plans that start at once; the steps of each plan run one after the other. The link with
-// the most bytes relative to its bandwidth determines the duration of a step.
+// Returns the time of plans that start at once on an idle cluster; the steps of each plan run one
+// after the other. The link with the most bytes relative to its bandwidth determines the duration
+// of a step.
 BusiestLink LinkReport::uncontended(const Wiring::TransferPlans& transfer_plans) const {
   BusiestLink result;
   double longest = -1;

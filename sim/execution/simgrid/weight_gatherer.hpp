@@ -42,7 +42,7 @@ class WeightGatherer {
   double gather_after_step(std::uint32_t iteration, const std::vector<std::uint32_t>& stages);
   // Records that the optimizer has updated the weights, up to and including this iteration.
   void set_updated(std::uint32_t iteration);
-  // Seconds that passes have waited for weights since the previous call.
+  // Seconds that passes of the device have waited for weights since the previous call.
   double take_waited() { return std::exchange(waited_, 0); }
 
  private:

@@ -178,7 +178,8 @@ void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
           });
 }
 
-// Stores the folded plans with their owners. An owner gets one of several equivalent plans.
+// Gives each owner (a hop or a collective) its plans as folded, one for each group of ranks. Plans
+// that folding made one are given to an owner once.
 void Wiring::take(const Plans& plans, const Folded& folded, std::size_t first) {
   std::set<std::pair<const TransferPlans*, std::uint32_t>> taken;
   for (std::size_t i = 0; i < plans.owners.size(); ++i) {

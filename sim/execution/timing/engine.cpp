@@ -86,7 +86,7 @@ bool interrupts_dispatch(const Job& job) {
   return dispatches && interrupts && job.has_overlap_slowdown();
 }
 
-// Throws schedules::Error for jobs of which this engine can only compute a lower bound.
+// Throws schedules::Error for jobs for whose times this engine can only compute lower bounds.
 void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
   const auto unsupported = [](const char* feature) {
     throw schedules::Error(std::string("the timing engine does not support ") + feature +

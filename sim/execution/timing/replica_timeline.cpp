@@ -293,8 +293,9 @@ PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* part
   return work_of(job_, replica_groups_, {replica_, device}, pass, &shifted_partner);
 }
 
-// Same rules as add_exposed_time(). In a fused pair whose time is given, the waits of each pass are
-// unknown.
+// Seconds that simulated collectives add to a pass or a fused pair: those that its compute does not
+// hide, by the rules of add_exposed_time(). 0 for a fused pair whose time is given, as the waits of
+// each of its passes are unknown.
 double ReplicaTimeline::waits(std::uint32_t device, const Pass& pass, const Pass* partner,
                               const PassWork& work, std::uint32_t first_microbatch) const {
   if (partner != nullptr && job_.costs.times.has_pair_times()) return 0;

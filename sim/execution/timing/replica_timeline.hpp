@@ -15,8 +15,8 @@
 
 namespace pipewright::execution {
 
-// Numbers and durations of the collectives that reduce and gather each stage over replicas.
-// Durations are lower bounds, in seconds.
+// Numbers and durations of the collectives that reduce a stage's gradients and gather its weights
+// over replicas. A duration is a lower bound on the seconds of one collective.
 struct StageCollectives {
   StageCollectives(const Job& job, const ReplicaGroups& replica_groups, LeastTimes& least_times);
 

@@ -44,14 +44,15 @@ std::string json_of(const config::Scenario& scenario) {
 }
 
 // Sentences on how the script and its configuration differ from the scenario.
-std::vector<std::string> unexpressed(const config::Scenario& scenario, Request request,
+std::vector<std::string> unexpressed(const LaunchInput& input, Request request,
                                      const std::string& json, std::vector<Difference> reasons) {
   std::vector<Difference> differences;
   try {
     read_config({"ds_config.json", json}, request);
     settle(request);
-    const Job job = megatron::read(std::move(request));
-    differences = jobs::differences(scenario, config::read_scenario(job.tree));
+    Job job = megatron::read(std::move(request));
+    name_stack(job, input.stack);
+    differences = jobs::differences(input.scenario, config::read_scenario(job.tree));
   } catch (const config::Error& refused) {
     reasons.push_back({"", fmt::format("DeepSpeed would refuse it: {}", refused.what())});
   }
@@ -68,7 +69,8 @@ Launch write(const LaunchInput& input) {
     written.reasons.push_back({std::string(key), std::move(sentence)});
   };
   std::erase_if(written.settings, [](const Setting& setting) {
-    return std::ranges::find(left_out, std::string_view(setting.name)) != left_out.end();
+    return std::ranges::find(left_out, std::string_view(setting.name)) != left_out.end() ||
+           (setting.name == "attention_backend" && setting.values.front() != "unfused");
   });
   for (Setting& setting : written.settings)
     if (setting.name == "num_query_groups") setting.name = "num_key_value_heads";
@@ -90,7 +92,7 @@ Launch write(const LaunchInput& input) {
   const std::uint64_t gpus = parallel.ranks_of_stage() * scenario.devices.value;
   const std::string json = json_of(scenario);
   Launch launch{.extension = ".sh",
-                .differs = unexpressed(scenario,
+                .differs = unexpressed(input,
                                        {.dialect = Dialect::deepspeed,
                                         .name = "job",
                                         .settings = written.settings,

@@ -58,8 +58,8 @@ struct Written {
 };
 Written write(const config::Scenario& scenario, bool arguments);
 
-// Sentences on how a job with these settings differs from the scenario.
-std::vector<std::string> unexpressed(const config::Scenario& scenario, const Written& written,
+// Sentences on how a job with these settings differs from the scenario of the launch.
+std::vector<std::string> unexpressed(const LaunchInput& input, const Written& written,
                                      Dialect dialect);
 
 }  // namespace pipewright::jobs::megatron

@@ -8,7 +8,7 @@ namespace pipewright::jobs::megatron {
 Launch write_script(const LaunchInput& input) {
   const config::Scenario& scenario = input.scenario;
   const Written written = write(scenario, true);
-  Launch launch{.extension = ".sh", .differs = unexpressed(scenario, written, Dialect::megatron)};
+  Launch launch{.extension = ".sh", .differs = unexpressed(input, written, Dialect::megatron)};
   const LaunchNodes nodes = launch_nodes(scenario, input.gpus_per_node);
   const bool is_hybrid = !scenario.model->value.pattern.empty();
   launch.text = "#!/bin/bash\n" + heading(input, launch.differs);

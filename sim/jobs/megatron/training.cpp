@@ -74,6 +74,10 @@ void read_gradients(Draft& draft) {
   if (from != nullptr) {
     draft.set("communication.gradient_bytes", "2", *from);
     draft.set("training.optimizer.main_grads", "bf16", *from);
+  } else if (whole && draft.request().dialect == Dialect::deepspeed) {
+    const Setting& full = *draft.find("accumulate_allreduce_grads_in_fp32");
+    draft.set("communication.gradient_bytes", "4", full);
+    draft.set("training.bytes.gradients", "4", full);
   }
   if (const auto bucket = draft.count("ddp_bucket_size"))
     draft.set("communication.bucket",
@@ -147,8 +151,16 @@ void read_attention_backend(Draft& draft) {
   const bool flash = draft.on("use_flash_attn");
   if (backend != nullptr && !backend->values.empty()) {
     const std::string name = backend->values.front();
+    // On ROCm both backends run Composable Kernel.
+    const auto set_kernels = [&](const std::vector<std::string>& kernels) {
+      draft.set("stack.attention", config::make_list(kernels, backend->origin), *backend);
+    };
     if (name.ends_with("unfused") || name.ends_with("local"))
       draft.set("training.flash_attention", "false", *backend);
+    else if (name.ends_with("flash"))
+      set_kernels({"fa2", "ck"});
+    else if (name.ends_with("fused"))
+      set_kernels({"cudnn", "ck"});
   } else if (implementation != nullptr && draft.text("transformer_impl") == "local" && !flash) {
     draft.set("training.flash_attention", "false", *implementation);
   }

@@ -81,6 +81,20 @@ void write_precision(SettingsWriter& writer) {
                                                  : "tensorwise");
 }
 
+// Writes the backend if the stack has only kernels of one. If it prefers several, Transformer
+// Engine chooses, as its stack does.
+void write_attention_backend(SettingsWriter& writer) {
+  const config::Training& training = writer.scenario().training;
+  if (!training.flash_attention) return writer.add("attention_backend", "unfused");
+  using config::AttentionKernel;
+  const auto has = [&](AttentionKernel kernel) {
+    return std::ranges::find(training.stack.attention, kernel) != training.stack.attention.end();
+  };
+  const bool fused = has(AttentionKernel::cudnn) || has(AttentionKernel::cudnn_9_2);
+  const bool flash = has(AttentionKernel::fa2) || has(AttentionKernel::fa3);
+  if (fused != flash) writer.add("attention_backend", fused ? "fused" : "flash");
+}
+
 void write_recompute(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   using Granularity = config::Recompute::Granularity;
@@ -321,7 +335,7 @@ void write_training(SettingsWriter& writer) {
   if (!writer.has("micro_batch_size")) writer.add("micro_batch_size", training.microbatch_size);
   write_precision(writer);
   write_recompute(writer);
-  if (!training.flash_attention) writer.add("attention_backend", "unfused");
+  write_attention_backend(writer);
   constexpr std::array<std::string_view, 3> graphs{"none", "local", "full_iteration"};
   if (training.cuda_graphs != config::CudaGraphs::none)
     writer.add("cuda_graph_impl", graphs.at(static_cast<std::size_t>(training.cuda_graphs)));
@@ -342,8 +356,9 @@ Written write(const Scenario& scenario, bool arguments) {
   return {std::move(writer.settings), std::move(writer.reasons)};
 }
 
-std::vector<std::string> unexpressed(const Scenario& scenario, const Written& written,
+std::vector<std::string> unexpressed(const LaunchInput& input, const Written& written,
                                      Dialect dialect) {
+  const Scenario& scenario = input.scenario;
   std::vector<Difference> reasons = written.reasons;
   Request request{.dialect = dialect,
                   .name = scenario.model->value.name.empty() ? "job" : scenario.model->value.name,
@@ -353,7 +368,8 @@ std::vector<std::string> unexpressed(const Scenario& scenario, const Written& wr
   for (Setting& setting : request.settings) setting.written = words_of(setting);
   std::vector<Difference> differences;
   try {
-    const Job job = read(request);
+    Job job = read(request);
+    name_stack(job, input.stack);
     for (const Note& note : job.not_understood) reasons.push_back({"", note.text});
     differences = jobs::differences(scenario, config::read_scenario(job.tree));
   } catch (const config::Error& refused) {

@@ -95,7 +95,7 @@ std::string recipe_name(const std::string& model) {
 Launch write_overrides(const LaunchInput& input, std::string_view command, bool for_nemo) {
   const megatron::Written written = megatron::write(input.scenario, false);
   Launch launch{.extension = ".sh",
-                .differs = megatron::unexpressed(input.scenario, written, Dialect::recipe)};
+                .differs = megatron::unexpressed(input, written, Dialect::recipe)};
   launch.text = fmt::format("#!/bin/bash\n{}{}", heading(input, launch.differs), command);
   for (const std::string& override : overrides_of(written.settings, for_nemo))
     launch.text += fmt::format(" \\\n  {}", shell_word(override));

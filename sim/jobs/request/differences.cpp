@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/config/stack.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/request/flags.hpp"
@@ -18,9 +19,9 @@ namespace {
 using config::Value;
 
 // Sections that do not belong to a job, or that are compared separately.
-constexpr std::array skipped{"cluster",      "gpu",          "placement",  "devices",
-                             "microbatches", "global_batch", "iterations", "model",
-                             "symmetric",    "engine",       "variation",  "partition"};
+constexpr std::array skipped{"stack",        "cluster",      "gpu",        "placement", "devices",
+                             "microbatches", "global_batch", "iterations", "model",     "symmetric",
+                             "engine",       "variation",    "partition"};
 
 // Text in a normal form: numbers have one spelling, so that "0.0" becomes "0".
 std::string normal(const std::string& text) {
@@ -42,6 +43,8 @@ void flatten_keys(const Value& value, const std::string& path,
     out[path] = normal(value.text);
   }
 }
+
+std::string flag_text(bool flag) { return flag ? "true" : "false"; }
 
 std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
   std::map<std::string, std::string> keys;
@@ -67,6 +70,10 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
                     : "eager";
   std::erase_if(keys, [](const auto& key) { return key.first.starts_with("training.recompute"); });
   keys["training.recompute"] = to_string(scenario.training.recompute);
+  if (scenario.training.recompute.granularity == config::Recompute::Granularity::full)
+    keys["training.recompute.early_stop"] = flag_text(scenario.training.recompute.early_stop);
+  keys["training.bytes.weights"] = normal(fmt::format("{}", weight_bytes(scenario.training)));
+  keys["training.bytes.gathered"] = normal(fmt::format("{}", gathered_bytes(scenario.training)));
   keys["training.gradients"] = normal(fmt::format("{}", gradient_bytes(scenario.training)));
   keys["training.optimizer"] = normal(fmt::format("{}", optimizer_bytes(scenario.training)));
   for (const char* const key :
@@ -197,6 +204,13 @@ Value spelled_out(const config::Scenario& scenario) {
     *schedule = std::move(map);
   }
   rename_aliases(tree, "");
+  if (const Value* const stack = config::find(tree, "stack")) {
+    tree = config::with_stack_defaults(tree, *stack);
+    for (const auto& [key, flag] :
+         {std::pair{"training.fused_loss", scenario.training.fused_loss},
+          {"training.flash_attention", scenario.training.flash_attention}})
+      config::set_value(tree, key, config::make_text(flag_text(flag), {}));
+  }
   // Frameworks have the number of devices as a parallel size, pp.
   config::set_value(tree, "parallel.pp",
                     config::make_text(fmt::format("{}", scenario.devices.value), {}));

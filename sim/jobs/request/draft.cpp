@@ -8,6 +8,7 @@
 
 #include "sim/base/numbers.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/stack.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/shell/words.hpp"
@@ -39,6 +40,39 @@ void check_is_known(const Setting& setting, const std::string& value) {
   throw refusal(setting, fmt::format("its value is ${}, which the script does not set; give it on "
                                      "the command line, as in {}=8",
                                      *unknown, *unknown));
+}
+
+void sort_keys(config::Value& tree) {
+  constexpr std::array<std::string_view, 9> order{"cluster",   "model",        "gpu",
+                                                  "stack",     "parallel",     "schedule",
+                                                  "partition", "global_batch", "training"};
+  const auto rank = [&](const config::Entry& entry) {
+    return std::ranges::find(order, entry.key) - order.begin();
+  };
+  std::ranges::stable_sort(tree.entries, {}, rank);
+}
+
+// Removes a dotted key, and the maps that are empty without it.
+void erase_key(config::Value& map, std::string_view key) {
+  const std::size_t dot = key.find('.');
+  const std::string_view head = key.substr(0, dot);
+  if (dot != std::string_view::npos) {
+    config::Value* const section = config::find(map, head);
+    if (section == nullptr) return;
+    erase_key(*section, key.substr(dot + 1));
+    if (!section->entries.empty()) return;
+  }
+  std::erase_if(map.entries, [&](const config::Entry& entry) { return entry.key == head; });
+}
+
+// Value that a scenario's key has if the scenario only names the stack; empty if the stack has no
+// default for it.
+std::string default_on(const config::Value& stack, std::string_view key) {
+  if (key == "training.fused_loss")
+    return config::read_stack({stack, "stack"}).fuses(config::Fusable::cross_entropy) ? "true"
+                                                                                      : "false";
+  const config::Value* const value = value_at(stack, key);
+  return value == nullptr ? "" : value->text;
 }
 
 }  // namespace
@@ -114,12 +148,7 @@ Draft::Draft(Request request) : request_(std::move(request)) {
 }
 
 Job Draft::take() {
-  constexpr std::array<std::string_view, 8> order{
-      "cluster", "model", "gpu", "parallel", "schedule", "partition", "global_batch", "training"};
-  const auto rank = [&](const config::Entry& entry) {
-    return std::ranges::find(order, entry.key) - order.begin();
-  };
-  std::ranges::stable_sort(job_.tree.entries, {}, rank);
+  sort_keys(job_.tree);
   return std::move(job_);
 }
 
@@ -159,6 +188,10 @@ void Draft::set(std::string_view key, const std::string& text, const Setting& fr
   set(key, config::make_text(text, from.origin), comment_of(from));
 }
 
+void Draft::set(std::string_view key, config::Value value, const Setting& from) {
+  set(key, std::move(value), comment_of(from));
+}
+
 void Draft::set(std::string_view key, config::Value value, const std::string& comment) {
   if (!request_.model.empty() && key.starts_with("model.")) {
     // Values equal to those of the built-in model are left out; another sequence length belongs to
@@ -167,8 +200,13 @@ void Draft::set(std::string_view key, config::Value value, const std::string& co
     if (library_value != nullptr && library_value->text == value.text) return;
     if (key == "model.sequence") key = "training.sequence";
   }
-  config::set_key(job_.tree, key, std::move(value));
+  // Keys of the stack stay a map of their own until name_stack() adds the stack that they change.
+  if (key.starts_with("stack."))
+    config::set_value(job_.tree, key, std::move(value));
+  else
+    config::set_key(job_.tree, key, std::move(value));
   job_.comments[std::string(key)] = readable(comment);
+  job_.by_default.erase(std::string(key));
 }
 
 void Draft::set(std::string_view key, const std::string& text, const std::string& comment,
@@ -176,6 +214,33 @@ void Draft::set(std::string_view key, const std::string& text, const std::string
   config::Origin from = origin;
   if (from.source.empty()) from.source = request_.name;
   set(key, config::make_text(text, from), comment);
+}
+
+void Draft::set_default(std::string_view key, const std::string& text, const std::string& comment) {
+  set(key, text, comment);
+  job_.by_default.insert(std::string(key));
+}
+
+void name_stack(Job& job, std::string_view stack) {
+  const std::string comment = "framework of the job";
+  const config::Origin origin{.source = job.name};
+  const config::Value name = config::make_text(std::string(stack), origin);
+  config::Value* const own = config::find(job.tree, "stack");
+  if (own == nullptr) {
+    job.tree.entries.push_back({"stack", origin, name});
+    job.comments["stack"] = comment;
+  } else if (own->kind == config::Value::Kind::map && config::find(*own, "like") == nullptr) {
+    own->entries.insert(own->entries.begin(), {"like", origin, name});
+    job.comments["stack.like"] = comment;
+  }
+  const config::Value tree = config::stack_tree({*config::find(job.tree, "stack"), "stack"});
+  for (const std::string& key : job.by_default) {
+    const config::Value* const value = value_at(job.tree, key);
+    if (value == nullptr || value->text != default_on(tree, key)) continue;
+    erase_key(job.tree, key);
+    job.comments.erase(key);
+  }
+  sort_keys(job.tree);
 }
 
 const config::Value* Draft::at(std::string_view key) const { return value_at(job_.tree, key); }

@@ -27,10 +27,13 @@ class Draft {
   std::string text(std::string_view name, std::string_view otherwise = "");
 
   void set(std::string_view key, const std::string& text, const Setting& from);
+  void set(std::string_view key, config::Value value, const Setting& from);
   void set(std::string_view key, config::Value value, const std::string& comment);
   // Sets a value that does not come from a single setting.
   void set(std::string_view key, const std::string& text, const std::string& comment,
            const config::Origin& origin = {});
+  // Sets a value that no file states. It is dropped if the job's stack has the same default.
+  void set_default(std::string_view key, const std::string& text, const std::string& comment);
   const config::Value* at(std::string_view key) const;
   std::uint64_t count_at(std::string_view key, std::uint64_t otherwise) const;
 
@@ -44,7 +47,8 @@ class Draft {
 
   // Lists each setting that was not read as one without effect, or as one not understood.
   void sort_rest(const std::function<bool(const std::string&)>& has_no_effect);
-  // Returns the finished job. Its keys are in the order of the scenario reference.
+  // Returns the job, which still lacks the stack of its framework. Its keys are in the order of the
+  // scenario reference.
   Job take();
 
  private:
@@ -55,6 +59,10 @@ class Draft {
   Job job_;
   std::set<const Setting*> read_;
 };
+
+// Sets the stack of a job that has none, or the one that a map of changed keys is like. Drops the
+// keys to which the framework's default gave the value that the stack has by itself.
+void name_stack(Job& job, std::string_view stack);
 
 // Error about a setting: "train.sh:12: --tensor-model-parallel-size 8: MESSAGE".
 config::Error refusal(const Setting& setting, std::string_view message);

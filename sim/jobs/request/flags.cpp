@@ -184,7 +184,8 @@ void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults) {
       read_row(flag, *setting, draft);
     else if (defaults && !flag.absent.empty() && draft.at(flag.key) == nullptr &&
              !is_default(flag.key, flag.absent))
-      draft.set(flag.key, std::string(flag.absent), fmt::format("without {}", flag_of(flag.name)));
+      draft.set_default(flag.key, std::string(flag.absent),
+                        fmt::format("without {}", flag_of(flag.name)));
   }
   run_rules(flags, &Flag::read, draft);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,11 +27,12 @@ struct Job {
   std::string name;                             // name of the job's file
   config::Value tree;                           // the scenario; each value has its location
   std::map<std::string, std::string> comments;  // flag that set a key, by the dotted key
-  std::vector<Note> without_effect;             // flags that do not change the prediction
-  std::vector<Note> not_understood;             // flags that may matter but are not read
-  std::vector<std::string> assumed;             // assumptions, in sentences
-  std::vector<std::string> missing;             // keys that a run needs and the job does not set
-  std::string gpu;                              // type of GPU that a file names, as in "h100"
+  std::set<std::string> by_default;  // keys that no file sets, by the framework's default
+  std::vector<Note> without_effect;  // flags that do not change the prediction
+  std::vector<Note> not_understood;  // flags that may matter but are not read
+  std::vector<std::string> assumed;  // assumptions, in sentences
+  std::vector<std::string> missing;  // keys that a run needs and the job does not set
+  std::string gpu;                   // type of GPU that a file names, as in "h100"
   std::optional<std::uint64_t> gpus;
 };
 

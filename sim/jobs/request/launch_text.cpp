@@ -39,6 +39,9 @@ std::string heading(const LaunchInput& input, std::span<const std::string> diffe
   text +=
       "# Yours to add, as it changes no time: data, learning rate, base and scaling of rotary\n"
       "# positions, scores and biases of a router, checkpoints.\n";
+  if (input.on_foreign_stack)
+    text += fmt::format("# The prediction is for the stack {}.\n",
+                        comment_text(input.scenario.training.stack.name));
   for (const std::string& sentence : differs)
     text += fmt::format("# not expressed: {}\n", comment_text(sentence));
   return text;

@@ -15,6 +15,8 @@ namespace pipewright::jobs {
 struct LaunchInput {
   const config::Scenario& scenario;  // has a model
   std::string_view title;            // title of the framework
+  std::string_view stack;            // stack of the framework's jobs
+  bool on_foreign_stack = false;     // the scenario's stack is of other software
   // Order of the passes, if it is known; else null.
   const schedules::Schedule* planned = nullptr;
   std::uint64_t gpus_per_node = 8;

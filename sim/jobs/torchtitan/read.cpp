@@ -257,46 +257,62 @@ void read_training(Draft& draft) {
   if (draft.on("quantize.linear.float8.enable_fsdp_float8_all_gather") && precision == "fp8")
     draft.set("training.bytes.gathered", "1",
               *draft.find("quantize.linear.float8.enable_fsdp_float8_all_gather"));
-  const std::string mode = draft.text("activation_checkpoint.mode", "selective");
-  const Setting* const checkpoint = draft.find("activation_checkpoint.mode");
-  const std::string option = draft.text("activation_checkpoint.selective_ac_option", "2");
-  const std::string comment = checkpoint != nullptr ? checkpoint->written : "by default";
-  if (mode == "full") {
-    draft.set("training.recompute", "full", comment);
-  } else if (mode == "selective" && option == "op") {
-    draft.set("training.recompute.granularity", "op", comment);
-  } else if (mode == "selective") {
-    draft.set("training.recompute.granularity", "full", comment);
-    draft.set("training.recompute.every", option,
-              fmt::format("activation_checkpoint.selective_ac_option = {}", option));
-  } else if (mode != "none" && checkpoint != nullptr) {
-    draft.not_understood(*checkpoint, "only none, selective and full are read");
-  }
-  const Setting* const components = draft.find("compile.components");
-  const bool loss = draft.on("compile.enable") &&
-                    (components == nullptr ||
-                     std::ranges::find(components->values, "loss") != components->values.end());
-  if (!loss) draft.set("training.fused_loss", "false", "the loss is not compiled");
-  draft.set("training.fused_accumulation", "false",
-            "PyTorch accumulates gradients in separate kernels");
-  draft.set("training.tensor_format", "bshd", "PyTorch's order of dimensions");
-  // FSDP2 keeps parameters, gradients and two moments in fp32; its mixed precision only casts what
-  // it gathers.
-  for (const auto& [key, bytes] :
-       {std::pair{"weights", "4"}, {"gradients", "4"}, {"optimizer", "8"}})
-    draft.set(fmt::format("training.bytes.{}", key), bytes, "fp32, as in FSDP2");
   if (draft.count_at("parallel.tp", 1) > 1) {
     const Setting* const off = draft.find("parallelism.enable_sequence_parallel");
     draft.set("parallel.sp", off == nullptr || draft.on(off->name) ? "true" : "false",
               off != nullptr ? off->written : "torchtitan's default");
-    const config::Value* const overlaps = draft.at("communication.tp_comm_overlap");
-    if (overlaps == nullptr || overlaps->text == "false")
-      draft.set("communication.async_tensor_model_parallel_allreduce", "false",
-                "without parallelism.enable_async_tensor_parallel");
   }
   const Setting* const optimizer = draft.find("optimizer.name");
   if (optimizer != nullptr && !lower(optimizer->values.front()).starts_with("adam"))
     draft.not_understood(*optimizer, "only Adam is modelled");
+}
+
+void read_recompute(Draft& draft) {
+  const std::string mode = draft.text("activation_checkpoint.mode", "selective");
+  const Setting* const checkpoint = draft.find("activation_checkpoint.mode");
+  const std::string option = draft.text("activation_checkpoint.selective_ac_option", "2");
+  const Setting* const early_stop = draft.find("activation_checkpoint.early_stop");
+  const std::string comment = checkpoint != nullptr ? checkpoint->written : "by default";
+  const bool whole_layers = mode == "full" || (mode == "selective" && option != "op");
+  if (whole_layers) {
+    draft.set("training.recompute.granularity", "full", comment);
+    if (mode == "selective")
+      draft.set("training.recompute.every", option,
+                fmt::format("activation_checkpoint.selective_ac_option = {}", option));
+  } else if (mode == "selective") {
+    draft.set("training.recompute.granularity", "op", comment);
+  } else if (mode != "none" && checkpoint != nullptr) {
+    draft.not_understood(*checkpoint, "only none, selective and full are read");
+  }
+  if (early_stop == nullptr) return;
+  const bool stops = draft.on("activation_checkpoint.early_stop");
+  if (whole_layers)
+    draft.set("training.recompute.early_stop", stops ? "true" : "false", *early_stop);
+  else if (stops && mode != "none")
+    draft.not_understood(*early_stop, "it is read only if whole layers are recomputed");
+  else
+    draft.without_effect(*early_stop);
+}
+
+// Reads whether torch.compile compiles the model, which decides the stack, and the loss.
+void read_compile(Draft& draft) {
+  const bool is_on = draft.on("compile.enable");
+  const Setting* const enable = draft.find("compile.enable");
+  const Setting* const components = draft.find("compile.components");
+  const auto compiles = [&](std::string_view component) {
+    return is_on && (components == nullptr ||
+                     std::ranges::find(components->values, component) != components->values.end());
+  };
+  const std::string stack = compiles("model") ? "torchtitan" : "torchtitan-eager";
+  if (is_on && components != nullptr)
+    draft.set("stack", stack, *components);
+  else if (enable != nullptr)
+    draft.set("stack", stack, *enable);
+  else
+    draft.set("stack", stack, "without compile.enable");
+  const bool loss = compiles("loss");
+  draft.set_default("training.fused_loss", loss ? "true" : "false",
+                    loss ? "the loss is compiled" : "the loss is not compiled");
 }
 
 void read_tensor_overlap(Draft& draft) {

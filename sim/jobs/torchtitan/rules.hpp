@@ -15,6 +15,8 @@ void read_data_parallel(Draft& draft);
 void read_schedule(Draft& draft);
 void read_batch(Draft& draft);
 void read_training(Draft& draft);
+void read_recompute(Draft& draft);
+void read_compile(Draft& draft);
 
 // write.cpp
 void write_model(SettingsWriter& writer);

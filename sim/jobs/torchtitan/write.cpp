@@ -76,6 +76,7 @@ void write_checkpointing(SettingsWriter& writer) {
     return writer.add("activation_checkpoint.mode", toml_string("none"));
   }
   const bool is_op = recompute.granularity == Granularity::op;
+  if (!is_op && recompute.early_stop) writer.add("activation_checkpoint.early_stop", "true");
   if (!is_op && recompute.every == 1)
     return writer.add("activation_checkpoint.mode", toml_string("full"));
   writer.add("activation_checkpoint.mode", toml_string("selective"));
@@ -83,8 +84,19 @@ void write_checkpointing(SettingsWriter& writer) {
              is_op ? toml_string("op") : toml_string(fmt::format("{}", recompute.every)));
 }
 
+// Compiles the model if the scenario's stack fuses small kernels, as torch.compile does.
+void write_compile(SettingsWriter& writer) {
+  const config::Training& training = writer.scenario().training;
+  std::vector<std::string> components;
+  if (training.stack.fuses(config::Fusable::norm)) components.push_back(toml_string("model"));
+  if (training.fused_loss) components.push_back(toml_string("loss"));
+  writer.add("compile.enable", components.empty() ? "false" : "true");
+  if (!components.empty())
+    writer.add("compile.components", fmt::format("[{}]", fmt::join(components, ", ")));
+}
+
 // Reads the settings as a job, and returns how it differs from the scenario.
-std::vector<Difference> read_back(const SettingsWriter& writer) {
+std::vector<Difference> read_back(const SettingsWriter& writer, std::string_view stack) {
   const config::Scenario& scenario = writer.scenario();
   std::string text;
   for (const auto& [section, lines] : sections_of(writer.settings))
@@ -97,7 +109,8 @@ std::vector<Difference> read_back(const SettingsWriter& writer) {
   std::erase_if(request.settings, [](const Setting& setting) {
     return setting.name == "parallelism.pipeline_parallel_schedule_csv";
   });
-  const Job job = read(std::move(request));
+  Job job = read(std::move(request));
+  name_stack(job, stack);
   if (!job.missing.empty()) return {};
   std::vector<Difference> result = differences(scenario, config::read_scenario(job.tree));
   if (needs_schedule_file(writer))
@@ -197,8 +210,7 @@ void write_training(SettingsWriter& writer) {
              std::uint64_t{scenario.microbatches.value} * dp * training.microbatch_size);
   writer.add("training.seq_len", training.sequence.value_or(scenario.model->value.sequence));
   write_checkpointing(writer);
-  writer.add("compile.enable", "true");
-  writer.add("compile.components", training.fused_loss ? "[\"model\", \"loss\"]" : "[\"model\"]");
+  write_compile(writer);
 }
 
 Launch write(const LaunchInput& input) {
@@ -209,7 +221,7 @@ Launch write(const LaunchInput& input) {
   if (needs_schedule_file(writer)) write_schedule_file(input, writer, launch);
   std::vector<Difference> differences;
   try {
-    differences = read_back(writer);
+    differences = read_back(writer, input.stack);
   } catch (const config::Error& refused) {
     writer.cannot("", fmt::format("torchtitan would refuse it: {}", refused.what()));
   }

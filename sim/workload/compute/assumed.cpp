@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/workload/compute/efficiency.hpp"
 #include "sim/workload/compute/flops.hpp"
 
@@ -20,6 +21,12 @@ bool keys_overlap(std::string_view left, std::string_view right) {
     return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
   };
   return holds(left, right) || holds(right, left);
+}
+
+// Returns the name of the attention kernel that the GPU runs.
+std::string_view name_of_attention(const Kernel& kernel, const config::Gpu& gpu) {
+  return base::name_of(config::attention_kernel_names,
+                       config::attention_kernel_of(gpu, kernel.attention));
 }
 
 // Returns the keys of a GPU file that determine the predicted time of a kernel. Keys whose effect
@@ -46,19 +53,18 @@ std::vector<std::string> kernel_keys(const Kernel& kernel, const config::Gpu& gp
       if (!products_of(gpu, kernel.type).grouped) add_single();
       break;
     case Work::scores:
-      add({"flops", products + ".flops", products + ".overhead", "processors",
-           "attention.materialized", "clock.products"});
+      add({"flops", products + ".flops", products + ".overhead", "processors", "attention.unfused",
+           "clock.products"});
       break;
     case Work::attention:
-      add({"flops", products + ".flops", "attention.half_length", "clock.attention",
-           "kernel_overhead", kernel.backward ? "attention.backward" : "attention.forward"});
+      add({"flops", products + ".flops", "clock.attention", "kernel_overhead",
+           fmt::format("attention.{}", name_of_attention(kernel, gpu))});
       break;
     case Work::recurrence:
       add({"memory_bandwidth", "recurrence_efficiency", "clock.memory", "kernel_overhead"});
       break;
     case Work::memory:
       add({"kernel_overhead"});
-      if (kernel.stalls > 0) add({"launch"});
       break;
     case Work::collective:
       break;
@@ -78,13 +84,21 @@ std::vector<std::string> assumed_among(const std::vector<std::string>& used_keys
 
 }  // namespace
 
+std::vector<std::string> assumed_launches(const config::Stack& stack) {
+  std::vector<std::string> keys;
+  for (const std::string_view key : {"host.kernel", "host.collective"})
+    if (std::ranges::count(stack.assumed, key) > 0) keys.push_back(fmt::format("stack.{}", key));
+  return keys;
+}
+
 std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu) {
   return assumed_among(kernel_keys(kernel, gpu), gpu);
 }
 
 std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu) {
-  if (gpu.assumed.empty()) return {};
-  std::vector<std::string> used{"pass_overhead"};
+  if (gpu.assumed.empty() && setting.training.stack.assumed.empty()) return {};
+  bool waits_for_host = false;
+  std::vector<std::string> used;
   if (setting.training.offload && !setting.training.offload->bandwidth)
     used.emplace_back("host_bandwidth");
   std::vector<PassKernels> parts{embedding_kernels(setting), head_kernels(setting)};
@@ -94,18 +108,21 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
   for (const PassKernels& part : parts)
     for (const auto* kernels : {&part.forward, &part.input_grad, &part.weight_grad}) {
       double busy = 0;
+      bool stalls = false;
       for (const Kernel& kernel : *kernels) {
         busy += kernel_time(kernel, gpu).seconds;
+        stalls = stalls || kernel.stall_s > 0;
         for (std::string& key : kernel_keys(kernel, gpu))
           if (std::ranges::find(used, key) == used.end()) used.push_back(std::move(key));
       }
-      // The host may take longer than the GPU: it does if launching takes longer than the kernels,
-      // and it may for any pass if the file does not give the host's time.
-      if (gpu.launch == 0 ||
-          launch_seconds(setting.training, static_cast<double>(kernels->size()), gpu) > busy)
-        used.emplace_back("launch");
+      waits_for_host = waits_for_host || stalls ||
+                       launch_seconds(setting.training, launches(*kernels), gpu) > busy;
     }
-  return assumed_among(used, gpu);
+  std::vector<std::string> keys = assumed_among(used, gpu);
+  if (waits_for_host)
+    for (std::string& key : assumed_launches(setting.training.stack))
+      keys.push_back(std::move(key));
+  return keys;
 }
 
 }  // namespace pipewright::workload

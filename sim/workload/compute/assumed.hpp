@@ -6,10 +6,12 @@
 #include "sim/config/gpu.hpp"
 #include "sim/workload/compute/kernels.hpp"
 
-// Finds out on which numbers of a GPU file without a source (config::Gpu::assumed) a predicted time
-// depends.
+// Finds out on which numbers without a source (the key `assumed` of a GPU file or of a software
+// stack) a predicted time depends.
 namespace pipewright::workload {
 
+// Returns the keys of the stack's host times that are assumed, such as "stack.host.kernel".
+std::vector<std::string> assumed_launches(const config::Stack& stack);
 // Returns the keys of the assumed numbers on which the time of a kernel depends.
 std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu);
 // Returns the keys of the assumed numbers on which the passes of a model depend, including the

@@ -30,7 +30,8 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
                  .work = Work::attention,
                  .flops = a.flops() * pair_share / steps,
                  .keys = attention_keys(a, a.keys) / blocks,
-                 .head = (a.key_dim + a.value_dim) / 2.0};
+                 .head = (a.key_dim + a.value_dim) / 2.0,
+                 .attention = setting.training.stack.attention};
   Kernel backward = forward;
   // The backward pass has five matrix products instead of two, since it recomputes the scores.
   backward.flops *= 2.5;

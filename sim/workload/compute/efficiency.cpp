@@ -45,11 +45,12 @@ double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Produc
   constexpr double fill = 64;  // inner steps that starting a tile costs
   const double waves = std::ceil(tiles_of(kernel) / gpu.processors);
   return waves * gpu.processors * 2 * tile_side * tile_side * (kernel.inner + fill) /
-         (products.flops * gpu.attention.materialized * gpu.clock.products);
+         (products.flops * gpu.attention.unfused * gpu.clock.products);
 }
 
 double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
-  const config::AttentionRates& rates = gpu.attention;
+  const config::AttentionRates& rates =
+      rates_of(gpu, config::attention_kernel_of(gpu, kernel.attention));
   const double long_efficiency = kernel.backward ? rates.backward : rates.forward;
   // Computing the exponential of a score takes as long as lengthening the head by this many
   // elements. The rates in a GPU file are for heads of 128 elements.
@@ -77,8 +78,8 @@ std::string_view name_of(Bound bound) {
 KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
   if (kernel.work == Kernel::Work::collective) return {0, Bound::network};
   const double memory = stream_seconds(gpu, kernel.bytes);
-  if (kernel.stalls > 0)
-    return {gpu.kernel_overhead + memory + kernel.stalls * gpu.launch, Bound::host};
+  if (kernel.stall_s > 0)
+    return {gpu.kernel_overhead + memory + kernel.stall_s * gpu.launch_factor, Bound::host};
   if (kernel.work == Kernel::Work::recurrence)
     return bounded(gpu.kernel_overhead, 0,
                    memory * gpu.memory_efficiency / gpu.recurrence_efficiency);
@@ -101,16 +102,18 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
   return bounded(gpu.kernel_overhead, attention_compute(kernel, gpu, products), memory);
 }
 
-double launch_seconds(const config::Training& training, double kernels, const Gpu& gpu) {
+double launch_seconds(const config::Training& training, const Launches& launches, const Gpu& gpu) {
+  const config::HostTimes& host = training.stack.host;
   switch (training.cuda_graphs) {
     case config::CudaGraphs::none:
       break;
     case config::CudaGraphs::layer:
-      return std::min(kernels, 1.0) * gpu.launch;
+      return std::min(launches.total(), 1.0) * host.kernel * gpu.launch_factor;
     case config::CudaGraphs::iteration:
       return 0;
   }
-  return kernels * gpu.launch;
+  return (launches.kernels * host.kernel + launches.collectives * host.collective) *
+         gpu.launch_factor;
 }
 
 double memory_seconds(const Gpu& gpu, double bytes) {

@@ -39,9 +39,10 @@ struct KernelTime {
 // if the GPU lacks the kernel's data type.
 KernelTime kernel_time(const Kernel& kernel, const config::Gpu& gpu);
 
-// Returns the seconds that the host takes to launch `kernels` kernels. The pass takes at least as
-// long.
-double launch_seconds(const config::Training& training, double kernels, const config::Gpu& gpu);
+// Returns the seconds that the GPU's host takes to launch the kernels and collectives of a pass
+// through a layer. The pass takes at least as long.
+double launch_seconds(const config::Training& training, const Launches& launches,
+                      const config::Gpu& gpu);
 
 // Returns the seconds of a kernel that only moves bytes; 0 for 0 bytes, since there is no kernel
 // then.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
+#include <span>
 
 #include "sim/workload/compute/flops.hpp"
 
@@ -111,28 +111,79 @@ bool follows_norm(const Linear& linear) {
          linear.part == Part::recurrence_in || linear.part == Part::mlp_in;
 }
 
+// Adds one kernel for each of `bytes`, the bytes per element that the kernels move.
+void add_each(Kernels& kernels, Part part, std::string_view name, std::span<const double> bytes,
+              double elements) {
+  for (const double bytes_per_element : bytes)
+    add_memory(kernels, part, name, bytes_per_element * elements);
+}
+
+// Bytes per element of the kernels of an operation. A stack that does not fuse it launches
+// PyTorch's kernels one by one (torch/nn/functional.py, eager mode), with tensors between them.
+struct SmallKernels {
+  std::span<const double> forward;
+  std::span<const double> backward;
+};
+
+void add_small_kernels(const SmallKernels& operation, Part part, std::string_view name,
+                       double elements, PassKernels& kernels) {
+  add_each(kernels.forward, part, name, operation.forward, elements);
+  add_each(kernels.input_grad, part, name, operation.backward, elements);
+}
+
+constexpr std::array<double, 1> norm_forward{4};
+constexpr std::array<double, 1> norm_backward{8};
+// Without fusion an RMSNorm casts to fp32, squares, averages, scales, casts back and multiplies by
+// its weight. PyTorch's layer norm is one kernel in any case.
+constexpr std::array<double, 6> rms_norm_forward{6, 8, 4, 8, 6, 4};
+constexpr std::array<double, 7> rms_norm_backward{4, 4, 6, 8, 8, 12, 6};
+
+SmallKernels norm_of(const ModelSetting& setting) {
+  const bool fused = setting.training.stack.fuses(config::Fusable::norm) ||
+                     setting.model.norm == config::Model::Norm::layernorm;
+  if (fused) return {norm_forward, norm_backward};
+  return {rms_norm_forward, rms_norm_backward};
+}
+
 void add_norm_kernels(const ModelSetting& setting, Part part, PassKernels& kernels) {
-  const double elements = setting.sizes.spread_tokens * setting.model.hidden;
-  add_memory(kernels.forward, part, "norm", 4 * elements);
-  add_memory(kernels.input_grad, part, "norm", 8 * elements);
+  add_small_kernels(norm_of(setting), part, "norm",
+                    setting.sizes.spread_tokens * setting.model.hidden, kernels);
 }
 
 void add_residual_kernels(const ModelSetting& setting, PassKernels& kernels) {
   const double elements = setting.sizes.spread_tokens * setting.model.hidden;
   const bool dropout = setting.model.dropout > 0;
-  add_memory(kernels.forward, Part::residual, "add", (dropout ? 7 : 6) * elements);
+  const bool fused = setting.training.stack.fuses(config::Fusable::residual);
+  if (dropout && !fused) add_memory(kernels.forward, Part::residual, "dropout", 5 * elements);
+  add_memory(kernels.forward, Part::residual, "add", (dropout && fused ? 7 : 6) * elements);
   add_memory(kernels.input_grad, Part::residual, "dropout", (dropout ? 5 : 0) * elements);
 }
 
-// Adds the norm that some models apply to the result of attention or of an MLP before the residual
-// addition.
+// Adds the norm of the result of attention or of an MLP, before the residual addition.
 void add_post_norm_kernels(const ModelSetting& setting, PassKernels& kernels) {
   if (setting.model.post_norms) add_norm_kernels(setting, Part::post_norm, kernels);
 }
 
-void add_activation_kernels(Part part, const Activation& activation, PassKernels& kernels) {
+// Without fusion the activation function of a gated MLP and the product with the gate are kernels
+// of their own.
+void add_activation_kernels(const ModelSetting& setting, Part part, const Activation& activation,
+                            PassKernels& kernels) {
+  constexpr std::array<double, 2> gated_forward{4, 6};
+  constexpr std::array<double, 3> gated_backward{6, 6, 6};
+  if (activation.gates > 0 && !setting.training.stack.fuses(config::Fusable::activation))
+    return add_small_kernels({gated_forward, gated_backward}, part, "activation",
+                             activation.outputs, kernels);
   add_memory(kernels.forward, part, "activation", 4 * activation.outputs + 2 * activation.gates);
   add_memory(kernels.input_grad, part, "activation", 6 * activation.outputs + 4 * activation.gates);
+}
+
+// Without fusion the rotary embedding casts to fp32, multiplies and casts back.
+void add_rotary_kernels(const ModelSetting& setting, double elements, PassKernels& kernels) {
+  constexpr std::array<double, 1> fused{4};
+  constexpr std::array<double, 3> unfused{6, 8, 6};
+  if (setting.training.stack.fuses(config::Fusable::rope))
+    return add_small_kernels({fused, fused}, Part::rotary, "rotary", elements, kernels);
+  add_small_kernels({unfused, unfused}, Part::rotary, "rotary", elements, kernels);
 }
 
 void append_passes(const PassKernels& addition, PassKernels& kernels) {
@@ -175,12 +226,23 @@ constexpr std::array<ScoreKernel, 12> forward_score_kernels{{{"cast", 6},
 constexpr std::array<ScoreKernel, 5> backward_score_kernels{
     {{"loss", 8}, {"scatter", 4}, {"normalise", 0.5}, {"softmax", 12}, {"cast", 6}}};
 
-void add_router_scores(const Layer& layer, PassKernels& kernels) {
+// The fused router computes the scores and selects experts in one kernel (Megatron-Core's
+// moe_router_fusion).
+constexpr std::array<ScoreKernel, 3> fused_forward_score_kernels{
+    {{"scores", 12}, {"loss", 4}, {copy_to_host, 0.1}}};
+constexpr std::array<ScoreKernel, 2> fused_backward_score_kernels{{{"loss", 8}, {"scores", 16}}};
+
+void add_router_scores(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  const bool fused = setting.training.stack.fuses(config::Fusable::router);
+  const std::span<const ScoreKernel> forward =
+      fused ? std::span<const ScoreKernel>(fused_forward_score_kernels) : forward_score_kernels;
+  const std::span<const ScoreKernel> backward =
+      fused ? std::span<const ScoreKernel>(fused_backward_score_kernels) : backward_score_kernels;
   for (const Linear& router : layer.router) {
     const double scores = router.tokens * static_cast<double>(router.outputs);
-    for (const ScoreKernel& kernel : forward_score_kernels)
+    for (const ScoreKernel& kernel : forward)
       add_memory(kernels.forward, Part::router, kernel.name, kernel.bytes * scores);
-    for (const ScoreKernel& kernel : backward_score_kernels)
+    for (const ScoreKernel& kernel : backward)
       add_memory(kernels.input_grad, Part::router, kernel.name, kernel.bytes * scores);
   }
 }
@@ -196,6 +258,11 @@ void add_permutation_kernels(const ModelSetting& setting, Part part, std::string
   const double moved = 4 * ((copies ? layer.routing.sent : 0) + layer.routing.received) *
                        setting.model.expert_width();
   add_memory(kernels, part, name, moved);
+  // Without fusion PyTorch sorts the copies' experts and gathers their indices and probabilities.
+  if (moved > 0 && !setting.training.stack.fuses(config::Fusable::permutation)) {
+    constexpr std::array<double, 3> index_bytes{16, 12, 12};
+    add_each(kernels, part, "indices", index_bytes, layer.routing.received);
+  }
   if (moved == 0 || setting.sizes.ep == 1) return;
   const bool combines = part == Part::unpermute;
   if (dispatcher == Dispatcher::alltoall)
@@ -208,9 +275,9 @@ void add_permutation_kernels(const ModelSetting& setting, Part part, std::string
 
 }  // namespace
 
-std::uint32_t launches(const Kernels& kernels) {
-  std::uint32_t count = 0;
-  for (const Kernel& kernel : kernels) count += kernel.times;
+Launches launches(const Kernels& kernels) {
+  Launches count;
+  for (const Kernel& kernel : kernels) count.add(kernel);
   return count;
 }
 
@@ -252,12 +319,10 @@ namespace {
 void add_attention_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   const Attention& a = layer.attention;
   add_linear_kernels(setting, layer.attention_linears, Part::qkv, Part::mla_up, kernels);
-  const double normed = setting.model.qk_layernorm ? a.query_size() + a.key_size() : 0;
-  add_memory(kernels.forward, Part::qk_norm, "norm", 4 * normed);
-  add_memory(kernels.input_grad, Part::qk_norm, "norm", 8 * normed);
-  const double rotated = 4 * (setting.model.learned_positions ? 0 : a.query_size() + a.key_size());
-  add_memory(kernels.forward, Part::rotary, "rotary", rotated);
-  add_memory(kernels.input_grad, Part::rotary, "rotary", rotated);
+  const double heads = a.query_size() + a.key_size();
+  if (setting.model.qk_layernorm)
+    add_small_kernels(norm_of(setting), Part::qk_norm, "norm", heads, kernels);
+  if (!setting.model.learned_positions) add_rotary_kernels(setting, heads, kernels);
   append_passes(attention_kernels(setting, a), kernels);
   const double gated = setting.model.output_gate ? a.result_size() : 0;
   add_memory(kernels.forward, Part::projection, "gate", 6 * gated);
@@ -287,12 +352,9 @@ void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKern
 // concatenation of all experts, and the cast to 16 bits, and then those of their gradients.
 void add_expert_biases(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   const double elements = layer.routing.received * setting.model.expert_width();
-  const auto add_each = [&](Kernels& pass, std::initializer_list<double> bytes) {
-    for (const double bytes_per_element : bytes)
-      add_memory(pass, Part::expert_out, "bias", bytes_per_element * elements);
-  };
-  add_each(kernels.forward, {4, 2 + 4 + 4, 4 + 4, 4 + 2});
-  add_each(kernels.input_grad, {2 + 4, 4 + 2, 4 + 4 + 4, 4 + 4 + 4});
+  constexpr std::array<double, 4> forward{4, 2 + 4 + 4, 4 + 4, 4 + 2};
+  constexpr std::array<double, 4> backward{2 + 4, 4 + 2, 4 + 4 + 4, 4 + 4 + 4};
+  add_small_kernels({forward, backward}, Part::expert_out, "bias", elements, kernels);
 }
 
 // Adds the kernels of the routed experts. With Transformer Engine's fused operations
@@ -302,7 +364,7 @@ void add_expert_biases(const ModelSetting& setting, const Layer& layer, PassKern
 void add_expert_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   PassKernels experts;
   add_linear_kernels(setting, layer.expert_linears, Part::expert_in, Part::expert_in, experts);
-  add_activation_kernels(Part::expert_activation, layer.experts, experts);
+  add_activation_kernels(setting, Part::expert_activation, layer.experts, experts);
   add_linear_kernels(setting, layer.expert_linears, Part::expert_out, Part::expert_out, experts);
   if (setting.training.experts.op_fuser) {
     const auto drop = [](Kernels& pass, Part cast) {
@@ -324,11 +386,11 @@ void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const
                               PassKernels& kernels) {
   add_norm_kernels(setting, mlp_norm_part(kind), kernels);
   add_linear_kernels(setting, layer.mlp_linears, Part::mlp_in, Part::mlp_in, kernels);
-  add_activation_kernels(Part::activation, layer.mlp, kernels);
+  add_activation_kernels(setting, Part::activation, layer.mlp, kernels);
   add_linear_kernels(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
   add_linear_kernels(setting, layer.latent_linears, Part::latent_in, Part::latent_in, kernels);
   add_linear_kernels(setting, layer.router, Part::router, Part::router, kernels);
-  add_router_scores(layer, kernels);
+  add_router_scores(setting, layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
     add_permutation_kernels(setting, Part::permute, "permute", layer, *pass);
   add_expert_kernels(setting, layer, kernels);
@@ -336,7 +398,7 @@ void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const
     add_permutation_kernels(setting, Part::unpermute, "unpermute", layer, *pass);
   add_linear_kernels(setting, layer.latent_linears, Part::latent_out, Part::latent_out, kernels);
   add_linear_kernels(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
-  add_activation_kernels(Part::shared_activation, layer.shared, kernels);
+  add_activation_kernels(setting, Part::shared_activation, layer.shared, kernels);
   add_linear_kernels(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
   add_post_norm_kernels(setting, kernels);
   add_residual_kernels(setting, kernels);
@@ -353,7 +415,9 @@ void add_stall(const ModelSetting& setting, Kernels& forward) {
   const auto next = std::find_if(copy, forward.end(), [](const Kernel& kernel) {
     return kernel.part > Part::router && kernel.work != Work::memory;
   });
-  copy->stalls = static_cast<double>(next - copy);
+  const config::HostTimes& host = setting.training.stack.host;
+  for (auto kernel = copy; kernel != next; ++kernel)
+    copy->stall_s += kernel->work == Work::collective ? host.collective : host.kernel;
 }
 
 }  // namespace

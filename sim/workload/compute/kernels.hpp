@@ -1,8 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "sim/config/attention_kernel.hpp"
 #include "sim/config/data_type.hpp"
 #include "sim/workload/shape/shape.hpp"
 
@@ -36,10 +38,13 @@ struct Kernel {
   double keys = 0;        // attention: largest number of keys that a query sees
   double head = 128;      // attention: mean size of a head's keys and values
   bool backward = false;  // attention: backward pass
-  double bytes = 0;       // read and written
-  // Number of launches after this kernel for which the GPU waits, because the host waits for the
-  // result of this kernel before it launches more.
-  double stalls = 0;
+  // Attention kernels in order of preference; the GPU runs the first that it has. The span refers
+  // to the stack of the setting's training.
+  std::span<const config::AttentionKernel> attention = {};
+  double bytes = 0;  // read and written
+  // Seconds for which the GPU waits after this kernel, at a launch factor of 1, because the host
+  // waits for the result of this kernel before it launches more.
+  double stall_s = 0;
 };
 
 // Quantity to which the work of a part of the model is proportional: the tokens of a microbatch,
@@ -51,8 +56,18 @@ constexpr Scaling scaling_of(Part part) {
   return routed ? Scaling::experts : Scaling::tokens;
 }
 
-// Returns the number of kernel launches; a repeated kernel counts once for each repetition.
-std::uint32_t launches(const std::vector<Kernel>& kernels);
+// Number of launches; a repeated kernel counts once for each repetition. Collectives count apart,
+// because the host takes longer to call one than to launch a kernel.
+struct Launches {
+  double kernels = 0;
+  double collectives = 0;
+
+  double total() const { return kernels + collectives; }
+  void add(const Kernel& kernel, double share = 1) {
+    (kernel.work == Kernel::Work::collective ? collectives : kernels) += share * kernel.times;
+  }
+};
+Launches launches(const std::vector<Kernel>& kernels);
 
 struct PassKernels {
   std::vector<Kernel> forward;

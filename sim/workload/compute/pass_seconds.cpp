@@ -45,10 +45,10 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
 PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
                                const PassKernels& kernels, const Gpu& gpu) {
   PartSeconds seconds = part_seconds(setting, kernels, gpu);
-  double launches = random_states(setting, kind);
+  Launches launches{.kernels = random_states(setting, kind)};
   seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
-    const double share = share_recomputed(setting.training.recompute, kernel.part, kernel.work);
-    launches += share * kernel.times;
+    const double share = share_repeated(setting, kernel.part, kernel.work);
+    launches.add(kernel, share);
     return share;
   });
   seconds.launches.recomputed = launch_seconds(setting.training, launches, gpu);
@@ -108,9 +108,12 @@ double optimizer_seconds(const config::Training& training, double parameters, co
   // The optimizer stores only the lower halves of the main parameters and reads the upper halves
   // from the bf16 weights.
   const double upper_half = joined ? 2 : 0;
-  return memory_seconds(
-      gpu, parameters * (config::gradient_bytes(training) + 2 * config::optimizer_bytes(training) +
-                         weight_bytes(training) + upper_half + cast));
+  // Without fusion each of Adam's seven operations reads and writes its tensors of fp32 (PyTorch's
+  // foreach implementation): 72 bytes per parameter instead of 28.
+  const double between = training.stack.fuses(config::Fusable::optimizer) ? 0 : 72 - 28;
+  return memory_seconds(gpu, parameters * (between + config::gradient_bytes(training) +
+                                           2 * config::optimizer_bytes(training) +
+                                           weight_bytes(training) + upper_half + cast));
 }
 
 }  // namespace pipewright::workload

@@ -43,6 +43,21 @@ bool is_in_recomputed_module(Part part, const Recompute& recompute) {
   }
 }
 
+// Returns whether a part of a layer with an MLP or experts comes after the last tensor that the
+// layer saves: its last product and the combination of the experts' results.
+bool is_after_last_saved(Part part) {
+  switch (part) {
+    case Part::mlp_out:
+    case Part::expert_out:
+    case Part::unpermute:
+    case Part::latent_out:
+    case Part::shared_out:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 double share_recomputed(const Recompute& recompute, Part part, Kernel::Work work) {
@@ -58,6 +73,16 @@ double share_recomputed(const Recompute& recompute, Part part, Kernel::Work work
       return work == Kernel::Work::product || work == Kernel::Work::grouped ? 0.5 : 1;
   }
   return 0;
+}
+
+double share_repeated(const ModelSetting& setting, Part part, Kernel::Work work) {
+  const Recompute& recompute = setting.training.recompute;
+  const double share = share_recomputed(recompute, part, work);
+  // A norm after the last product needs the product's result, and so does the next layer of a group
+  // that is recomputed together.
+  const bool stops = recompute.granularity == Granularity::full && recompute.early_stop &&
+                     recompute.uniform == 1 && !setting.model.post_norms;
+  return stops && is_after_last_saved(part) ? 0 : share;
 }
 
 bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t layer) {
@@ -98,7 +123,7 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<StagePart
   const auto recomputed_kernel_flops = [&](const PassKernels& kernels) {
     double flops = 0;
     for (const Kernel& kernel : kernels.forward)
-      flops += kernel.times * kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
+      flops += kernel.times * kernel.flops * share_repeated(whole, kernel.part, kernel.work);
     return flops;
   };
   const auto recomputed_layer_flops = [&](LayerKind kind) {

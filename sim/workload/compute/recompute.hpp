@@ -11,6 +11,11 @@ namespace pipewright::workload {
 // of the products if every second result is kept (torchtitan's `op`, which keeps attention too).
 double share_recomputed(const config::Recompute& recompute, Part part, Kernel::Work work);
 
+// Returns the fraction of the given work that a recomputed layer repeats. It is less than the
+// fraction above where early stopping leaves out the last product of a layer, whose input is the
+// last activation that the backward pass needs.
+double share_repeated(const ModelSetting& setting, Part part, Kernel::Work work);
+
 // Returns whether a layer is recomputed if it is in a stage with the layers `stage`.
 bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
 

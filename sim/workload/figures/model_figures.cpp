@@ -65,10 +65,10 @@ KernelRow kernel_row(const Kernel& kernel, const char* pass, const config::Gpu& 
 void add_pass_times(const char* pass, const std::vector<Kernel>& kernels,
                     const ModelSetting& setting, const config::Gpu& gpu, PartTimes& times) {
   if (kernels.empty()) return;
-  const std::uint32_t launched = launches(kernels);
+  const Launches launched = launches(kernels);
   PassRow sum{.part = times.part,
               .pass = pass,
-              .kernels = launched,
+              .kernels = static_cast<std::uint32_t>(launched.total()),
               .host_seconds = launch_seconds(setting.training, launched, gpu)};
   const Kernel* last = nullptr;
   for (const Kernel& kernel : kernels) {
@@ -84,8 +84,7 @@ void add_pass_times(const char* pass, const std::vector<Kernel>& kernels,
   }
   sum.is_host_bound = sum.host_seconds > sum.kernel_seconds;
   if (sum.is_host_bound) {
-    sum.assumed.clear();
-    if (std::ranges::count(gpu.assumed, "launch") > 0) sum.assumed.emplace_back("launch");
+    sum.assumed = assumed_launches(setting.training.stack);
   }
   times.passes.push_back(std::move(sum));
 }
@@ -97,7 +96,7 @@ std::vector<Kernel> recomputed_kernels(const std::vector<Kernel>& forward,
   std::vector<Kernel> kernels;
   double due = 0;
   for (const Kernel& kernel : forward) {
-    due += share_recomputed(setting.training.recompute, kernel.part, kernel.work);
+    due += share_repeated(setting, kernel.part, kernel.work);
     if (due < 1) continue;
     due -= 1;
     kernels.push_back(kernel);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/workload/kernel_table/fit_products.hpp"
 #include "sim/workload/kernel_table/robust_fit.hpp"
 
@@ -27,15 +28,21 @@ double quantile(std::vector<double> sorted, double share) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
+// Returns the rates that a fit to a table sets: those of the fastest attention kernel of the
+// GPU's file.
+config::AttentionRates& fitted_attention(Gpu& gpu) {
+  return mutable_rates_of(gpu, config::attention_kernel_of(gpu, {}));
+}
+
 // Fits the attention rate of the forward or of the backward pass. The direction with more rows is
 // fitted first and also determines how efficiency grows with length (`fits_length`).
 void fit_attention(const Rows& rows, Gpu& gpu, bool backward, bool fits_length) {
-  config::AttentionRates& rates = gpu.attention;
+  config::AttentionRates& rates = fitted_attention(gpu);
   double& rate = backward ? rates.backward : rates.forward;
   std::vector<FitRow> terms;
   for (const MeasuredKernel* const row : rows) {
     Gpu at_half = gpu;  // with half of the peak rate
-    at_half.attention = {.forward = 0.5, .backward = 0.5, .half_length = 0};
+    fitted_attention(at_half) = {.forward = 0.5, .backward = 0.5, .half_length = 0};
     at_half.kernel_overhead = 0;
     const double ideal = 0.5 * predicted_seconds(*row, at_half);
     const double seconds = row->seconds - gpu.kernel_overhead;
@@ -166,10 +173,14 @@ FittedKeys fitted_keys(const RowGroups& groups, const Gpu& gpu) {
       list_grouped(groups.grouped[type], gpu, static_cast<DataType>(type), keys);
   const bool forward = groups.attention[0].size() >= min_fit_rows;
   const bool backward = groups.attention[1].size() >= min_fit_rows;
-  if (forward) keys.emplace_back("attention.forward", share_text(gpu.attention.forward));
-  if (backward) keys.emplace_back("attention.backward", share_text(gpu.attention.backward));
+  const config::AttentionKernel kernel = config::attention_kernel_of(gpu, {});
+  const config::AttentionRates& rates = rates_of(gpu, kernel);
+  const std::string key =
+      fmt::format("attention.{}.", base::name_of(config::attention_kernel_names, kernel));
+  if (forward) keys.emplace_back(key + "forward", share_text(rates.forward));
+  if (backward) keys.emplace_back(key + "backward", share_text(rates.backward));
   if (forward || backward)
-    keys.emplace_back("attention.half_length", fmt::format("{:.0f}", gpu.attention.half_length));
+    keys.emplace_back(key + "half_length", fmt::format("{:.0f}", rates.half_length));
   if (groups.memory.size() >= min_fit_rows) {
     keys.emplace_back("memory_efficiency", share_text(gpu.memory_efficiency));
     keys.emplace_back("kernel_overhead", microseconds(gpu.kernel_overhead));
@@ -246,9 +257,9 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
   if (std::ranges::any_of(table.rows,
                           [](const auto& row) { return row.kind == MeasuredKind::launch; }))
     fit.notes.emplace_back(
-        "launch: this key is the host's time per kernel of a layer, with the Python code and "
-        "launches in between, about 20 times one launch; 'pipewright profile --calibrate' "
-        "determines it");
+        "launch: the host's time per kernel of a layer, with the Python code and launches in "
+        "between, is about 20 times one launch and belongs to a software stack (host.kernel); "
+        "'pipewright profile --calibrate' determines it");
   return fit;
 }
 

@@ -56,7 +56,7 @@ struct PassCalls {
     forward.add(group, collective, bytes, times, overlappable_compute);
     // A recomputed part repeats its collectives, except with torchtitan's `op`, which keeps their
     // results.
-    if (share_recomputed(setting.training.recompute, part, Kernel::Work::product) == 1)
+    if (share_repeated(setting, part, Kernel::Work::product) == 1)
       recomputed.add(group, collective, bytes, times, overlappable_compute);
   }
   void add_to_input_grad(Group group, Collective collective, double bytes, std::uint32_t times = 1,
@@ -179,8 +179,8 @@ void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKin
                        const config::Gpu& gpu, PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
   const double received = tensor_bytes(layer.routing.received, setting.model.expert_width());
-  const bool recomputes =
-      share_recomputed(setting.training.recompute, Part::permute, Kernel::Work::memory) == 1;
+  const bool recomputes = share_repeated(setting, Part::permute, Kernel::Work::memory) == 1;
+  const bool recombines = share_repeated(setting, Part::unpermute, Kernel::Work::memory) == 1;
   const double element = config::element_bytes(setting.training.experts.dispatched);
   CallList discarded;
   const PassSeconds dispatch_compute = shared_seconds(setting, kind, gpu, false);
@@ -196,6 +196,7 @@ void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKin
     const bool forward = pass == &calls.forward || pass == &calls.recomputed;
     if (sizes.ep > 1)
       for (const bool combines : {false, true}) {
+        if (combines && pass == &calls.recomputed && !recombines) continue;
         Call call = routing_call(setting, layer, forward && !combines ? element : 2, combines);
         call.overlappable_compute = overlapped(*pass, combines);
         call.combines = combines;

@@ -20,7 +20,8 @@ config::PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kin
 // backward pass.
 PassSeconds with_measured_times(const PassSeconds& model, const config::PartTimes& times,
                                 std::uint32_t layer = 0);
-// Also sets the launches of a measured pass to 0, since the measured time includes them.
+// Replaces the modelled seconds of a part by measured ones, and sets the launches of a measured
+// pass to 0, since the measured time includes them.
 PartSeconds with_measured_times(const PartSeconds& model, const config::PartTimes& times,
                                 std::uint32_t layer = 0);
 

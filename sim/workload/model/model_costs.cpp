@@ -110,7 +110,7 @@ StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& setti
     for (const std::uint32_t device : devices_of(routes, stage)) {
       const double to_host = offloaded(settings[device], parts).bytes;
       const auto [kernels, launches] = seconds[device].seconds_of(parts);
-      const double overhead = job.gpus[device].pass_overhead;
+      const double overhead = job.training.stack.host.pass * job.gpus[device].launch_factor;
       const double copy = copy_seconds(job.training, job.gpus[device], to_host);
       const auto set = [&](PassKind kind, double busy, double host) {
         double& kernel_seconds = times.kernels[kind][stage];
@@ -265,9 +265,10 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
         buffer_bytes(settings[device], devices, slices) + workspace_bytes + unsharded[device];
     state.allowance = job.training.reserved;
     costs.state.push_back(state);
-    costs.optimizer_seconds.push_back(optimizer_seconds(
-        job.training, updated_parameters(device_parameters[device], zero), job.gpus[device]));
     const config::Gpu& gpu = job.gpus[device];
+    costs.optimizer_seconds.push_back(
+        optimizer_seconds(job.training, updated_parameters(device_parameters[device], zero), gpu) +
+        job.training.stack.host.iteration * gpu.launch_factor);
     costs.peak_flops += gpu.flops / devices;
     costs.precision_peak_flops += products_of(gpu, job.training.precision).flops / devices;
   }
@@ -300,8 +301,11 @@ void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
 // Counts the kernels that F, I and W launch for each stage's layers.
 void set_launches(const DeviceSettings& settings, const Routes& routes,
                   const std::vector<StageParts>& stages, StageCosts& costs) {
-  const auto count_launches = [](const PassKernels& kernels) -> std::uint64_t {
-    return launches(kernels.forward) + launches(kernels.input_grad) + launches(kernels.weight_grad);
+  const auto count_launches = [](const PassKernels& kernels) {
+    Launches count;
+    for (const auto* const pass : {&kernels.forward, &kernels.input_grad, &kernels.weight_grad})
+      for (const Kernel& kernel : *pass) count.add(kernel);
+    return static_cast<std::uint64_t>(count.total());
   };
   const config::Model& model = settings.any().model;
   const auto launches_by_kind = [&](const ModelSetting& setting) {

@@ -22,8 +22,8 @@ class StageSums {
   StageSums(const ModelSetting& setting, const config::Gpu& gpu, bool (*includes)(Part part));
 
   PartSeconds seconds_of(const StageParts& stage) const;
-  // Returns the seconds of F and the backward pass of a stage together. Each of the two is limited
-  // by its kernels or by its host's launches.
+  // Returns the seconds of one F and one backward pass of a stage together. Each of the two is
+  // limited by its kernels or by its host's launches.
   double total_seconds(const StageParts& stage) const;
 
  private:

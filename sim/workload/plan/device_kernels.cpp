@@ -46,16 +46,14 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
       add_kernels(kernels, gpu, sums[device]);
       if (!is_recomputed(recompute, layers, layer)) continue;
       for (const Kernel& kernel : kernels.forward)
-        add_kernel(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work),
-                   sums[device]);
+        add_kernel(kernel, gpu, share_repeated(setting, kernel.part, kernel.work), sums[device]);
     }
     if (stages[stage].embedding) add_kernels(embedding_kernels(setting), gpu, sums[device]);
     for (std::uint32_t module = 0; module < stages[stage].mtp; ++module) {
       const PassKernels kernels = mtp_kernels(setting);
       add_kernels(kernels, gpu, sums[device]);
       for (const Kernel& kernel : kernels.forward)
-        add_kernel(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work),
-                   sums[device]);
+        add_kernel(kernel, gpu, share_repeated(setting, kernel.part, kernel.work), sums[device]);
     }
     for (std::uint32_t run = 0; stages[stage].head && run <= job.model.mtp_layers; ++run)
       add_kernels(head_kernels(setting), gpu, sums[device]);

@@ -14,8 +14,8 @@ namespace pipewright::workload {
 // Functions that estimate network times for planning an order of passes. If they are empty, no pass
 // waits for the network.
 struct NetworkEstimate {
-  // Adds the time of collectives within passes to the pass times of a placement, like
-  // add_exposed_time().
+  // Adds to the pass times of a placement the estimated time of collectives within passes, as far
+  // as compute does not hide it.
   std::function<void(const schedules::Routes&, StageCosts&)> add_waits;
   // Returns the longest time in seconds that a boundary tensor of `bytes` bytes takes from any
   // stage to the next.

@@ -37,8 +37,9 @@ struct Sizes {
   std::uint32_t cp_ring() const { return cp / cp_a2a; }
   std::uint32_t ep = 1;
   std::uint32_t etp = 1;
-  double imbalance = 1;       // tokens of the busiest ep rank over the mean, which determines time
-  double peak_imbalance = 1;  // the same ratio for memory
+  double imbalance = 1;  // tokens of the busiest ep rank over the mean, which determines time
+  // tokens of the busiest ep rank over the mean, which determines memory
+  double peak_imbalance = 1;
   bool sequence_parallel = false;
   // Additional bytes that a GPU copies per element that sequence parallelism gathers or reduces:
   // for a gathered input, a reduced result, and the reduced gradient of a gathered input.

@@ -145,9 +145,9 @@ TEST_CASE("assumed numbers are named in a note, not marked in cells", "[report]"
 
 TEST_CASE("the first screen has at most three notes, and counts the others", "[report]") {
   Summary run = run_of(llama());
-  run.run.assumed = {"h100-sxm", {"launch"}};
+  run.run.assumed = {"h100-sxm", {"flops"}};
   const std::string three = first_screen({&run, 1}, {}, {"two", "three"});
-  CHECK_THAT(three, EndsWith("note: h100-sxm: launch is assumed, not sourced\nnote: two\n"
+  CHECK_THAT(three, EndsWith("note: h100-sxm: flops is assumed, not sourced\nnote: two\n"
                              "note: three\n"));
   const std::string five = first_screen({&run, 1}, {}, {"two", "three", "four", "five"});
   CHECK_THAT(five, EndsWith("note: three\n(2 more notes with --details)\n"));

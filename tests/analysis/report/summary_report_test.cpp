@@ -72,19 +72,19 @@ device  host   passes      s      s     s     %             GiB         %       
 TEST_CASE("times and derived figures are marked if they are assumed", "[report]") {
   std::vector<Summary> runs(2, large_run(2));
   runs[1].run.schedule = "gpipe";
-  runs[1].run.assumed = {"l40s", {"launch", "clock"}};
+  runs[1].run.assumed = {"l40s", {"flops", "clock"}};
   const std::string text = console_table(runs);
   CHECK_THAT(text, Contains("\ninterleaved-1f1b x4  22.74     184    189   55.9 "));
   CHECK_THAT(text, Contains("\ngpipe x4            ~22.74    ~184   ~189   55.9 "));
   CHECK_THAT(
       text,
-      Contains("\n~ depends on values of l40s that are assumed, not sourced: launch, clock\n"));
+      Contains("\n~ depends on values of l40s that are assumed, not sourced: flops, clock\n"));
   CHECK(widest_line(text) <= 100);
   const Json json = Json::parse(json_summary(runs));
   CHECK(json[0]["assumed"].empty());
-  CHECK(json[1]["assumed"] == Json{"launch", "clock"});
+  CHECK(json[1]["assumed"] == Json{"flops", "clock"});
   CHECK(json[1]["assumed_gpu"] == "l40s");
-  CHECK_THAT(csv_summary({&runs[1], 1}), Contains(",launch clock\n"));
+  CHECK_THAT(csv_summary({&runs[1], 1}), Contains(",flops clock\n"));
 }
 
 TEST_CASE("capacities are marked if they are assumed", "[report]") {

@@ -123,9 +123,9 @@ TEST_CASE("rates of a GPU have units and its efficiencies have defaults", "[mode
   CHECK(g.clock.products == 1);
   const Gpu other =
       gpu("{flops: 1.25e14, memory: 17e9, free_memory: 16e9, memory_bandwidth: 9e11, "
-          "processors: 80, pass_overhead: 0, products: {bf16: {efficiency: 0.5}, fp8: {flops: 2 "
+          "processors: 80, kernel_overhead: 0, products: {bf16: {efficiency: 0.5}, fp8: {flops: 2 "
           "PFLOP/s}}}");
-  CHECK(other.pass_overhead == 0);
+  CHECK(other.kernel_overhead == 0);
   CHECK(other.capacity() == 16'000'000'000U);
   CHECK(products_of(other, DataType::bf16).efficiency == 0.5);
   CHECK(products_of(other, DataType::fp8).flops == Approx(2e15));
@@ -139,7 +139,7 @@ TEST_CASE("a GPU lists the data types of its products", "[model]") {
              Catch::Contains("the GPU 'old' has no mxfp8 products; allowed: bf16, fp16"));
   CHECK_THAT(error_of([&] { gpu("{products: {fp8: {efficiency: 0.5}}, " + rest); }),
              Catch::Contains("g.yaml:1:18: gpu.products.fp8.flops is missing"));
-  CHECK(gpu("{assumed: [products.fp8, launch], " + rest).assumed.size() == 2);
+  CHECK(gpu("{assumed: [products.fp8, clock], " + rest).assumed.size() == 2);
   CHECK_THAT(error_of([&] { gpu("{assumed: [product.fp8], " + rest); }),
              Catch::Contains("g.yaml:1:12: gpu.assumed[0] is the text 'product.fp8'; allowed: "
                              "keys of this file"));
@@ -164,17 +164,19 @@ TEST_CASE("numbers of a GPU are limited to realistic ranges", "[model]") {
     });
   };
   using Catch::Contains;
-  CHECK_THAT(fault("launch: 140"),
-             Contains("gpu.launch is 140 (a bare number is in seconds); did you mean '140 us'? "
-                      "allowed: an overhead from 0 to 10 ms, such as 5 us"));
-  CHECK_THAT(fault("launch: 1 h"), Contains("gpu.launch is 1 h; allowed: an overhead from 0 to"));
-  CHECK_THAT(fault("pass_overhead: 1.2 s"), Contains("an overhead from 0 to 1 s, such as 0.5 ms"));
-  CHECK_THAT(fault("pass_overhead: 30"), Contains("did you mean '30 ms'?"));
+  CHECK_THAT(fault("kernel_overhead: 140"),
+             Contains("gpu.kernel_overhead is 140 (a bare number is in seconds); did you mean '140 "
+                      "us'? allowed: an overhead from 0 to 10 ms, such as 5 us"));
+  CHECK_THAT(fault("kernel_overhead: 1 h"),
+             Contains("gpu.kernel_overhead is 1 h; allowed: an overhead from 0 to"));
   CHECK_THAT(fault("clock: {products: 3}"),
              Contains("gpu.clock.products is 3; allowed: a part above 0 and at most 2, such as"));
   CHECK_THAT(fault("clock: {products: -0.79}"),
              Contains("gpu.clock.products is -0.79; allowed: a part above 0"));
-  CHECK_THAT(fault("attention: {forward: 0}"), Contains("allowed: a part above 0 and at most 1"));
+  CHECK_THAT(fault("attention: {fa2: {forward: 0}}"),
+             Contains("gpu.attention.fa2.forward is 0; allowed: a part above 0 and at most 1"));
+  CHECK_THAT(fault("attention: {unfused: 1.2}"),
+             Contains("gpu.attention.unfused is 1.2; allowed: a part above 0 and at most 1"));
   CHECK_THAT(
       fault("free_memory: 96 GiB"),
       Contains(
@@ -182,9 +184,11 @@ TEST_CASE("numbers of a GPU are limited to realistic ranges", "[model]") {
   CHECK_THAT(fault("products: {fp8: {flops: 19.79 TFLOP/s}}"),
              Contains("gpu.products.fp8.flops is 19.79 TFLOP/s, less than half of the 312 TFLOP/s "
                       "of bf16"));
-  CHECK(fault("products: {fp8: {flops: 300 TFLOP/s, cast: 0.0}}, attention: {half_length: 0}, "
-              "free_memory: 80 GiB, clock: {memory: 1.2}, launch: 140 us")
-            .empty());
+  CHECK(
+      fault(
+          "products: {fp8: {flops: 300 TFLOP/s, cast: 0.0}}, attention: {cudnn: {half_length: 0}}, "
+          "free_memory: 80 GiB, clock: {memory: 1.2}, kernel_overhead: 140 us")
+          .empty());
   CHECK_THAT(error_of([] {
                gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: "
                    "1000000000}");
@@ -226,9 +230,9 @@ TEST_CASE("a bare number in the wrong unit is refused with the likely unit", "[m
   CHECK_THAT(
       error_of([] {
         gpu("{flops: 1 PFLOP/s, memory: 80 GiB, memory_bandwidth: 2 TB/s, processors: 1, "
-            "attention: {half_length: 1e300}}");
+            "attention: {fa2: {half_length: 1e300}}}");
       }),
-      Catch::Contains("gpu.attention.half_length is 1e300; allowed: a number of at most 1e6"));
+      Catch::Contains("gpu.attention.fa2.half_length is 1e300; allowed: a number of at most 1e6"));
 }
 
 TEST_CASE("sizes far above those of any model are refused", "[model]") {

@@ -28,7 +28,8 @@ std::string error_when(const std::string& key, const std::string& value) {
 
 const std::string all_keys =
     "cluster, devices (or num_stages), placement, microbatches (or num_batches), global_batch, "
-    "iterations, schedule, model, gpu, parallel, partition, training, communication, variation, "
+    "iterations, schedule, model, gpu, stack, parallel, partition, training, communication, "
+    "variation, "
     "goodput, "
     "symmetric, layer_times, forward_times, backward_times, input_grad_times, weight_grad_times, "
     "overlap, "
@@ -76,7 +77,7 @@ TEST_CASE("an error about a missing key names its option") {
         "device, or one per stage (-f/--forward-times, or the key forward_times)");
   CHECK(missing("[1, 2]") ==
         "t.yaml:1:1: the scenario is a list; allowed: a map with keys of: cluster, devices, "
-        "placement, microbatches, global_batch, iterations, schedule, model, gpu, parallel, "
+        "placement, microbatches, global_batch, iterations, schedule, model, gpu, stack, parallel, "
         "partition, training, communication, variation, goodput, symmetric, layer_times, "
         "forward_times, "
         "backward_times, "
@@ -191,8 +192,8 @@ TEST_CASE("every key refuses invalid values") {
        "placement[1] is an empty text; allowed: a host name of the cluster"},
       {"placement", "[]",
        "placement is an empty list; allowed: a list of host names, one per GPU, or a map with the "
-       "keys domain (GPUs to use in each NVLink domain) and gpu_types (GPU types in the order of "
-       "ranks)"},
+       "keys domain (number of GPUs to use in each NVLink domain) and gpu_types (GPU types in the "
+       "order of ranks)"},
       {"cluster", "[a]", "cluster is a list; allowed: the path of a SimGrid platform file"},
   }));
   CAPTURE(key, value);

@@ -100,6 +100,26 @@ TEST_CASE("the scenario's GPU replaces those of the cluster, including their mem
   CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>(2, type_capacity));
 }
 
+TEST_CASE("a GPU has the launch factor of its host, whatever names the GPU", "[hardware]") {
+  const std::string usual = property("gpu", "h100-sxm");
+  const std::string slow = usual + property("launch_factor", "1.3");
+  for (const std::string more : {"", ", gpu: a100-40gb"}) {
+    CAPTURE(more);
+    const Opened opened(platform({usual, usual, slow, slow}), two_by_two + more);
+    REQUIRE(opened.hardware.gpus.size() == 2);
+    CHECK(opened.hardware.gpus[0].launch_factor == 1);
+    CHECK(opened.hardware.gpus[1].launch_factor == 1.3);
+  }
+}
+
+TEST_CASE("a GPU without the attention kernels of the stack is refused", "[hardware]") {
+  const std::string type = property("gpu", "a100-80gb");
+  CHECK_THAT(config::test::error_of([&] {
+               Opened(platform({type, type, type, type}), two_by_two + ", stack: primus");
+             }),
+             Contains("the GPU 'a100-80gb' has no attention kernel aiter or ck"));
+}
+
 TEST_CASE("without a model hosts of any type have the memory that they state", "[hardware]") {
   const std::string plain =
       "schedule: 1f1b, microbatches: 4, parallel: {pp: 2, dp: 2}, forward_times: 1, "

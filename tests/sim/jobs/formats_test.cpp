@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/support.hpp"
 #include "support/program.hpp"
 
@@ -88,6 +89,85 @@ TEST_CASE("torchtitan's TOML means FSDP in fp32 with PyTorch's defaults", "[jobs
                     Catch::Contains("Invalid parallel dims"));
 }
 
+namespace {
+
+// A job of torchtitan with more lines of TOML.
+jobs::Job titan(const std::string& lines) {
+  return tests::import_text("job.toml",
+                            "[model]\nname = \"llama3\"\nflavor = \"8B\"\n"
+                            "[parallelism]\ndata_parallel_shard_degree = 8\n"
+                            "[training]\nlocal_batch_size = 1\nseq_len = 8192\n" +
+                                lines);
+}
+
+}  // namespace
+
+TEST_CASE("a job runs on the stack of its framework", "[jobs]") {
+  const auto stack_of = [](const std::vector<std::string>& files) {
+    const jobs::Job job = import_files(files);
+    CHECK(job.comments.at("stack") == "framework of the job");
+    return scenario_of(job).training.stack.name;
+  };
+  CHECK(stack_of({"gpt-dense.sh"}) == "megatron-core");
+  CHECK(stack_of({"overrides.txt"}) == "megatron-bridge");
+  CHECK(stack_of({"nemo.yaml"}) == "nemo-2");
+  CHECK(stack_of({"config_DGXH100_16x8x32xtp4pp8cp1.sh"}) == "nemo-2");
+  CHECK(stack_of({"ds.sh", "ds.json"}) == "deepspeed");
+}
+
+TEST_CASE("torch.compile decides the stack of torchtitan", "[jobs]") {
+  struct Case {
+    std::string lines, stack, comment;
+    bool fused_loss;
+  };
+  const Case job = GENERATE(
+      Case{"[compile]\nenable = true\n", "torchtitan", "compile.enable = true (line 10)", true},
+      Case{"[compile]\nenable = false\n", "torchtitan-eager", "compile.enable = false (line 10)",
+           false},
+      Case{"", "torchtitan-eager", "without compile.enable", false},
+      Case{"[compile]\nenable = true\ncomponents = [\"model\"]\n", "torchtitan",
+           "compile.components = model (line 11)", false},
+      Case{"[compile]\nenable = true\ncomponents = [\"loss\"]\n", "torchtitan-eager",
+           "compile.components = loss (line 11)", true});
+  CAPTURE(job.lines);
+  const jobs::Job imported = titan(job.lines);
+  const config::Training training = scenario_of(imported).training;
+  CHECK(training.stack.name == job.stack);
+  CHECK(imported.comments.at("stack") == job.comment);
+  CHECK(training.fused_loss == job.fused_loss);
+  // The scenario has the key only if it differs from the stack's default.
+  const bool is_usual = job.fused_loss == (job.stack == "torchtitan");
+  CHECK((jobs::value_at(imported.tree, "training.fused_loss") == nullptr) == is_usual);
+}
+
+TEST_CASE("what a stack says is not repeated in an imported scenario", "[jobs]") {
+  const jobs::Job job = titan("");
+  for (const char* const key : {"training.bytes", "training.tensor_format",
+                                "training.fused_accumulation", "training.fused_loss"})
+    CHECK(jobs::value_at(job.tree, key) == nullptr);
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(config::weight_bytes(scenario.training) == 4);
+  CHECK(scenario.training.tensor_format == config::TensorFormat::bshd);
+  CHECK_FALSE(scenario.training.fused_accumulation);
+  CHECK_FALSE(scenario.communication.async_tensor_model_parallel_allreduce);
+}
+
+TEST_CASE("torchtitan's checkpoints stop early if the job says so", "[jobs]") {
+  const auto stops = [](const std::string& lines) {
+    return scenario_of(titan("[activation_checkpoint]\n" + lines)).training.recompute.early_stop;
+  };
+  CHECK_FALSE(stops("mode = \"full\"\n"));
+  CHECK(stops("mode = \"full\"\nearly_stop = true\n"));
+  CHECK(stops("mode = \"selective\"\nselective_ac_option = \"2\"\nearly_stop = true\n"));
+  const jobs::Job op = titan(
+      "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n"
+      "early_stop = true\n");
+  CHECK(tests::has_note(op.not_understood, "it is read only if whole layers are recomputed"));
+  CHECK(jobs::value_at(op.tree, "training.recompute.early_stop") == nullptr);
+  const jobs::Job none = titan("[activation_checkpoint]\nmode = \"none\"\nearly_stop = true\n");
+  CHECK(tests::has_note(none.without_effect, "early_stop"));
+}
+
 TEST_CASE("torchtitan's first stages have the layers that remain after even division", "[jobs]") {
   const tests::CommandFolder place;
   place.write("run.toml",
@@ -146,6 +226,23 @@ TEST_CASE("DeepSpeed's JSON is read together with the flags of its script", "[jo
   CHECK(scenario.communication.overlap_grad_reduce);
   CHECK(tests::has_note(job.not_understood, "offload_optimizer.device"));
   CHECK(tests::has_note(job.without_effect, "gradient_clipping"));
+  // Gradients have the data type of the weights, and the loss is not fused.
+  CHECK(scenario.communication.gradient_bytes == 2);
+  CHECK(config::gradient_bytes(scenario.training) == 2);
+  CHECK_FALSE(scenario.training.fused_loss);
+  CHECK(jobs::value_at(job.tree, "training.fused_loss") == nullptr);
+}
+
+TEST_CASE("DeepSpeed's JSON may keep gradients in fp32", "[jobs]") {
+  const tests::CommandFolder place;
+  place.write("ds.json",
+              "{\"train_micro_batch_size_per_gpu\": 2, \"gradient_accumulation_steps\": 4,\n"
+              " \"data_types\": {\"grad_accum_dtype\": \"fp32\"}}\n");
+  const std::vector<std::string> files{tests::job_file("ds.sh"),
+                                       (place.folder() / "ds.json").string()};
+  const config::Scenario scenario = scenario_of(jobs::import_job(files));
+  CHECK(scenario.communication.gradient_bytes == 4);
+  CHECK(config::gradient_bytes(scenario.training) == 4);
 }
 
 TEST_CASE("scenarios are not recognised as jobs", "[jobs]") {

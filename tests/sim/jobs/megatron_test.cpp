@@ -133,6 +133,30 @@ std::string refusal(const std::string& flags, std::uint64_t gpus) {
 
 }  // namespace
 
+TEST_CASE("a backend of attention changes the kernels of a job's stack", "[jobs]") {
+  const auto import_backend = [](const std::string& flag) {
+    return tests::import_text("train.sh",
+                              "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 "
+                              "--hidden-size 512 --num-attention-heads 8 --seq-length 512 "
+                              "--vocab-size 1000 --micro-batch-size 1 --bf16 " +
+                                  flag + "\n");
+  };
+  using config::AttentionKernel;
+  using Kernels = std::vector<AttentionKernel>;
+  const jobs::Job flash = import_backend("--attention-backend flash");
+  CHECK(scenario_of(flash).training.stack.name == "megatron-core");
+  CHECK(scenario_of(flash).training.stack.attention ==
+        Kernels{AttentionKernel::fa2, AttentionKernel::ck});
+  CHECK(flash.comments.at("stack.like") == "framework of the job");
+  CHECK(flash.comments.at("stack.attention") == "--attention-backend flash (line 1)");
+  CHECK(scenario_of(import_backend("--attention-backend fused")).training.stack.attention ==
+        Kernels{AttentionKernel::cudnn, AttentionKernel::ck});
+  CHECK_FALSE(scenario_of(import_backend("--attention-backend unfused")).training.flash_attention);
+  CHECK_FALSE(scenario_of(import_backend("--transformer-impl local")).training.flash_attention);
+  CHECK(scenario_of(import_backend("--attention-backend auto")).training.stack.attention ==
+        Kernels{AttentionKernel::cudnn, AttentionKernel::fa2, AttentionKernel::ck});
+}
+
 TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {
   using Catch::Contains;
   CHECK(refusal("--global-batch-size 16", 8).empty());

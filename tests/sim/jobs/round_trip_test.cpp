@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "sim/config/text/yaml.hpp"
 #include "sim/jobs/job.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
@@ -63,10 +64,14 @@ TEST_CASE("a launch is predicted like its scenario when it is read again", "[job
       Case{"--model nemotron-3-nano-30b-a3b --cluster dgx-h100 --dp 32 --ep 8 --zero 1 "
            "--global-batch 64",
            "dgx-h100"});
-  for (const auto& [framework, file] :
-       {std::pair{"megatron", "run.sh"}, {"bridge", "bridge.sh"}, {"nemo", "nemo.sh"}}) {
+  struct Target {
+    std::string framework, file, stack;
+  };
+  for (const auto& [framework, file, stack] :
+       {Target{"megatron", "run.sh", "megatron-core"},
+        Target{"bridge", "bridge.sh", "megatron-bridge"}, Target{"nemo", "nemo.sh", "nemo-2"}}) {
     CAPTURE(job.words, framework);
-    const Trip result = trip(job.words, job.cluster, framework, file);
+    const Trip result = trip(job.words + " --stack " + stack, job.cluster, framework, file);
     CAPTURE(result.text);
     CHECK(result.predicted == result.read_again);
     CHECK_THAT(result.text, !Catch::Contains("not expressed"));
@@ -74,15 +79,15 @@ TEST_CASE("a launch is predicted like its scenario when it is read again", "[job
 }
 
 TEST_CASE("torchtitan's defaults survive export and import", "[jobs][launch]") {
-  const std::string torchtitan_defaults =
-      " --set training.bytes='{weights: 4, gradients: 4, optimizer: 8}' "
-      "training.fused_accumulation=false training.tensor_format=bshd ";
   for (const std::string& words :
-       {std::string("--model llama-3-8b --cluster dgx-h100 --shard 32 --global-batch 64"),
+       {std::string("--model llama-3-8b --cluster dgx-h100 --shard 32 --global-batch 64 --stack "
+                    "torchtitan"),
+        std::string("--model llama-3-8b --cluster dgx-h100 --shard 32 --global-batch 64 --stack "
+                    "torchtitan-eager --set training.recompute='{every: 2, early_stop: true}'"),
         std::string("--model llama-3-70b --cluster dgx-h100 --tp 8 --sp --shard 4 --global-batch "
-                    "8 --precision fp8 --set communication.tp_comm_overlap=true "
-                    "training.recompute='{granularity: op}'")}) {
-    const Trip result = trip(words + torchtitan_defaults, "dgx-h100", "torchtitan", "run.toml");
+                    "8 --precision fp8 --stack torchtitan --set "
+                    "communication.tp_comm_overlap=true training.recompute='{granularity: op}'")}) {
+    const Trip result = trip(words, "dgx-h100", "torchtitan", "run.toml");
     CAPTURE(words, result.text);
     CHECK(result.predicted == result.read_again);
     CHECK_THAT(result.text, !Catch::Contains("not expressed"));
@@ -92,8 +97,7 @@ TEST_CASE("torchtitan's defaults survive export and import", "[jobs][launch]") {
 TEST_CASE("a schedule without a name in torchtitan is written as PyTorch's CSV", "[jobs][launch]") {
   const Trip result = trip(
       "--model llama-3-8b --cluster dgx-h100 -s 4 --shard 8 --global-batch 64 --schedule zb-h1 "
-      "--set training.bytes='{weights: 4, gradients: 4, optimizer: 8}' "
-      "training.fused_accumulation=false training.tensor_format=bshd",
+      "--stack torchtitan",
       "dgx-h100", "torchtitan", "run.toml");
   CHECK_THAT(result.text, Catch::Contains("pipeline_parallel_schedule_csv = \"schedule.csv\""));
   CHECK(result.predicted == result.read_again);
@@ -102,8 +106,8 @@ TEST_CASE("a schedule without a name in torchtitan is written as PyTorch's CSV",
 TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when they are read again",
           "[jobs][launch]") {
   const std::string words =
-      "--model llama-3-8b --cluster dgx-h100 --tp 2 --sp --dp 16 --zero 2 --global-batch 64 --set "
-      "training.fused_loss=false communication.overlap_param_gather=false";
+      "--model llama-3-8b --cluster dgx-h100 --tp 2 --sp --dp 16 --zero 2 --global-batch 64 "
+      "--stack deepspeed --set communication.overlap_param_gather=false";
   const tests::CommandFolder place;
   const std::string quick = " --engine timing --json --quiet";
   const tests::ProgramResult first = place.run("run " + words + quick);
@@ -136,6 +140,48 @@ TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]")
   CHECK_THAT(place.run("run -s 4 -b 8 -f 1 --backward-times 2 --launch jax").err,
              Catch::Contains("of " + jobs::writable_frameworks() + ", not 'jax'") &&
                  Catch::Contains("of megatron, "));
+}
+
+namespace {
+
+std::string launch_of(const std::string& stack, const std::string& framework) {
+  const config::Value tree = config::read_yaml_text(
+      "model: llama-3-8b\nparallel: {dp: 8, zero: 3}\nglobal_batch: 8\nstack: " + stack + "\n",
+      "scenario.yaml");
+  return jobs::export_job(config::read_scenario(tree), *jobs::find_framework(framework)).text;
+}
+
+}  // namespace
+
+TEST_CASE("a launch names the stack of the prediction if it is of other software",
+          "[jobs][launch]") {
+  CHECK_THAT(launch_of("torchtitan-eager", "megatron"),
+             Catch::Contains("# The prediction is for the stack torchtitan-eager."));
+  CHECK_THAT(launch_of("megatron-core", "torchtitan"),
+             Catch::Contains("# The prediction is for the stack megatron-core.") &&
+                 Catch::Contains("# not expressed: training.tensor_format is sbhd, and would be "
+                                 "bshd"));
+  for (const std::string framework : {"megatron", "bridge", "nemo"})
+    CHECK_THAT(launch_of("primus", framework), !Catch::Contains("The prediction is for"));
+}
+
+TEST_CASE("torchtitan compiles what the stack fuses", "[jobs][launch]") {
+  CHECK_THAT(
+      launch_of("torchtitan", "torchtitan"),
+      Catch::Contains("components = [\"model\", \"loss\"]") && !Catch::Contains("not expressed"));
+  CHECK_THAT(launch_of("torchtitan-eager", "torchtitan"),
+             Catch::Contains("[compile]\nenable = false\n") && !Catch::Contains("components") &&
+                 !Catch::Contains("not expressed"));
+  CHECK_THAT(launch_of("pytorch-fsdp", "torchtitan"), Catch::Contains("components = [\"loss\"]"));
+}
+
+TEST_CASE("a script of Megatron-LM has the backend of the stack's attention kernels",
+          "[jobs][launch]") {
+  CHECK_THAT(launch_of("megatron-core", "megatron"), !Catch::Contains("--attention-backend"));
+  CHECK_THAT(launch_of("{like: megatron-core, attention: fa2}", "megatron"),
+             Catch::Contains("--attention-backend flash"));
+  CHECK_THAT(launch_of("{like: megatron-core, attention: cudnn}", "megatron"),
+             Catch::Contains("--attention-backend fused"));
 }
 
 TEST_CASE("a launch states each difference once", "[jobs][launch]") {

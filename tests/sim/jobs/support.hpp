@@ -7,6 +7,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/job.hpp"
 #include "support/paths.hpp"
+#include "support/program.hpp"
 
 namespace pipewright::tests {
 
@@ -22,6 +23,14 @@ inline jobs::Job import_files(const std::vector<std::string>& names, jobs::JobWo
 
 inline config::Scenario scenario_of(const jobs::Job& job) {
   return config::read_scenario(job.tree);
+}
+
+// Imports a job whose only file has this text.
+inline jobs::Job import_text(const std::string& name, const std::string& text) {
+  const CommandFolder place;
+  place.write(name, text);
+  const std::vector<std::string> files{(place.folder() / name).string()};
+  return jobs::import_job(files);
 }
 
 inline bool has_note(const std::vector<jobs::Note>& notes, const std::string& text) {

@@ -75,14 +75,14 @@ TEST_CASE("measured iterations are averaged, and errors are relative to the meas
                        Catch::Contains("9.200 ms") && Catch::Contains("1.100 ms"));
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('~') == std::string::npos);
-  comparison.predicted_run.assumed = {"l40s", {"launch"}};
+  comparison.predicted_run.assumed = {"l40s", {"flops"}};
   CHECK_THAT(
       console_text(comparison),
       Catch::Contains(" ~11.00 ms") && Catch::Contains(" ~1.100 ms") &&
           !Catch::Contains("~9.200 ms") &&
-          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: launch\n"));
+          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: flops\n"));
   const auto json = nlohmann::json::parse(json_text(comparison));
-  CHECK(json["predicted"]["assumed"] == nlohmann::json{"launch"});
+  CHECK(json["predicted"]["assumed"] == nlohmann::json{"flops"});
   CHECK(json["measured"]["assumed"].empty());
   CHECK(json["passes"].size() == 4);
   CHECK(json["passes"][0]["error"] == Approx(0.1));
@@ -127,11 +127,11 @@ TEST_CASE("Megatron's timers are compared with predicted times", "[compare]") {
   CHECK(comparison.devices.at(0).empty());
   CHECK_THAT(console_text(comparison),
              Catch::Contains("38.00 ms") && Catch::Contains("+5.3 %") && !Catch::Contains("~"));
-  comparison.assumed = {"l40s", {"launch"}};
+  comparison.assumed = {"l40s", {"flops"}};
   CHECK_THAT(
       console_text(comparison),
       Catch::Contains(" ~40.00 ms") &&
-          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: launch\n"));
+          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: flops\n"));
   CHECK_THROWS_AS(
       compare_log(run, read_training_log(test::measured_sample("megatron.log")), {.skip = 3}),
       trace::TraceError);

@@ -159,7 +159,7 @@ TEST_CASE("a comparison prints metrics, memory and moved passes", "[compare]") {
 
 TEST_CASE("compared figures are marked if they depend on an assumed time", "[compare]") {
   trace::Trace second = test::two_device_run();
-  second.run.assumed = {"l40s", {"launch"}};
+  second.run.assumed = {"l40s", {"flops"}};
   TraceComparison comparison;
   comparison.runs = {figures_of(test::two_device_run(), "a.h5"), figures_of(second, "b.h5")};
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
@@ -169,7 +169,7 @@ TEST_CASE("compared figures are marked if they depend on an assumed time", "[com
                        Catch::Contains("~600 tokens/s") && !Catch::Contains("~40.0 %") &&
                        !Catch::Contains("~7.0 GiB") &&
                        Catch::Contains(
-                           "~ depends on values of l40s that are assumed, not sourced: launch\n"));
+                           "~ depends on values of l40s that are assumed, not sourced: flops\n"));
 }
 
 TEST_CASE("the JSON of a comparison has every figure", "[compare]") {

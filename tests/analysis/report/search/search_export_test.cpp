@@ -71,10 +71,10 @@ TEST_CASE("CSV has a row for each candidate and units in its headings") {
         "h100,simulated,1,none,zb-1p,8,16,16384,1000000000000000,1250000000000000,2500000000000000,"
         "1024,85899345920,1.8,2,0.2,0.2,1.2,0.2,0.04,0.1,0.02,0.04,0.4,,8,8192,0.2,0.25,,");
   SearchRun run = one_row();
-  run.rows[0].assumed = {"b200", {"launch", "clock"}};
-  CHECK_THAT(csv(run), Catch::EndsWith(",0.25,launch clock,\n"));
+  run.rows[0].assumed = {"b200", {"flops", "clock"}};
+  CHECK_THAT(csv(run), Catch::EndsWith(",0.25,flops clock,\n"));
   const auto candidate = json(run)["candidates"][0];
-  CHECK(candidate["assumed"] == nlohmann::json{"launch", "clock"});
+  CHECK(candidate["assumed"] == nlohmann::json{"flops", "clock"});
   CHECK(candidate["assumed_gpu"] == "b200");
   CHECK(json(one_row())["candidates"][0]["assumed"].empty());
 }

@@ -39,7 +39,7 @@ CandidateRow random_row(std::uint32_t seed) {
   for (std::uint32_t length = random.whole(0, 20); length > 0; --length)
     row.note += static_cast<char>(random.whole(0, random.flip() ? 127 : 255));
   if (random.flip())
-    row.assumed = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "launch"}};
+    row.assumed = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "flops"}};
   for (const CandidateFigure& figure : candidate_figures) {
     if (random.flip()) continue;
     visit_figure(row, figure, [&](auto& value) {
@@ -106,7 +106,7 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
       row.note = "its process was killed: out of memory";
     }
     if (row.outcome == Outcome::simulated && random.flip())
-      row.assumed = {run.groups[row.group], {"launch", "clock"}};
+      row.assumed = {run.groups[row.group], {"flops", "clock"}};
     if (row.outcome != Outcome::simulated) {
       row.time_s = row.bubble_ratio = row.span_bubble_s = 0;
       row.parts = {};

@@ -81,7 +81,7 @@ TEST_CASE("comm bench rejects invalid options with the allowed values", "[comm_b
     CHECK(ran.out == "");
     CHECK_THAT(ran.err, Catch::Contains(words));
   };
-  check("--ranks 4", "--cluster is missing; give a FILE.xml");
+  check("--ranks 4", "comm bench needs --cluster; give a FILE.xml");
   check("--cluster c.xml --ranks 5", "has too few GPUs for 5 ranks; it has 4 GPUs in 1 node");
   check("--cluster c.xml --ranks 0", "--ranks 0: must be at least 1");
   check("--cluster c.xml --ranks 4 --concurrent 2", "has too few GPUs for 8 ranks");
@@ -102,6 +102,8 @@ TEST_CASE("comm bench rejects invalid options with the allowed values", "[comm_b
   check("--cluster c.xml --matrix m.csv -o m.csv", "m.csv");
   place.write("m.csv", "0,1\n1\n");
   check("--cluster c.xml --matrix m.csv", "m.csv:2: 1 cell in this row, but 2 in the first");
-  check("--cluster c.xml all-reduce", "--cluster takes one cluster, not c.xml and all-reduce");
-  check("all-reduce --cluster c.xml", "unexpected argument 'all-reduce'; options begin with --");
+  check("--cluster c.xml all-reduce",
+        "--cluster of comm bench takes one cluster, not c.xml and all-reduce");
+  check("all-reduce --cluster c.xml",
+        "takes options alone, not 'all-reduce'; options begin with --");
 }

@@ -137,8 +137,8 @@ TEST_CASE("invalid options are rejected", "[cli][comm]") {
     CHECK_THAT(ran.err, Catch::Contains(message));
     CHECK(ran.out.empty());
   };
-  check_rejected("comm compare --cluster dgx-a100", "no logs given");
-  check_rejected("comm compare some.log", "--cluster is missing");
+  check_rejected("comm compare --cluster dgx-a100", "comm compare needs logs");
+  check_rejected("comm compare some.log", "comm compare needs --cluster");
   check_rejected("comm compare none.log --cluster dgx-a100", "none.log");
   check_rejected(std::string(compare) + "--algorithm rings",
                  "--algorithm 'rings': automatic, ring,");

@@ -96,8 +96,8 @@ TEST_CASE("comm fit rejects invalid requests without writing a file", "[cli]") {
     CHECK(ran.status == 2);
     CHECK(ran.err.find(reason) != std::string::npos);
   };
-  check_rejected("--cluster dgx-a100", "no logs given");
-  check_rejected("a.log", "--cluster is missing");
+  check_rejected("--cluster dgx-a100", "comm fit needs logs");
+  check_rejected("a.log", "comm fit needs --cluster");
   check_rejected("a.log --cluster mine.xml -o mine.xml",
                  "is an input of this command, so it cannot be an output");
   check_rejected("a.log --cluster dgx-a100 -o fitted.json", "must end in .xml");

@@ -72,8 +72,8 @@ TEST_CASE("comm interference rejects invalid traffic with the reason", "[cli][co
     return ran.err;
   };
   const std::string layout = "--cluster dgx-a100 --dp 4 ";
-  CHECK_THAT(complaint(""), Catch::Contains("no job given"));
-  CHECK_THAT(complaint(layout), Catch::Contains("no job given"));
+  CHECK_THAT(complaint(""), Catch::Contains("comm interference needs a job"));
+  CHECK_THAT(complaint(layout), Catch::Contains("comm interference needs a job"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M'"), Catch::Contains("has 2 words"));
   CHECK_THAT(complaint(layout + "--traffic 'scan 1M dp'"),
              Catch::Contains("unknown operation 'scan'"));

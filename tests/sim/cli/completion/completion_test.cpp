@@ -64,6 +64,8 @@ TEST_CASE("values are completed if a table lists them", "[cli]") {
   CHECK(words_for({"model", ""}) == config::library_names("models", ".yaml"));
   CHECK(words_for({"run", "--schedule", "gpipe", ""}).size() == schedules::catalog().size());
   CHECK(words_for({"schedule", "show", ""}).size() == schedules::catalog().size());
+  CHECK(words_for({"run", "--stack", ""}) == config::library_names("stacks", ".yaml"));
+  CHECK(words_for({"stack", "show", ""}) == config::library_names("stacks", ".yaml"));
   CHECK(offers({"platform", "make", "--node", "dgx-"}, "dgx-h100"));
   CHECK(offers({"comm", "bench", "--op", ""}, "all-to-all"));
   CHECK(words_for({"schedule", "check", "--queue", ""}) ==

@@ -93,7 +93,7 @@ TEST_CASE("errors of gpu commands name the fault and its location", "[cli]") {
   const ProgramResult negative = folder.run("gpu fit t.csv --gpu-file h100-sxm");
   CHECK(negative.status == 2);
   CHECK_THAT(negative.err, Catch::Contains("t.csv:2: time_us is -4; allowed: a number above 0"));
-  CHECK_THAT(folder.run("gpu check t.csv").err, Catch::Contains("--gpu-file is missing"));
+  CHECK_THAT(folder.run("gpu check t.csv").err, Catch::Contains("gpu check needs --gpu-file"));
   CHECK_THAT(folder.run("gpu check t.csv --gpu-file h10").err, Catch::Contains("h100-sxm"));
   CHECK_THAT(folder.run("gpu fit t.csv --gpu-file b200 -o t.txt").err,
              Catch::Contains("a GPU file ends in .yaml"));

@@ -22,9 +22,9 @@ json model_json(const tests::CommandFolder& place, const std::string& words) {
 // GPU with 1 TFLOP/s and 1 GB/s, which starts kernels without delay.
 const std::string plain_gpu =
     "name: plain\nflops: 1 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1 GB/s\nprocessors: 1\n"
-    "memory_efficiency: 1\nkernel_overhead: 0 s\npass_overhead: 0 s\n"
+    "memory_efficiency: 1\nkernel_overhead: 0 s\n"
     "products:\n  bf16: {efficiency: 1, wave: 0 s, overhead: 0 s}\n"
-    "attention: {forward: 1, backward: 1}\n";
+    "attention: {fa2: {forward: 1, backward: 1}}\n";
 
 }  // namespace
 
@@ -123,14 +123,13 @@ TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]
 TEST_CASE("a pass takes at least as long as the host needs to launch it", "[cli][model]") {
   const tests::CommandFolder place;
   place.write("slow.yaml",
-              "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n"
-              "launch: 10 ms\n");
-  const json pass =
-      model_json(place, "llama-3-8b --gpu slow.yaml --sequence 128")["times"][0]["passes"][0];
+              "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n");
+  const std::string words =
+      "llama-3-8b --gpu slow.yaml --sequence 128 --set stack.host.kernel=10ms";
+  const json pass = model_json(place, words)["times"][0]["passes"][0];
   CHECK(pass["bound"] == "host");
   CHECK(pass["seconds"].get<double>() == Approx(0.01 * pass["kernels"].get<double>()));
-  const std::string graphs =
-      "llama-3-8b --gpu slow.yaml --sequence 128 --set training.cuda_graphs=";
+  const std::string graphs = words + " training.cuda_graphs=";
   CHECK(model_json(place, graphs + "layer")["times"][0]["passes"][0]["host_seconds"] == 0.01);
   CHECK(model_json(place, graphs + "iteration")["times"][0]["passes"][0]["bound"] == "kernels");
 }
@@ -157,23 +156,32 @@ TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
 
 TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
   const tests::CommandFolder place;
-  place.write("guess.yaml", plain_gpu + "launch: 1 us\nassumed: [attention.forward, launch]\n");
-  // If the launch time is only assumed, it is not known whether launches limit the pass, so the
-  // result depends on it.
-  place.write("no-host.yaml", plain_gpu + "assumed: [launch]\n");
-  CHECK(model_json(place, "llama-3-8b --gpu no-host.yaml")["assumed"] == json{"launch"});
+  place.write("guess.yaml", plain_gpu + "assumed: [attention.fa2]\n");
   const json run = model_json(place, "llama-3-8b --gpu guess.yaml");
-  CHECK(run["assumed"] == json{"attention.forward"});
-  for (const json& kernel : run["times"][0]["kernels"]) {
-    const bool rests = kernel["pass"] == "F" && kernel["part"] == "core attention";
-    CHECK(kernel["assumed"].size() == (rests ? 1 : 0));
-  }
+  CHECK(run["assumed"] == json{"attention.fa2"});
+  for (const json& kernel : run["times"][0]["kernels"])
+    CHECK(kernel["assumed"].size() == (kernel["part"] == "core attention" ? 1 : 0));
   const std::string text = place.run("model llama-3-8b --gpu guess.yaml").out;
   CHECK_THAT(text, Catch::Contains("~ depends on values of plain that are assumed, not sourced: "
-                                   "attention.forward\n"));
+                                   "attention.fa2\n"));
   CHECK_THAT(
       place.run("model llama-3-8b --gpu guess.yaml --set training.flash_attention=false").out,
       !Catch::Contains("~"));
+}
+
+TEST_CASE("an assumed host time is marked where the host limits a pass", "[cli][model]") {
+  const tests::CommandFolder place;
+  place.write("fast.yaml",
+              "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n");
+  const auto assumed = [&](const std::string& kernel) {
+    place.write("stack.yaml",
+                "like: megatron-core\nhost: {kernel: " + kernel + "}\nassumed: [host.kernel]\n");
+    return model_json(place,
+                      "llama-3-8b --gpu fast.yaml --sequence 128 --set "
+                      "stack=./stack.yaml")["assumed"];
+  };
+  CHECK(assumed("0 us").empty());
+  CHECK(assumed("10 ms") == json{"stack.host.kernel"});
 }
 
 TEST_CASE("an invalid model is refused with its location", "[cli][model]") {

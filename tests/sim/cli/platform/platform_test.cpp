@@ -190,8 +190,8 @@ TEST_CASE("platform has examples in its help, and rejects invalid options with t
     return ran.err;
   };
   CHECK(complaint("draw") ==
-        "pipewright: platform: 'make', 'import', 'show' or 'check', not 'draw'\n");
-  CHECK_THAT(complaint("make"), Catch::Contains("--node is missing"));
+        "pipewright: platform needs a verb: 'make', 'import', 'show' or 'check', not 'draw'\n");
+  CHECK_THAT(complaint("make"), Catch::Contains("platform make needs --node"));
   CHECK_THAT(complaint("make --node dgx-b100"), Catch::Contains("dgx-h100"));
   CHECK_THAT(complaint("make --node dgx-h100 --nodes 0"), Catch::Contains("from 1 to"));
   CHECK_THAT(complaint("make --node dgx-h100 --nodes 2 3"), Catch::Contains("one number per kind"));

@@ -389,8 +389,10 @@ TEST_CASE("a note says that GPUs wait for their host, and suggests a remedy", "[
   const tests::CommandFolder place;
   const auto note = [&](const std::string& launch, const std::string& graphs) {
     return place
-        .run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --set gpu.launch=" +
-             launch + " training.cuda_graphs=" + graphs)
+        .run(
+            "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --set "
+            "stack.host.kernel=" +
+            launch + " training.cuda_graphs=" + graphs)
         .out;
   };
   CHECK_THAT(note("10ms", "none"),

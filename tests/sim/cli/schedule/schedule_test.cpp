@@ -93,12 +93,13 @@ TEST_CASE("schedule explain refuses schedules without a building block", "[cli]"
     CHECK(ran.out.empty());
     return ran.err;
   };
-  CHECK_THAT(error("gpipe"), Catch::Contains("gpipe follows a rule") && Catch::Contains("v-half"));
+  CHECK_THAT(error("gpipe"),
+             Catch::Contains("but gpipe follows a rule") && Catch::Contains("v-half"));
   CHECK_THAT(error("9f9b"), Catch::Contains("no schedule is called '9f9b'"));
   CHECK_THAT(error(""), Catch::Contains("takes the name of a schedule"));
   CHECK_THAT(error("v-half -s 0"), Catch::Contains("--num-stages"));
   CHECK_THAT(error("none.yaml"), Catch::Contains("none.yaml: cannot be read"));
-  CHECK_THAT(error("some.csv"), Catch::Contains("not a building block"));
+  CHECK_THAT(error("some.csv"), Catch::Contains("needs a building block"));
   place.write("bad.yaml", "placement: v\ninterval: 6\ncells: {F0: {}, F1: {}, I1: {}}\n");
   CHECK_THAT(error("bad.yaml"),
              Catch::Contains("bad.yaml:3:8: cells: there is neither B nor I of chunk 0"));

@@ -86,9 +86,9 @@ TEST_CASE("export errors leave no files", "[cli]") {
     CHECK_THAT(ran.err, Catch::Contains(why));
     CHECK(place.files() == "half.h5 t.h5");
   };
-  refused("", "the trace is missing");
+  refused("", "export needs a trace");
   refused("t.h5 t.h5 -o a.json", "one trace at a time");
-  refused("t.h5", "the output is missing");
+  refused("t.h5", "export needs an output file");
   refused("t.h5 -o a.xlsx", "--as chrome, csv, json or paje");
   refused("t.h5 -o a --as perfetto", "--as is 'perfetto'; allowed: ");
   refused("t.h5 -o a.csv", "csv has one table");

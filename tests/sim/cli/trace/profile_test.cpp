@@ -195,8 +195,9 @@ TEST_CASE("profile refuses files without passes", "[cli]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Catch::Contains(with));
   };
-  fails("", "the measured run is missing");
-  fails(samples + "megatron.log'", "has no passes; allowed: JSON of a profiler");
+  fails("", "profile needs a measured run");
+  fails(samples + "megatron.log'",
+        "has no passes that profile can read; allowed: JSON of a profiler");
   fails("none.json", "none.json");
   fails("'r{rank}.json'", "no file has this name");
   place.write("a.json", "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"PP:0F0\"");

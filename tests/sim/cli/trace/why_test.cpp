@@ -288,7 +288,7 @@ TEST_CASE("why refuses wrong arguments", "[cli]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Catch::Contains(message));
   };
-  refuses("", "the trace is missing");
+  refuses("", "why needs a trace");
   refuses("a.h5 b.h5", "takes one trace");
   refuses("a.h5 --jobs 0", "--jobs is 0; allowed: 1 or more");
   refuses("none.h5", "none.h5");

@@ -205,6 +205,28 @@ TEST_CASE("nodes of several NVLink generations keep their own parameters", "[mak
                           !Catch::Contains("longest launch"));
 }
 
+TEST_CASE("GPUs have the launch factor of their node's host", "[make]") {
+  const tests::CommandFolder place;
+  const auto node = [&](const std::string& name, const std::string& factor) {
+    place.write(name,
+                "gpu: l40s\nwiring: pcie\nlink_bandwidth: 25 GB/s\nlink_latency: 3 us\nnics: 2\n"
+                "nic_bandwidth: 12 GB/s\nnic_latency: 4 us\nhost: {type: a CPU, launch_factor: " +
+                    factor + "}\n");
+    return (place.folder() / name).string();
+  };
+  const std::string slow = node("slow.yaml", "1.3");
+  CHECK(query(request(slow.c_str(), 1, "rail"), [](auto& cluster) {
+          return fmt::format("{:g}", cluster.gpus().front()->launch_factor);
+        }) == "1.3");
+  // A factor of 1 is the default, which is not written.
+  const std::string usual = node("usual.yaml", "1");
+  CHECK_THAT(cluster::make_platform(request(usual.c_str(), 1, "rail")),
+             !Catch::Contains("launch_factor"));
+  const std::string wrong = node("wrong.yaml", "200");
+  CHECK_THROWS_WITH(kind(wrong.c_str()),
+                    Catch::Contains("host.launch_factor is 200; allowed: a factor"));
+}
+
 TEST_CASE("traffic between racks of 72 GPUs uses NICs", "[make]") {
   CHECK(query(request("gb200-nvl72", 2, "rail"), [](auto& cluster) {
           const auto& gpus = cluster.gpus();

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/make/make_platform.hpp"
@@ -103,6 +104,37 @@ TEST_CASE("routes are equal to those of SimGrid for the same file", "[platform]"
     CHECK(difference(entry.path()) == "");
   }
   CHECK(difference(PIPEWRIGHT_TEST_DATA "/clusters/bench.xml") == "");
+}
+
+TEST_CASE("a host has the launch factor of its property, by either reader", "[platform]") {
+  const tests::CommandFolder place;
+  const auto write = [&](const std::string& factor) {
+    place.write("p.xml", document("<zone id='z' routing='Full'>\n<host id='a' speed='1Tf'>\n"
+                                  "<prop id='launch_factor' value='" +
+                                  factor + "'/></host>\n<host id='b' speed='1Tf'/>\n" + duplex +
+                                  "<route src='a' dst='b'><link_ctn id='l' direction='UP'/>"
+                                  "</route>\n</zone>"));
+  };
+  write("1.3");
+  const std::string factors = tests::in_child([&] {
+    const cluster::PlatformFile file = cluster::read_platform_file(place.folder() / "p.xml");
+    std::string text;
+    for (const auto& network :
+         {cluster::make_network(file, cluster::read_platform(file).value(), {}),
+          cluster::load_with_simgrid(file)}) {
+      cluster::read_host_properties(file, *network);
+      for (const cluster::Host* host : network->gpus)
+        text += fmt::format("{} {:g}, ", host->name, host->launch_factor);
+    }
+    return text;
+  });
+  CHECK(factors == "a 1.3, b 1, a 1.3, b 1, ");
+  for (const std::string factor : {"fast", "0", "-1"}) {
+    CAPTURE(factor);
+    write(factor);
+    CHECK_THROWS_WITH(cluster::Cluster::load(place.folder() / "p.xml"),
+                      Catch::Contains("p.xml:5: host 'a': property launch_factor is "));
+  }
 }
 
 TEST_CASE("routes of generated fabrics are equal to those of SimGrid", "[platform]") {

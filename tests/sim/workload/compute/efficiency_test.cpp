@@ -128,7 +128,7 @@ TEST_CASE("larger products take no less time, and none exceeds the peak", "[mode
 TEST_CASE("fused attention approaches its rate with length and with the size of a head",
           "[model]") {
   config::Gpu gpu = ideal();
-  gpu.attention = {.forward = 0.5, .backward = 0.25, .half_length = 1000};
+  gpu.attention.fa2 = {.forward = 0.5, .backward = 0.25, .half_length = 1000};
   Kernel kernel{.work = Kernel::Work::attention, .flops = 1e12, .keys = 1000};
   CHECK(seconds(gpu, kernel) == Approx(4e-3));
   kernel.keys = 3000;

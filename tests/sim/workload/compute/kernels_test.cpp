@@ -22,8 +22,11 @@ const std::string mixture =
     "{name: m, layers: 1, hidden: 64, heads: 1, ffn: 96, mlp: swiglu, vocabulary: 100, "
     "sequence: 1024, experts: {count: 8, top_k: 2, ffn: 96}}";
 
-std::vector<Kernel> forward_of(std::uint32_t ep) {
-  const SettingFixture fixture(model_of(mixture), "{}", {.ep = ep, .dp = ep});
+constexpr double host_time = 125e-6;  // for a kernel
+
+std::vector<Kernel> forward_of(std::uint32_t ep, const std::string& training = "{}") {
+  SettingFixture fixture(model_of(mixture), training, {.ep = ep, .dp = ep});
+  fixture.training.stack.host.kernel = host_time;
   return layer_kernels(fixture.setting, workload::LayerKind::experts).forward;
 }
 
@@ -92,18 +95,19 @@ TEST_CASE("tensors that tp gathers and sums along a second dimension are copied 
 TEST_CASE("the GPU waits for launches when the host reads how many tokens experts get", "[model]") {
   // After the copy to the host, the GPU idles until tokens are permuted and sent. If it has all
   // experts, it idles until the first product.
-  CHECK(only_kernel(forward_of(2), Part::router, "copy to host").stalls == 2);
-  const Kernel copy = only_kernel(forward_of(1), Part::router, "copy to host");
-  CHECK(copy.stalls == 2);
+  const auto copy_of = [](std::uint32_t ep, const std::string& training = "{}") {
+    return only_kernel(forward_of(ep, training), Part::router, "copy to host");
+  };
+  CHECK(copy_of(2).stall_s == Approx(2 * host_time));
+  const Kernel copy = copy_of(1);
+  CHECK(copy.stall_s == Approx(2 * host_time));
   config::Gpu gpu = config::find_gpu("h100-sxm");
   const double waited = kernel_time(copy, gpu).seconds;
   CHECK(kernel_time(copy, gpu).bound == workload::Bound::host);
-  gpu.launch = 0;
-  CHECK(waited - kernel_time(copy, gpu).seconds == Approx(2 * 125e-6));
-  const SettingFixture graphs(model_of(mixture), "{cuda_graphs: iteration}", {.ep = 2, .dp = 2});
-  CHECK(only_kernel(layer_kernels(graphs.setting, workload::LayerKind::experts).forward,
-                    Part::router, "copy to host")
-            .stalls == 0);
+  // A host that takes three times as long makes the GPU wait twice as long in addition.
+  gpu.launch_factor = 3;
+  CHECK(kernel_time(copy, gpu).seconds - waited == Approx(2 * 2 * host_time));
+  CHECK(copy_of(2, "{cuda_graphs: iteration}").stall_s == 0);
 }
 
 TEST_CASE("fused operations include activation, casts and biases in the experts' products",

@@ -22,11 +22,11 @@ config::Gpu ideal() {
                   .memory_bandwidth = 1e30,
                   .processors = 1,
                   .memory_efficiency = 1,
-                  .kernel_overhead = 0,
-                  .pass_overhead = 0};
+                  .kernel_overhead = 0};
   gpu.products.bf16 = config::Products{.flops = 1e15, .efficiency = 1, .wave = 0, .overhead = 0};
   gpu.products.fp8 = config::Products{.flops = 2e15, .efficiency = 1, .wave = 0, .overhead = 0};
-  gpu.attention = {.forward = 1, .backward = 1, .half_length = 0, .materialized = 1};
+  gpu.attention.fa2 = {.forward = 1, .backward = 1, .half_length = 0};
+  gpu.attention.unfused = 1;
   return gpu;
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("recomputation takes the time of the forward pass, or of its attention
 TEST_CASE("causal flash attention takes half the time of the whole square", "[model]") {
   config::Gpu gpu = config::find_gpu("a100-80gb");
   gpu.kernel_overhead = 0;
-  gpu.attention = {.forward = 0.5, .backward = 0.5};
+  gpu.attention.fa2 = {.forward = 0.5, .backward = 0.5};
   const config::Model model = library_model("llama-3-8b");
   const auto seconds = [&](const std::string& training) {
     const SettingFixture fixture(model, training, {});
@@ -121,10 +121,10 @@ TEST_CASE("a 22B layer on an A100 takes the measured time", "[model]") {
 }
 
 TEST_CASE("the host launches each kernel of a layer, or its graph", "[model]") {
-  config::Gpu gpu = ideal();
-  gpu.launch = 1;
+  const config::Gpu gpu = ideal();
   const auto launches = [&](const std::string& graphs) {
-    const SettingFixture fixture(library_model("llama-3-8b"), "{cuda_graphs: " + graphs + "}", {});
+    SettingFixture fixture(library_model("llama-3-8b"), "{cuda_graphs: " + graphs + "}", {});
+    fixture.training.stack.host.kernel = 1;
     return layer_seconds(fixture.setting, LayerKind::dense, gpu).launches;
   };
   // The layer has two norms, four matrices, rotation, attention, two residuals and the activation
@@ -138,6 +138,26 @@ TEST_CASE("the host launches each kernel of a layer, or its graph", "[model]") {
   const double kernels = layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels.forward;
   CHECK(kernels > 0);
   CHECK(kernels < 1);
+}
+
+TEST_CASE("collectives take their own time of the host, which a launch factor scales", "[stack]") {
+  config::Gpu gpu = ideal();
+  const auto launches = [&](const std::string& graphs) {
+    SettingFixture fixture(library_model("llama-3-8b"), "{cuda_graphs: " + graphs + "}", {.tp = 2});
+    fixture.training.stack.host = {.kernel = 1, .collective = 100};
+    return layer_seconds(fixture.setting, LayerKind::dense, gpu).launches;
+  };
+  // Tensor parallelism adds two all-reduces to each direction.
+  CHECK(launches("none").forward == 11 + 2 * 100);
+  CHECK(launches("none").weight_grad == 4);
+  const double input_grad = launches("none").input_grad;
+  CHECK(input_grad > 2 * 100);
+  CHECK(launches("layer").forward == 1);
+  gpu.launch_factor = 3;
+  CHECK(launches("none").forward == 3 * (11 + 2 * 100));
+  CHECK(launches("none").input_grad == 3 * input_grad);
+  CHECK(launches("layer").forward == 3);
+  CHECK(launches("iteration").forward == 0);
 }
 
 TEST_CASE("a recipe speeds up the products of layers and nothing else", "[model]") {
@@ -163,6 +183,10 @@ TEST_CASE("the optimizer step takes its bytes over the memory bandwidth", "[mode
   config::Gpu gpu = ideal();
   gpu.memory_bandwidth = 1e9;
   CHECK(workload::optimizer_seconds(training_of("{}"), 1e6, gpu) == Approx(30e6 / 1e9));
+  // Without fusion, seven operations of Adam move 72 instead of 28 bytes per parameter.
+  config::Training apart = training_of("{}");
+  apart.stack.fused.reset(static_cast<std::size_t>(config::Fusable::optimizer));
+  CHECK(workload::optimizer_seconds(apart, 1e6, gpu) == Approx((30e6 + 44e6) / 1e9));
   // The optimizer has gradients in bf16, moments in bf16 and fp8, and stores only the lower half of
   // each fp32 weight, beside the bf16 weight.
   const config::Training aware = training_of(

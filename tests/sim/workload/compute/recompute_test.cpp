@@ -79,6 +79,67 @@ TEST_CASE("recomputation takes the time of its forward kernels", "[recompute]") 
   CHECK(seconds("{granularity: op}").recomputed < 0.6 * forward);
 }
 
+TEST_CASE("a recomputed layer that stops early does not repeat its last product", "[stack]") {
+  using workload::LayerKind;
+  const config::Gpu gpu = config::find_gpu("a100-80gb");
+  const auto recomputed = [&](const config::Model& model, LayerKind kind, const std::string& yaml) {
+    SettingFixture fixture(model, "{recompute: " + yaml + "}", {.tp = 2, .dp = 2});
+    fixture.training.stack.host = {.kernel = 1e-6, .collective = 1e-3};
+    return layer_seconds(fixture.setting, kind, gpu);
+  };
+  const config::Model llama = library_model("llama-3-8b");
+  const auto full = recomputed(llama, LayerKind::dense, "full");
+  const auto early = recomputed(llama, LayerKind::dense, "{granularity: full, early_stop: true}");
+  const SettingFixture plain(llama, "{}", {.tp = 2, .dp = 2});
+  const double last = layer_seconds(plain.setting, LayerKind::dense, gpu, [](Part part) {
+                        return part == Part::mlp_out;
+                      }).forward;
+  REQUIRE(last > 0);
+  CHECK(early.kernels.recomputed == Approx(full.kernels.recomputed - last));
+  CHECK(early.kernels.forward == full.kernels.forward);
+  // The host launches neither the product nor the sum over tp that follows it.
+  CHECK(full.launches.recomputed - early.launches.recomputed == Approx(1e-6 + 1e-3));
+  // A layer of experts leaves out their last products and the combination of their results.
+  const config::Model mixtral = library_model("mixtral-8x7b");
+  const auto experts = [&](const std::string& yaml) {
+    return recomputed(mixtral, LayerKind::experts, yaml).kernels.recomputed;
+  };
+  CHECK(experts("{granularity: full, early_stop: true}") < experts("full"));
+}
+
+TEST_CASE("early stopping has no effect where the last product is needed or nothing is full",
+          "[stack]") {
+  using workload::LayerKind;
+  const config::Gpu gpu = config::find_gpu("a100-80gb");
+  const auto recomputed = [&](const config::Model& model, const std::string& yaml) {
+    const SettingFixture fixture(model, "{recompute: {" + yaml + "}}", {});
+    return layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels.recomputed;
+  };
+  const auto same = [&](const config::Model& model, const std::string& yaml) {
+    return recomputed(model, yaml + ", early_stop: true") == recomputed(model, yaml);
+  };
+  config::Model model = library_model("llama-3-8b");
+  CHECK_FALSE(same(model, "granularity: full"));
+  CHECK_FALSE(same(model, "method: block, num_layers: 2"));
+  CHECK(same(model, "method: uniform, num_layers: 2"));
+  CHECK(same(model, "modules: [mlp]"));
+  CHECK(same(model, "granularity: op"));
+  model.post_norms = true;
+  CHECK(same(model, "granularity: full"));
+}
+
+TEST_CASE("early stopping does not change the memory of a recomputed layer", "[stack]") {
+  using workload::LayerKind;
+  const auto bytes = [](const char* model, LayerKind kind, const std::string& yaml) {
+    const SettingFixture fixture(library_model(model), "{recompute: " + yaml + "}", {});
+    return layer_bytes(fixture.setting, kind);
+  };
+  for (const auto& [model, kind] :
+       {std::pair{"llama-3-8b", LayerKind::dense}, std::pair{"mixtral-8x7b", LayerKind::experts}})
+    CHECK(bytes(model, kind, "{granularity: full, early_stop: true}") ==
+          bytes(model, kind, "full"));
+}
+
 TEST_CASE("each checkpoint of a layer handles random number states", "[recompute]") {
   using workload::LayerKind;
   const auto checkpoints = [](const char* model, const std::string& yaml, LayerKind kind) {

@@ -134,6 +134,14 @@ TEST_CASE("full recomputation repeats the calls of the forward pass before I", "
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 12);
 }
 
+TEST_CASE("early stopping does not repeat the sum over tp after the last product", "[stack]") {
+  const auto t = traffic("megatron-22b", "{recompute: {granularity: full, early_stop: true}}",
+                         {.tp = 8}, three_layers);
+  CHECK(times(t, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
+  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 6 + 3);
+  CHECK(times(t, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 6 + 3);
+}
+
 TEST_CASE("the first and the last stage have calls of the vocabulary", "[model]") {
   const auto first = traffic("megatron-22b", "{}", {.tp = 8}, {.embedding = true});
   CHECK(times(first, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 1);

@@ -17,10 +17,11 @@ workload::StageCosts costs(const std::string& launch, const std::string& trainin
       "{gpu: h100-sxm, model: llama-3-8b, devices: 2, microbatches: 4, schedule: " + schedule +
           ", training: " + training + "}",
       "s.yaml");
-  const config::Scenario scenario = config::read_scenario(tree);
-  // Launch times of 1 s are more than a GPU file may have. All other times are then negligible.
-  workload::Gpus gpus(2, *scenario.gpu);
-  for (config::Gpu& gpu : gpus) gpu.launch = config::parse_time(launch, "launch", "a time");
+  config::Scenario scenario = config::read_scenario(tree);
+  // Launch times of 1 s are more than a stack may have. All other times are then negligible.
+  config::HostTimes& host = scenario.training.stack.host;
+  host.kernel = host.collective = config::parse_time(launch, "launch", "a time");
+  const workload::Gpus gpus(2, *scenario.gpu);
   return workload::make_plan(scenario, scenario.schedules.front(), gpus).costs;
 }
 

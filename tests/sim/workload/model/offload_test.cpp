@@ -78,7 +78,8 @@ TEST_CASE("a pass takes at least the time of its copies", "[offload]") {
   const workload::StageCosts resident = costs("");
   const workload::StageCosts fast = costs("offload: {num_layers: 4, bandwidth: 1000 TB/s}");
   const workload::StageCosts slow = costs("offload: {num_layers: 4, bandwidth: 1 GB/s}");
-  const double copy = held(resident) / 2 / 1e9 + config::find_gpu("h100-sxm").pass_overhead;
+  const double overhead = 0.4e-3;  // of a pass, by the default stack
+  const double copy = held(resident) / 2 / 1e9 + overhead;
   for (const auto kind : {PassKind::forward, PassKind::input_grad, PassKind::backward}) {
     CHECK(seconds(fast, kind) == seconds(resident, kind));
     CHECK(seconds(slow, kind) == Approx(copy));

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/report/report_table.hpp"
+#include "sim/base/enum_names.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/config/stack.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
+
+// Lists the software stacks of the library, and shows one with what it inherits.
+namespace pipewright::cli {
+namespace {
+
+using analysis::Quantity;
+using config::Stack;
+
+po::options_description stack_options() {
+  po::options_description options("options");
+  auto add = options.add_options();
+  add("json", "print JSON");
+  add("help,h", "print this help");
+  return options;
+}
+
+analysis::Json fused_names(const Stack& stack) {
+  analysis::Json names = analysis::Json::array();
+  for (std::size_t i = 0; i < config::fusable_names.size(); ++i)
+    if (stack.fused.test(i)) names.push_back(config::fusable_names[i]);
+  return names;
+}
+
+std::string attention_text(const Stack& stack) {
+  std::vector<std::string_view> kernels;
+  for (const config::AttentionKernel kernel : stack.attention)
+    kernels.push_back(base::name_of(config::attention_kernel_names, kernel));
+  return fmt::format("{}", fmt::join(kernels, ", "));
+}
+
+const analysis::ReportColumns<Stack>& stack_columns() {
+  static const analysis::ReportColumns<Stack> columns{
+      {"stack", {"stack"}, Quantity::name(), &Stack::name},
+      {"kernel_s",
+       {"host,", "kernel"},
+       Quantity::seconds(3),
+       [](const Stack& stack) { return stack.host.kernel; }},
+      {"collective_s",
+       {"host,", "collective"},
+       Quantity::seconds(3),
+       [](const Stack& stack) { return stack.host.collective; }},
+      {"pass_s", [](const Stack& stack) { return stack.host.pass; }},
+      {"iteration_s", [](const Stack& stack) { return stack.host.iteration; }},
+      {"fused", fused_names},
+      {"early_stop", &Stack::early_stop},
+      {"attention", {"attention"}, Quantity::name(), attention_text},
+      {"software", {"software"}, Quantity::name(), &Stack::help},
+  };
+  return columns;
+}
+
+Stack read_library_stack(const std::string& name_or_path) {
+  const config::Value value = config::make_text(name_or_path, {.source = "the command line"});
+  const config::Value tree = config::named_stack_tree({value, "stack"});
+  return config::read_stack({tree, "stack"});
+}
+
+}  // namespace
+
+int list_stacks(const Arguments& arguments) {
+  const po::variables_map options = parse(arguments, stack_options(), "name");
+  if (options.count("help") != 0) {
+    fmt::print(
+        "usage: pipewright stack list [--json]\n\n"
+        "Lists the software stacks of the library: the time that the host takes from one launch of "
+        "a\n"
+        "kernel to the next, and the attention kernels in order of preference.\n\n"
+        "  pipewright stack list\n\n{}",
+        describe(stack_options()));
+    return exit_ok;
+  }
+  if (const std::vector<std::string> words = values(options, "name"); !words.empty())
+    throw UsageError(fmt::format("stack list takes no name; 'pipewright stack show {}' shows one",
+                                 words.front()));
+  std::vector<Stack> stacks;
+  for (const std::string& name : config::library_names("stacks", ".yaml"))
+    stacks.push_back(read_library_stack(name));
+  if (options.count("json") != 0)
+    fmt::print("{}", analysis::json_document(json_rows(stack_columns(), stacks)));
+  else
+    fmt::print("{}", table_text(stack_columns(), stacks));
+  return exit_ok;
+}
+
+int show_stack(const Arguments& arguments) {
+  const po::variables_map options = parse(arguments, stack_options(), "name");
+  if (options.count("help") != 0) {
+    fmt::print(
+        "usage: pipewright stack show NAME|FILE [--json]\n\n"
+        "Shows all keys of a software stack, with those that it inherits from other stacks.\n\n"
+        "  pipewright stack show torchtitan\n"
+        "  pipewright stack show mine.yaml --json\n\n{}",
+        describe(stack_options()));
+    return exit_ok;
+  }
+  const std::vector<std::string> names = values(options, "name");
+  if (names.empty()) throw UsageError("stack show: a stack, such as torchtitan");
+  const config::Value value =
+      config::make_text(single(names, "stack"), {.source = "the command line"});
+  const config::Value tree = config::named_stack_tree({value, "stack"});
+  const Stack stack = config::read_stack({tree, "stack"});
+  if (options.count("json") != 0)
+    fmt::print("{}", analysis::json_document(json_object(stack_columns(), stack)));
+  else
+    fmt::print("{}", config::to_yaml(tree));
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

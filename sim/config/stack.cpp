@@ -1,0 +1,190 @@
+#include "sim/config/stack.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/text/library.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr Document stack_document{"a stack", "host and attention", "like: megatron-core"};
+
+constexpr std::array host_table{
+    Key<HostTimes>{{.name = "kernel",
+                    .help = "host time from one launch of a modelled kernel to the next",
+                    .required = true},
+                   kernel_time<&HostTimes::kernel>},
+    Key<HostTimes>{{.name = "collective",
+                    .help = "host time of a call of a collective",
+                    .default_value = "0 us"},
+                   kernel_time<&HostTimes::collective>},
+    Key<HostTimes>{{.name = "pass",
+                    .help = "fixed time of a pass of a microbatch through a stage",
+                    .default_value = "0 ms"},
+                   pass_time<&HostTimes::pass>},
+    Key<HostTimes>{{.name = "iteration",
+                    .help = "fixed time of an iteration: optimizer, logging, loading of data",
+                    .default_value = "0 ms"},
+                   pass_time<&HostTimes::iteration>},
+};
+
+struct Recomputation {
+  bool early_stop = false;
+};
+constexpr std::array recomputation_table{
+    Key<Recomputation>{{.name = "early_stop",
+                        .help = "stop recomputing a module before its last product, as PyTorch's "
+                                "non-reentrant checkpoint does",
+                        .default_value = "false"},
+                       flag<&Recomputation::early_stop>},
+};
+
+std::vector<AttentionKernel> read_attention(const Field& field) {
+  std::vector<AttentionKernel> kernels;
+  for (const Field& item :
+       items(field, "an attention kernel or a list of them, such as [cudnn, fa2]"))
+    kernels.push_back(static_cast<AttentionKernel>(read_choice(item, attention_kernel_names)));
+  if (kernels.empty()) throw wrong(field, "at least one attention kernel, such as fa2");
+  return kernels;
+}
+
+// Keeps the values as they are: they are read as keys of the scenario.
+void keep(const Field& field, Stack&) {
+  if (field.value.kind != Value::Kind::map)
+    throw wrong(field, fmt::format("a map of keys of the section {} of scenarios",
+                                   field.name.substr(field.name.rfind('.') + 1)));
+}
+
+std::vector<std::string> read_assumed(const Field& field) {
+  constexpr std::string_view allowed = "keys of this file, such as [host.kernel]";
+  std::vector<std::string> keys;
+  for (const Field& item : items(field, allowed)) {
+    const std::string& key = read_text(item, allowed);
+    const auto has_name = [&](const KeyRow& row) { return row.name == key; };
+    if (std::ranges::none_of(stack_keys(), has_name)) throw wrong(item, allowed);
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+constexpr std::array stack_table{
+    Key<Stack>{{.name = "name", .help = "name of the stack; default: name of the file"},
+               text<&Stack::name, "a name">},
+    Key<Stack>{{.name = "help", .help = "description of the software in one line"},
+               text<&Stack::help, "a line of text">},
+    Key<Stack>{{.name = "source", .help = "source of the numbers"}, {[](const Field& f, Stack&) {
+                 read_text(f, "a text that names the source of the numbers");
+               }}},
+    Key<Stack>{{.name = "like", .help = "stack whose keys this one overrides"},
+               {[](const Field&, Stack&) {}, {ValueType::library}}},
+    Key<Stack>{
+        {.name = "host", .help = "times of the host, for a launch factor of 1", .required = true},
+        map_of<&Stack::host, host_table>},
+    Key<Stack>{{.name = "fused", .help = "groups of small kernels that run as one kernel"},
+               {[](const Field& field, Stack& stack) {
+                  stack.fused.reset();
+                  if (field.value.kind == Value::Kind::list && field.value.items.empty()) return;
+                  for (const Field& item : items(field, "a list of groups, such as [norm, rope]"))
+                    stack.fused.set(read_choice(item, fusable_names));
+                },
+                {ValueType::choice, true, fusable_names, nullptr}}},
+    Key<Stack>{{.name = "attention",
+                .help = "attention kernels in order of preference; the first that the GPU has is "
+                        "used",
+                .required = true},
+               into<&Stack::attention, read_attention>(
+                   {ValueType::choice, true, attention_kernel_names, nullptr})},
+    Key<Stack>{{.name = "recompute", .help = "recomputation of activations by this software"},
+               {[](const Field& field, Stack& stack) {
+                  stack.early_stop = read_map<recomputation_table>(field).early_stop;
+                },
+                {ValueType::map, false, {}, [] { return rows_of(recomputation_table); }}}},
+    Key<Stack>{{.name = "training", .help = "defaults of the section training of scenarios"},
+               {keep, {ValueType::map}}},
+    Key<Stack>{
+        {.name = "communication", .help = "defaults of the section communication of scenarios"},
+        {keep, {ValueType::map}}},
+    Key<Stack>{{.name = "assumed", .help = "keys of this file whose values are assumed"},
+               into<&Stack::assumed, read_assumed>({ValueType::text, true})},
+};
+
+constexpr std::array<std::string_view, 2> default_sections{"training", "communication"};
+
+// Adds the entries of `base` that a map lacks, and merges maps that both have.
+void add_missing(Value& map, const Value& base) {
+  for (const Entry& entry : base.entries) {
+    Value* const own = find(map, entry.key);
+    if (own == nullptr)
+      map.entries.push_back(entry);
+    else if (own->kind == Value::Kind::map && entry.value.kind == Value::Kind::map)
+      add_missing(*own, entry.value);
+  }
+}
+
+Value inherited_tree(const Field& field, std::vector<std::string>& chain) {
+  Value tree = library_map(field, "stacks", stack_document);
+  if (field.value.kind == Value::Kind::text) {
+    if (std::ranges::count(chain, field.value.text) > 0)
+      throw Error(field.value.origin,
+                  fmt::format("{} inherits from itself: {} -> {}", in_quotes(field.value.text),
+                              fmt::join(chain, " -> "), field.value.text))
+          .suggest("name another stack under like, or leave it out");
+    chain.push_back(field.value.text);
+  }
+  const auto like = std::ranges::find(tree.entries, "like", &Entry::key);
+  if (like == tree.entries.end()) return tree;
+  Value base = inherited_tree({like->value, field.name + ".like"}, chain);
+  std::erase_if(base.entries, [](const Entry& entry) {
+    return entry.key == "name" || entry.key == "help" || entry.key == "source" ||
+           entry.key == "assumed";
+  });
+  tree.entries.erase(like);
+  add_missing(tree, base);
+  return tree;
+}
+
+}  // namespace
+
+Value stack_tree(const Field& field) {
+  std::vector<std::string> chain;
+  return inherited_tree(field, chain);
+}
+
+Value named_stack_tree(const Field& field) {
+  const Value* const like =
+      field.value.kind == Value::Kind::map ? find(field.value, "like") : nullptr;
+  const std::string& file = like == nullptr ? field.value.text : like->text;
+  Value tree = stack_tree(field);
+  return file.empty() ? tree : with_name(std::move(tree), field, label_of_file(file));
+}
+
+Stack read_stack(const Field& field) { return read_map<stack_table>(field); }
+
+Value with_default_stack(Value root) {
+  if (find(root, "stack") == nullptr) {
+    const Origin origin{.source = "the default stack"};
+    root.entries.push_back({"stack", origin, make_text(std::string(default_stack), origin)});
+  }
+  return root;
+}
+
+Value with_stack_defaults(Value root, const Value& stack) {
+  for (const std::string_view section : default_sections)
+    if (const Value* const defaults = find(stack, section)) {
+      Value* own = find(root, section);
+      if (own == nullptr) {
+        root.entries.push_back({std::string(section), defaults->origin, *defaults});
+      } else {
+        add_missing(*own, *defaults);
+      }
+    }
+  return root;
+}
+
+std::vector<KeyRow> stack_keys() { return rows_of(stack_table); }
+
+}  // namespace pipewright::config

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/attention_kernel.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/text/fields.hpp"
+
+// Software stacks: what the software of a training job costs, apart from the GPU that runs it. A
+// stack is a file of platforms/stacks, or a map in a scenario.
+namespace pipewright::config {
+
+// Groups of small kernels that a stack runs as one kernel.
+enum class Fusable : std::uint8_t {
+  norm,           // norms of a layer
+  activation,     // activation function of an MLP with its gate
+  rope,           // rotary embedding
+  residual,       // residual addition with the dropout before it
+  cross_entropy,  // loss over the vocabulary
+  permutation,    // permutation of tokens for experts
+  router,         // scores of a router
+  optimizer,      // update of all parameters
+};
+inline constexpr std::array<std::string_view, 8> fusable_names{
+    "norm",          "activation",  "rope",   "residual",
+    "cross_entropy", "permutation", "router", "optimizer"};
+
+// Times that the host of a GPU takes, in seconds, on a host whose launch factor is 1 (node files
+// give the factors of others).
+struct HostTimes {
+  double kernel = 0;      // from one launch of a modelled kernel to the next
+  double collective = 0;  // the same for a call of a collective
+  double pass = 0;        // fixed time of a pass of a microbatch through a stage
+  double iteration = 0;   // fixed time of an iteration: optimizer, logging, loading of data
+
+  bool operator==(const HostTimes&) const = default;
+};
+
+struct Stack {
+  std::string name;
+  std::string help;  // description in one line
+  HostTimes host;
+  std::bitset<fusable_names.size()> fused = ~std::bitset<fusable_names.size()>{};
+  // Attention kernels in order of preference. The first one that the GPU's file has is used.
+  std::vector<AttentionKernel> attention;
+  // PyTorch's checkpoint stops recomputing a module once all activations that its backward pass
+  // needs exist, so that the module's last matrix product is not repeated.
+  bool early_stop = false;
+  std::vector<std::string> assumed;  // keys whose values have no source
+
+  bool fuses(Fusable group) const { return fused.test(static_cast<std::size_t>(group)); }
+};
+
+// Name of the stack of a scenario that names none.
+inline constexpr std::string_view default_stack = "megatron-core";
+
+// The complete map of a stack that a field contains or names, after inheritance: keys of a map
+// override those of the stack that its key `like` names. Throws an Error if stacks inherit from
+// each other in a circle.
+Value stack_tree(const Field& field);
+// The same map with a name added if it has none: that of the file, or of the stack that a map
+// inherits from.
+Value named_stack_tree(const Field& field);
+// Reads a stack from its complete map.
+Stack read_stack(const Field& field);
+
+// Returns the scenario `root` with the default stack if it names none.
+Value with_default_stack(Value root);
+// Returns the scenario with the stack's values for those keys of the sections training and
+// communication that the scenario does not set.
+Value with_stack_defaults(Value root, const Value& stack);
+
+std::vector<KeyRow> stack_keys();
+
+}  // namespace pipewright::config

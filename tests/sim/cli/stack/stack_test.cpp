@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "sim/config/text/library.hpp"
+#include "support/program.hpp"
+
+using namespace pipewright;
+using Catch::Contains;
+using nlohmann::json;
+
+namespace {
+
+json output(const tests::CommandFolder& place, const std::string& words) {
+  const tests::ProgramResult ran = place.run(words + " --json");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  return json::parse(ran.out);
+}
+
+}  // namespace
+
+TEST_CASE("stack list has every stack of the library with its host times", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run("stack list");
+  CHECK(ran.status == 0);
+  const json stacks = output(place, "stack list");
+  const std::vector<std::string> names = config::library_names("stacks", ".yaml");
+  REQUIRE(stacks.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(stacks[i]["stack"] == names[i]);
+    CHECK_THAT(ran.out, Contains("\n" + names[i] + " "));
+    CHECK_THAT(ran.out, Contains(stacks[i]["software"].get<std::string>()));
+  }
+  const json fsdp =
+      *std::ranges::find_if(stacks, [](const json& row) { return row["stack"] == "pytorch-fsdp"; });
+  CHECK(fsdp["kernel_s"].get<double>() == Approx(12e-6));
+  CHECK(fsdp["collective_s"].get<double>() == Approx(25e-6));
+  CHECK(fsdp["pass_s"].get<double>() == Approx(0.3e-3));
+  CHECK(fsdp["iteration_s"] == 0);
+  CHECK(fsdp["fused"].empty());
+  CHECK(fsdp["early_stop"] == true);
+  CHECK(fsdp["attention"] == "fa2, cudnn, aotriton");
+}
+
+TEST_CASE("stack show prints all keys, and its output is a stack again", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run("stack show torchtitan");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Contains("name: torchtitan\n") && Contains("kernel: 12 us\n") &&
+                          Contains("tensor_format: bshd\n") && !Contains("like:"));
+  place.write("mine.yaml", ran.out);
+  CHECK(place.run("stack show ./mine.yaml").out == ran.out);
+  const json mine = output(place, "stack show ./mine.yaml");
+  CHECK(mine["stack"] == "torchtitan");
+  CHECK(mine == output(place, "stack show torchtitan"));
+}
+
+TEST_CASE("a file can change some keys of a stack", "[cli][stack]") {
+  const tests::CommandFolder place;
+  place.write("mine.yaml", "like: torchtitan\nhost: {kernel: 20 us}\n");
+  const json mine = output(place, "stack show mine.yaml");
+  const json base = output(place, "stack show torchtitan");
+  CHECK(mine["stack"] == "mine");
+  CHECK(mine["kernel_s"].get<double>() == Approx(20e-6));
+  for (const char* const key : {"collective_s", "pass_s", "fused", "early_stop", "attention"})
+    CHECK(mine[key] == base[key]);
+}
+
+TEST_CASE("errors of stack commands name the fault and what is allowed", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const auto fails = [&](const std::string& words, const std::string& with) {
+    const tests::ProgramResult ran = place.run(words);
+    CAPTURE(words, ran.err, ran.out);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Contains(with));
+  };
+  fails("stack show", "a stack, such as torchtitan");
+  fails("stack show torchtitn", "did you mean 'torchtitan'?");
+  fails("stack show torchtitan nanotron", "stack takes one value, not 2");
+  fails("stack list nanotron", "'pipewright stack show nanotron' shows one");
+  fails("stack find", "'list' or 'show'");
+  place.write("mine.yaml", "like: torchtitan\nhost: {kernle: 20 us}\n");
+  fails("stack show mine.yaml", "mine.yaml:2:8: ");
+  fails("run --model llama-3-8b --gpu a100-80gb --stack primus -s 2 -b 4 --engine timing",
+        "the GPU 'a100-80gb' has no attention kernel aiter or ck, which the stack uses");
+}
+
+TEST_CASE("a run without a stack is one of the default stack", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const std::string words = "run --model llama-3-8b --gpu a100-80gb -s 2 -b 4 --engine timing";
+  const auto seconds = [&](const std::string& more) {
+    return output(place, words + more)["makespan_s"].get<double>();
+  };
+  CHECK(seconds("") == seconds(" --stack megatron-core"));
+  CHECK(seconds(" --set stack.host.pass='100 ms'") > seconds("") + 0.1);
+}

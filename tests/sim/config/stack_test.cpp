@@ -1,0 +1,266 @@
+#include "sim/config/stack.hpp"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/config/gpu.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+using Catch::Contains;
+using Kernels = std::vector<AttentionKernel>;
+
+Stack stack(const std::string& text) {
+  const Value value = read_yaml_text(text, "s.yaml");
+  const Value tree = named_stack_tree({value, "stack"});
+  return read_stack({tree, "stack"});
+}
+
+Stack stack_of_file(const std::string& name_or_path) {
+  const Value value = make_text(name_or_path, {});
+  const Value tree = named_stack_tree({value, "stack"});
+  return read_stack({tree, "stack"});
+}
+
+Value scenario_tree(const std::string& more) {
+  return read_yaml_text(
+      "{model: llama-3-8b, gpu: h100-sxm, devices: 2, microbatches: 4" + more + "}", "t.yaml");
+}
+
+Scenario scenario(const std::string& more) { return read_scenario(scenario_tree(more)); }
+
+TEST_CASE("every stack of the library is complete and can be named in a scenario", "[stack]") {
+  for (const std::string& name : library_names("stacks", ".yaml")) {
+    CAPTURE(name);
+    const Stack library_stack = stack_of_file(name);
+    CHECK(library_stack.name == name);
+    CHECK_FALSE(library_stack.help.empty());
+    CHECK_FALSE(library_stack.attention.empty());
+    const Scenario read = scenario(", stack: " + name);
+    CHECK(read.training.stack.name == name);
+    CHECK(read.training.stack.host == library_stack.host);
+    const Value* const tree = find(read.tree, "stack");
+    REQUIRE(tree != nullptr);
+    CHECK(find(*tree, "like") == nullptr);
+    CHECK(find(*tree, "host") != nullptr);
+  }
+}
+
+TEST_CASE("a stack overrides keys of the stack that it is like", "[stack]") {
+  const std::string text =
+      "{like: pytorch-fsdp, host: {pass: 1 ms}, attention: fa3, training: {bytes: {weights: 2}}}";
+  const Stack mine = stack(text);
+  CHECK(mine.name == "pytorch-fsdp");
+  CHECK(mine.host.kernel == Approx(12e-6));
+  CHECK(mine.host.collective == Approx(25e-6));
+  CHECK(mine.host.pass == Approx(1e-3));
+  CHECK(mine.attention == Kernels{AttentionKernel::fa3});
+  CHECK(mine.early_stop);
+  CHECK(mine.fused.none());
+  const Training training = scenario(", stack: " + text).training;
+  CHECK(training.bytes.weights == 2.0);
+  CHECK(training.bytes.gradients == 4.0);
+  CHECK_FALSE(training.fused_accumulation);
+}
+
+TEST_CASE("a stack inherits through several stacks", "[stack]") {
+  const Stack eager = stack_of_file("torchtitan-eager");
+  CHECK(eager.host == stack_of_file("pytorch-fsdp").host);
+  CHECK_FALSE(eager.early_stop);  // from torchtitan
+  CHECK(eager.fuses(Fusable::optimizer));
+  CHECK_FALSE(eager.fuses(Fusable::norm));
+}
+
+TEST_CASE("a description and a lack of sources are not inherited", "[stack]") {
+  const Folder folder;
+  folder.write("base.yaml",
+               "name: base\nhelp: a stack\nsource: a paper\nhost: {kernel: 5 us}\n"
+               "attention: [cudnn, fa2]\nassumed: [host.kernel]\n");
+  const std::string file = folder.write("mine.yaml", "like: base.yaml\nfused: []\n");
+  CHECK(stack_of_file((folder.path() / "base.yaml").string()).assumed ==
+        std::vector<std::string>{"host.kernel"});
+  const Stack mine = stack_of_file(file);
+  CHECK(mine.name == "mine");
+  CHECK(mine.help.empty());
+  CHECK(mine.assumed.empty());
+  CHECK(mine.fused.none());
+  CHECK(mine.host.kernel == Approx(5e-6));
+  CHECK(mine.host.collective == 0);
+  CHECK(mine.attention == Kernels{AttentionKernel::cudnn, AttentionKernel::fa2});
+}
+
+TEST_CASE("stacks that inherit from each other in a circle are refused with the chain", "[stack]") {
+  const Folder folder;
+  const std::string first = folder.write("a.yaml", "like: b.yaml\nattention: fa2\n");
+  folder.write("b.yaml", "like: a.yaml\nhost: {kernel: 5 us}\n");
+  CHECK_THAT(error_of([&] { stack_of_file(first); }),
+             Contains("'b.yaml' inherits from itself: ") &&
+                 Contains("a.yaml -> b.yaml -> a.yaml -> b.yaml; name another stack under like"));
+}
+
+TEST_CASE("every fault of a stack has a message", "[stack]") {
+  const auto fault = [](const std::string& text) { return error_of([&] { stack(text); }); };
+  const std::string rest = ", host: {kernel: 1 us}, attention: fa2}";
+  CHECK_THAT(fault("{hots: 1" + rest),
+             Contains("s.yaml:1:2: ") && Contains("'hots'") && Contains("did you mean 'host'?"));
+  CHECK_THAT(fault("{host: {kernle: 1 us}, attention: fa2}"),
+             Contains("'kernle'") && Contains("did you mean 'kernel'?"));
+  CHECK_THAT(fault("{attention: fa2}"), Contains("stack.host is missing"));
+  CHECK_THAT(fault("{host: {pass: 1 ms}, attention: fa2}"),
+             Contains("stack.host.kernel is missing"));
+  CHECK_THAT(fault("{host: {kernel: 1 us}}"), Contains("stack.attention is missing"));
+  CHECK_THAT(fault("{host: {kernel: 1 us}, attention: []}"),
+             Contains("allowed: an attention kernel or a list of them, such as [cudnn, fa2]"));
+  CHECK_THAT(fault("{host: {kernel: 1 us}, attention: [fa2, fa9]}"),
+             Contains("stack.attention[1] is ") &&
+                 Contains("allowed: one of unfused, fa1, fa2, fa3, cudnn, cudnn-9.2, ck, aiter, "
+                          "aotriton"));
+  CHECK_THAT(fault("{fused: [nrom]" + rest), Contains("stack.fused[0] is ") &&
+                                                 Contains("did you mean 'norm'?") &&
+                                                 Contains("cross_entropy, permutation, router"));
+  CHECK_THAT(fault("{recompute: {early_stop: 2}" + rest),
+             Contains("stack.recompute.early_stop is "));
+  CHECK_THAT(fault("{assumed: [host.krenel]" + rest),
+             Contains("stack.assumed[0] is ") && Contains("allowed: keys of this file"));
+  CHECK_THAT(fault("{training: fast" + rest),
+             Contains("allowed: a map of keys of the section training of scenarios"));
+  CHECK_THAT(fault("{like: torchtitn}"),
+             Contains("did you mean 'torchtitan'?") && Contains("pytorch-fsdp"));
+  CHECK_THAT(error_of([] { scenario(", stack: {like: megatron-core, training: {colour: red}}"); }),
+             Contains("'colour'"));
+}
+
+TEST_CASE("host times of a stack are limited to realistic ranges", "[stack]") {
+  const auto fault = [](const std::string& host) {
+    return error_of([&] { stack("{host: {" + host + "}, attention: fa2}"); });
+  };
+  CHECK(fault("kernel: 140 us, collective: 10 ms, pass: 1 s, iteration: 0").empty());
+  CHECK_THAT(fault("kernel: 140"),
+             Contains("stack.host.kernel is 140 (a bare number is in seconds); did you mean '140 "
+                      "us'? allowed: an overhead from 0 to 10 ms, such as 5 us"));
+  CHECK_THAT(fault("kernel: 1 h"),
+             Contains("stack.host.kernel is 1 h; allowed: an overhead from 0 to"));
+  CHECK_THAT(fault("kernel: 5 us, pass: 1.2 s"),
+             Contains("an overhead from 0 to 1 s, such as 0.5 ms"));
+  CHECK_THAT(fault("kernel: 5 us, iteration: 30"), Contains("did you mean '30 ms'?"));
+}
+
+TEST_CASE("a scenario with a model and no stack runs Megatron-Core", "[stack]") {
+  const Scenario read = scenario("");
+  CHECK(read.training.stack.name == "megatron-core");
+  CHECK(read.training.stack.host == stack_of_file("megatron-core").host);
+  const Value* const tree = find(read.tree, "stack");
+  REQUIRE(tree != nullptr);
+  REQUIRE(find(*tree, "name") != nullptr);
+  CHECK(find(*tree, "name")->text == "megatron-core");
+  CHECK(find(*tree, "host") != nullptr);
+  CHECK(read_scenario(read.tree).text == read.text);
+  // Given times need no software.
+  const Scenario times = read_scenario(read_yaml_text(
+      "{devices: 2, microbatches: 4, forward_times: 1, backward_times: 2}", "t.yaml"));
+  CHECK(find(times.tree, "stack") == nullptr);
+}
+
+TEST_CASE("keys of a scenario override those of its stack", "[stack]") {
+  const Scenario of_stack = scenario(", stack: pytorch-fsdp");
+  CHECK_FALSE(of_stack.training.fused_accumulation);
+  CHECK_FALSE(of_stack.communication.async_tensor_model_parallel_allreduce);
+  CHECK(of_stack.training.bytes.weights == 4.0);
+  CHECK(of_stack.training.bytes.gradients == 4.0);
+  CHECK(find(of_stack.tree, "training") == nullptr);
+  const Scenario own = scenario(
+      ", stack: pytorch-fsdp, training: {fused_accumulation: true, bytes: {gradients: 2}}, "
+      "communication: {async_tensor_model_parallel_allreduce: true}");
+  CHECK(own.training.fused_accumulation);
+  CHECK(own.communication.async_tensor_model_parallel_allreduce);
+  CHECK(own.training.bytes.weights == 4.0);
+  CHECK(own.training.bytes.gradients == 2.0);
+}
+
+TEST_CASE("single keys of a stack can be set, with or without a name of the stack", "[stack]") {
+  for (const auto& [more, name] :
+       {std::pair{"", "megatron-core"}, std::pair{", stack: torchtitan", "torchtitan"},
+        std::pair{", stack: {like: torchtitan}", "torchtitan"}}) {
+    CAPTURE(more);
+    Value root = scenario_tree(more);
+    override_key(root, "stack.host.kernel", "40 us", {"--set", 0, 0, ""});
+    const Stack changed = read_scenario(root).training.stack;
+    const Stack library_stack = stack_of_file(name);
+    CHECK(changed.name == name);
+    CHECK(changed.host.kernel == Approx(40e-6));
+    CHECK(changed.host.collective == library_stack.host.collective);
+    CHECK(changed.attention == library_stack.attention);
+  }
+}
+
+TEST_CASE("flash attention, the fused loss and early stopping follow the stack unless set",
+          "[stack]") {
+  const auto training = [](const std::string& name, const std::string& keys) {
+    return scenario(", stack: " + name + (keys.empty() ? "" : ", training: {" + keys + "}"))
+        .training;
+  };
+  CHECK(training("megatron-core", "").flash_attention);
+  CHECK_FALSE(training("megatron-core", "flash_attention: false").flash_attention);
+  CHECK_FALSE(training("megatron-lm-2022", "").flash_attention);
+  const Training flash = training("megatron-lm-2022", "flash_attention: true");
+  CHECK(flash.flash_attention);
+  CHECK(flash.stack.attention == Kernels{AttentionKernel::fa2});
+
+  CHECK(training("megatron-core", "").fused_loss);
+  CHECK_FALSE(training("torchtitan-eager", "").fused_loss);
+  CHECK(training("torchtitan-eager", "fused_loss: true").fused_loss);
+  CHECK_FALSE(training("megatron-core", "fused_loss: false").fused_loss);
+
+  CHECK(training("pytorch-fsdp", "recompute: full").recompute.early_stop);
+  CHECK_FALSE(training("megatron-core", "recompute: full").recompute.early_stop);
+  CHECK_FALSE(training("pytorch-fsdp", "recompute: {granularity: full, early_stop: false}")
+                  .recompute.early_stop);
+  CHECK(training("megatron-core", "recompute: {early_stop: true}").recompute.early_stop);
+}
+
+TEST_CASE("flash attention needs a stack with a fused kernel", "[stack]") {
+  const std::string text = ", stack: {like: megatron-core, attention: unfused}";
+  CHECK_FALSE(scenario(text).training.flash_attention);
+  CHECK_THAT(error_of([&] { scenario(text + ", training: {flash_attention: true}"); }),
+             Contains("t.yaml:1:") &&
+                 Contains("training.flash_attention is true, but the stack megatron-core has no "
+                          "fused attention kernel; set stack.attention too, such as [fa2]"));
+}
+
+TEST_CASE("a GPU runs the first attention kernel of the stack that its file has", "[stack]") {
+  using enum AttentionKernel;
+  const Gpu a100 = find_gpu("a100-80gb");
+  CHECK(attention_kernel_of(a100, Kernels{cudnn, fa2}) == fa2);
+  CHECK(attention_kernel_of(a100, Kernels{unfused, fa2}) == unfused);
+  CHECK(attention_kernel_of(a100, {}) == fa2);
+  CHECK_THAT(
+      error_of([&] {
+        attention_kernel_of(a100, Kernels{aiter, ck});
+      }),
+      Contains("the GPU 'a100-80gb' has no attention kernel aiter or ck, which the stack "
+               "uses; allowed: stack.attention: unfused, fa1, fa2 (rates of other kernels "));
+  // Default rates stand for all kernels of a GPU whose file has none.
+  Gpu plain{.name = "plain"};
+  CHECK(attention_kernel_of(plain, Kernels{aiter, ck}) == aiter);
+  CHECK(attention_kernel_of(plain, {}) == fa2);
+  CHECK(rates_of(plain, aiter) == AttentionRates{});
+  mutable_rates_of(plain, ck).forward = 0.3;
+  CHECK(attention_kernel_of(plain, Kernels{aiter, ck}) == ck);
+  CHECK(rates_of(plain, ck).forward == 0.3);
+}
+
+TEST_CASE("every GPU of the library has an attention kernel of the default stack", "[stack]") {
+  const Kernels preference = stack_of_file("megatron-core").attention;
+  for (const std::string& name : library_names("gpus", ".yaml")) {
+    CAPTURE(name);
+    CHECK_NOTHROW(attention_kernel_of(find_gpu(name), preference));
+  }
+}
+
+}  // namespace
+}  // namespace pipewright::config::test

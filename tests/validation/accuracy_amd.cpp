@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include "validation/accuracy_published.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+// AXLearn has one microbatch a step.
+Cells in_one_microbatch(Cells row) {
+  row["micro_batch"] = std::to_string(count_of(row, "global_batch") / count_of(row, "dp"));
+  return row;
+}
+
+// Assumed: AXLearn's default of rematerialization, which keeps the projections and the result of
+// attention and computes the rest of a layer again; the payload of RoCE on InfiniBand too.
+std::string axlearn_scenario(const Cells& row) {
+  return scenario_of(in_one_microbatch(row),
+                     {.stack = "maxtext", .recompute = "{modules: [mlp, layernorm]}"});
+}
+
+std::string axlearn_remark(const Cells& row) {
+  const std::string& network = row.at("interconnect");
+  return network.substr(0, network.find(' '));
+}
+
+std::string axlearn_hindrance(const Cells& row) {
+  return count_of(row, "cp") > 1 ? "whose axis of sequences gathers them, which is no cp" : "";
+}
+
+// Bars of a figure. Switches add up from bar to bar; no key describes two of them, the router
+// without synchronization and the binding of processes to NUMA nodes.
+std::string primus_scenario(const Cells& row) {
+  const bool has_loss_fusion = !has(row, "flags", "baseline");
+  const bool is_blocking = count_of(row, "pp") > 1 && count_of(row, "vp") == 1;
+  return scenario_of(row, {.stack = "primus",
+                           .training = fmt::format(", fused_loss: {}, experts: {{dispatcher: {}}}",
+                                                   has_loss_fusion, row.at("dispatcher")),
+                           .more = is_blocking ? "p2p: blocking\n" : ""});
+}
+
+std::string primus_remark(const Cells& row) {
+  const std::string& flags = row.at("flags");
+  return flags.substr(0, flags.find(';'));
+}
+
+std::string primus_hindrance(const Cells& row) {
+  return row.at("gpu_type") == "MI350X" ? "on MI350X, which is not in the library" : "";
+}
+
+}  // namespace
+
+// github.com/AMD-AGI/axlearn, example/rocm/README.md, and github.com/AMD-AGI/Primus,
+// examples/moe_package/README.md, figures 5 to 7.
+std::vector<Table> amd(const std::filesystem::path& reference) {
+  const auto file = reference / "2026b" / "amd_mi300x_mi355x.csv";
+  const auto is_axlearn = [](const Cells& row) { return row.at("set") == "axlearn_mi300x"; };
+  return {published_table({.title = "AXLearn (AMD-AGI/axlearn), 70B on 32 MI300X, maxtext: "
+                                    "iterations",
+                           .file = file,
+                           .selects = is_axlearn,
+                           .hindrance = axlearn_hindrance,
+                           .scenario = axlearn_scenario,
+                           .remark = axlearn_remark}),
+          published_table({.title = "Primus (AMD-AGI/Primus), DeepSeek-V2 and -Lite on 8 and 32 "
+                                    "MI355X, primus: iterations",
+                           .file = file,
+                           .selects = [=](const Cells& row) { return !is_axlearn(row); },
+                           .hindrance = primus_hindrance,
+                           .scenario = primus_scenario,
+                           .remark = primus_remark})};
+}
+
+}  // namespace pipewright::accuracy
