@@ -97,6 +97,7 @@ std::string library_title(const std::string& name, const Word& word_of) {
 std::string describe(const JobInfo& job) {
   if (job.model.empty()) return "";
   std::string text = printable(job.model) + (job.gpu.empty() ? "" : " on " + printable(job.gpu));
+  add_choice(text, "stack", job.stack, "");
   if (job.tp_by_device.empty())
     add_size(text, "tp", job.tp, 1);
   else
@@ -127,6 +128,7 @@ std::string job_title(const JobInfo& job, std::uint64_t gpus, const std::string&
                                                : "GPUs",
                                  is_type_known || job.gpu.empty() ? "" : printable(job.gpu) + ", ",
                                  printable(network));
+  if (!job.stack.empty()) text += " with " + printable(job.stack);
   std::string layout;
   if (!job.tp_by_device.empty())
     layout += fmt::format(", tp {}", printable(job.tp_by_device));

@@ -10,7 +10,8 @@ namespace pipewright::analysis {
 // model, texts are empty and sizes of samples are 0.
 struct JobInfo {
   std::string model;
-  std::string gpu;  // of the first pipeline device
+  std::string gpu;    // of the first pipeline device
+  std::string stack;  // software of the job
   std::uint32_t tp = 1;
   std::string tp_by_device;            // "8/8/4/4" if devices differ; `tp` is then the largest
   std::vector<std::uint32_t> tp_each;  // the numbers of tp_by_device
@@ -41,12 +42,14 @@ struct JobInfo {
   std::string untried;     // groups whose calls no measurement was compared with: "tp + dp"
 };
 
-// Describes a job without its default settings: "llama-3-70b on h100-sxm, tp 8, pp 4, batch 64 of
-// 8192 tokens, bf16, recompute full". Empty without a model. Traces store this text.
+// Describes a job without its default settings: "llama-3-70b on h100-sxm, stack megatron-core, tp 8,
+// pp 4, batch 64 of 8192 tokens, bf16, recompute full". Empty without a model. Traces store this
+// text.
 std::string describe(const JobInfo& job);
 
 // Describes a job on this many GPUs for a screen that people read: "Llama 3 70B on 64 H100 SXM
-// (dgx-h100-8): tp 8 + sp, pp 4, dp 2 + ZeRO-1, batch 128 x 8192, bf16". The job has a model.
+// (dgx-h100-8) with megatron-core: tp 8 + sp, pp 4, dp 2 + ZeRO-1, batch 128 x 8192, bf16". The job
+// has a model.
 std::string job_title(const JobInfo& job, std::uint64_t gpus, const std::string& network);
 
 // Printable descriptions of several jobs, split into the common part and the rest of each job, such

@@ -202,7 +202,7 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
               "peak_in_flight", "peak_memory_bytes", "peak_allocated_bytes",
               "memory_capacity_bytes", "passes"});
   add_run({"chunks", "engine", "p2p", "makespan_s"});
-  add_job({"model", "gpu", "tp", "cp", "ep", "dp", "pp", "zero"}, false);
+  add_job({"model", "gpu", "stack", "tp", "cp", "ep", "dp", "pp", "zero"}, false);
   add_job({"global_batch_samples", "microbatch_samples", "sequence_tokens"}, true);
   add_job({"recompute", "precision", "cuda_graphs", "offload"}, false);
   add_job({"flash_attention"}, true);

@@ -8,7 +8,7 @@
 
 from . import _core, comm, platform, schedule
 from ._jobs import Job, Launch, export_job, import_job
-from ._library import gpus, model, models
+from ._library import gpus, model, models, stacks
 from ._measured import Gpu, Profile, calibrate, profile
 from ._progress import Progress
 from ._questions import Comparison, Why, compare, why
@@ -81,5 +81,6 @@ __all__ = [
     "run_together",
     "schedule",
     "search",
+    "stacks",
     "why",
 ]

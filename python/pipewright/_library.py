@@ -1,4 +1,4 @@
-"""Models and GPUs of the library."""
+"""Models, GPUs and software stacks of the library."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ def models() -> list[str]:
 def gpus() -> list[str]:
     """The GPUs of the library, for ``gpu`` of a scenario."""
     return names_in("gpus", ".yaml")
+
+
+def stacks() -> list[str]:
+    """The software stacks of the library, for ``stack`` of a scenario.
+
+    >>> "torchtitan" in stacks()
+    True
+    """
+    return names_in("stacks", ".yaml")
 
 
 def model(name: str, **options: object) -> Report:

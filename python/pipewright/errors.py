@@ -81,7 +81,7 @@ class Error(Exception):
 
 #: For scenario keys that take a name of the library, the function that lists these names. Messages
 #: mention it in place of a long list.
-_LISTINGS = {"cluster": "platform.names()", "model": "models()", "gpu": "gpus()"}
+_LISTINGS = {"cluster": "platform.names()", "model": "models()", "gpu": "gpus()", "stack": "stacks()"}
 
 
 def _unpickled(kind: type[Error], found: str, fields: dict[str, Any]) -> Error:

@@ -452,6 +452,10 @@ const AttentionRates& rates_of(const Gpu& gpu, AttentionKernel kernel) {
   return rates_of_kernel ? *rates_of_kernel : unknown;
 }
 
+bool has_kernel(const Gpu& gpu, AttentionKernel kernel) {
+  return fused_rates(gpu, kernel).has_value();
+}
+
 AttentionRates& mutable_rates_of(Gpu& gpu, AttentionKernel kernel) {
   auto& rates_of_kernel = gpu.attention.*fused_members.at(static_cast<std::size_t>(kernel) - 1);
   if (!rates_of_kernel) rates_of_kernel.emplace();

@@ -145,6 +145,8 @@ const Products& products_of(const Gpu& gpu, DataType type);
 AttentionKernel attention_kernel_of(const Gpu& gpu, std::span<const AttentionKernel> preference);
 // Returns the rates of a fused kernel; the default rates if the GPU's file lacks them.
 const AttentionRates& rates_of(const Gpu& gpu, AttentionKernel kernel);
+// Returns whether the GPU's file has rates of a fused kernel.
+bool has_kernel(const Gpu& gpu, AttentionKernel kernel);
 // Returns the rates of a fused kernel for changing them. Adds the default rates if there are none.
 AttentionRates& mutable_rates_of(Gpu& gpu, AttentionKernel kernel);
 

@@ -65,6 +65,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
   const config::Model& model = scenario.model->value;
   const config::Training& training = scenario.training;
   job.model = model.name.empty() ? "a model without a name" : model.name;
+  job.stack = training.stack.name;
   job.global_batch =
       std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
   job.microbatch_size = training.microbatch_size;

@@ -123,8 +123,26 @@ Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& 
   return {summary.summary().makespan_s, analysis::overflow_of(summary.summary()), job.assumed};
 }
 
+// Fused attention kernels in their current versions that all GPUs have and the run does not use.
+std::vector<std::string_view> other_attention_kernels(const config::Scenario& scenario,
+                                                      const Hardware& hardware) {
+  using enum config::AttentionKernel;
+  std::vector<std::string_view> names;
+  if (!scenario.model || !scenario.training.flash_attention) return names;
+  for (const config::AttentionKernel kernel : {fa2, fa3, cudnn, ck, aiter, aotriton}) {
+    const auto is_choice = [&](const config::Gpu& gpu) {
+      return config::has_kernel(gpu, kernel) &&
+             config::attention_kernel_of(gpu, scenario.training.stack.attention) != kernel;
+    };
+    if (std::ranges::all_of(hardware.gpus, is_choice))
+      names.push_back(base::name_of(config::attention_kernel_names, kernel));
+  }
+  return names;
+}
+
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
-// the job's first GPU to its other GPUs, and recipes whose data types all GPUs support.
+// the job's first GPU to its other GPUs, recipes whose data types all GPUs support, and attention
+// kernels.
 std::string hardware_choices(const config::Value& tree, const StoredCluster& cluster) {
   const config::Scenario scenario = read_stored(tree, cluster);
   const Hardware hardware = open_hardware(scenario);
@@ -137,8 +155,10 @@ std::string hardware_choices(const config::Value& tree, const StoredCluster& clu
     };
     if (std::ranges::all_of(hardware.gpus, has_type)) recipes.push_back(config::recipes[recipe]);
   }
-  return json{{"link_classes", names}, {"recipes", recipes}}.dump(-1, ' ', false,
-                                                                  json::error_handler_t::replace);
+  return json{{"link_classes", names},
+              {"recipes", recipes},
+              {"attention_kernels", other_attention_kernels(scenario, hardware)}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 // Result of one change, and whether the change affects a single stage only.
@@ -197,10 +217,12 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   if (probed.failed) cannot_run(options.file, first_line(probed.text));
   const json choices = json::parse(probed.text);
   analysis::WhatIf result;
+  using Names = std::vector<std::string>;
   const std::vector<Change> changes =
       what_if_changes(scenario, report,
-                      {.link_classes = choices["link_classes"].get<std::vector<std::string>>(),
-                       .recipes = choices["recipes"].get<std::vector<std::string>>()},
+                      {.link_classes = choices["link_classes"].get<Names>(),
+                       .recipes = choices["recipes"].get<Names>(),
+                       .attention_kernels = choices["attention_kernels"].get<Names>()},
                       result.notes);
 
   if (scenario.engine == config::Engine::simgrid) execution::load_simulator();

@@ -25,10 +25,11 @@ struct Change {
 // Maximum number of stages for which a change of that stage alone is tried.
 inline constexpr std::size_t max_changed_stages = 24;
 
-// Parts of a run's hardware that changes can vary: link classes and training recipes.
+// What changes can vary on a run's hardware.
 struct HardwareChoices {
   std::vector<std::string> link_classes;
-  std::vector<std::string> recipes;  // training recipes
+  std::vector<std::string> recipes;            // training recipes
+  std::vector<std::string> attention_kernels;  // that all GPUs have and the run does not use
 };
 
 // Changes that are worth trying for a run, in a fixed order. `notes` receives a note if changes

@@ -217,6 +217,41 @@ void add_training(const Scenario& scenario, const std::vector<std::string>& reci
       add_setting("cuda_graphs", graphs, changes);
 }
 
+// Adds changes of the job's software: fused small kernels, other attention kernels, and checkpoints
+// that stop early.
+void add_software(const Scenario& scenario, const std::vector<std::string>& attention_kernels,
+                  Changes& changes) {
+  using enum config::Fusable;
+  if (!scenario.model) return;
+  const config::Training& training = scenario.training;
+  const auto set_list = [](std::string_view key, std::vector<std::string> names) {
+    return [key, names = std::move(names)](Value& root) {
+      config::set_key(root, key, config::make_list(names, {"what if"}));
+    };
+  };
+  std::vector<std::string> fused;
+  for (std::size_t group = 0; group < config::fusable_names.size(); ++group)
+    if (training.stack.fused.test(group)) fused.emplace_back(config::fusable_names[group]);
+  const std::size_t groups_now = fused.size();
+  for (const config::Fusable group : {norm, activation, rope, residual, cross_entropy})
+    if (!training.stack.fuses(group))
+      fused.emplace_back(base::name_of(config::fusable_names, group));
+  if (fused.size() > groups_now)
+    changes.push_back({.words = "small kernels fused, as by torch.compile",
+                       .edit = set_list("stack.fused", std::move(fused))});
+  for (const std::string& kernel : attention_kernels)
+    changes.push_back(
+        {.words = "attention " + kernel, .edit = set_list("stack.attention", {kernel})});
+  if (training.recompute.granularity == config::Recompute::Granularity::full)
+    changes.push_back({.words = fmt::format("recompute.early_stop {}",
+                                            training.recompute.early_stop ? "off" : "on"),
+                       .edit = [stops = training.recompute.early_stop](Value& root) {
+                         if (Value* const section = config::find(root, "training"))
+                           remove_key(*section, "recompute", "early_stop");
+                         set_text(root, "stack.recompute.early_stop", stops ? "false" : "true");
+                       }});
+}
+
 void remove_routing(Value& root) {
   Value* const training = config::find(root, "training");
   Value* const experts = training == nullptr ? nullptr : config::find(*training, "experts");
@@ -262,6 +297,7 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   add_dispatch_overlap(scenario, report.chunks, changes);
   add_recompute(scenario, changes);
   add_training(scenario, choices.recipes, changes);
+  add_software(scenario, choices.attention_kernels, changes);
   add_evenness(scenario, changes);
   add_variation(scenario, changes);
   return changes;

@@ -99,6 +99,7 @@ std::string form_json(const Workspace& workspace) {
                   {"models", config::library_names("models", ".yaml")},
                   {"clusters", config::library_names("clusters", ".xml")},
                   {"gpus", config::library_names("gpus", ".yaml")},
+                  {"stacks", config::library_names("stacks", ".yaml")},
                   {"model_files", files.models},
                   {"cluster_files", files.clusters},
                   {"schedules", schedules_json()},

@@ -55,6 +55,7 @@ def test_a_route_has_its_links():
 def test_the_library_is_listed():
     assert "dgx-h100" in platform.names() and "dgx-h100" in platform.nodes()
     assert "llama-3-70b" in pipewright.models() and "h100-sxm" in pipewright.gpus()
+    assert "megatron-core" in pipewright.stacks()
     with pytest.raises(pipewright.Error, match="dgx-h100"):
         platform.make("dgx-h1000", 2)
     with pytest.raises(pipewright.Error, match=r"did you mean 'dgx-h100'\? platform.names\(\)") as caught:

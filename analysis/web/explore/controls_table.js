@@ -2,7 +2,7 @@
 // choices and help come from the program's table of keys.
 
 export const CONTROL_GROUPS = [
-  ["model and cluster", ["model", "cluster", "gpu"]],
+  ["model, cluster and software", ["model", "cluster", "gpu", "stack"]],
   ["layout", ["parallel.tp", "parallel.pp", "parallel.cp", "parallel.ep", "parallel.dp",
               "parallel.zero", "parallel.sp"]],
   ["schedule", ["schedule.name", "schedule.chunks", "partition"]],
@@ -13,7 +13,7 @@ export const CONTROL_GROUPS = [
                "variation.latency"]],
 ];
 
-export const WIDE_CONTROLS = new Set(["model", "cluster", "gpu", "schedule.name"]);
+export const WIDE_CONTROLS = new Set(["model", "cluster", "gpu", "stack", "schedule.name"]);
 
 const CONTROL_LABELS = {
   "schedule.name": "schedule",

@@ -38,6 +38,7 @@ export class Form {
       model: [...this.info.models, ...this.info.model_files],
       cluster: [...this.info.clusters, ...this.info.cluster_files],
       gpu: this.info.gpus,
+      stack: this.info.stacks,
       "schedule.name": this.info.schedules.map(({ name }) => name),
     };
     for (const [key, names] of Object.entries(lists)) {

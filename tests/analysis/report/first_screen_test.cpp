@@ -21,6 +21,7 @@ Summary two_devices() { return analysis::summarize(test::two_device_run()); }
 JobInfo llama() {
   return {.model = "llama-3-70b",
           .gpu = "h100-sxm",
+          .stack = "megatron-core",
           .tp = 8,
           .dp = 2,
           .pp = 4,
@@ -65,7 +66,7 @@ TEST_CASE("the first screen identifies the job and gives each schedule one row",
   runs[1].makespan_s = 9.5;
   CHECK(
       first_screen(runs) ==
-      R"(Llama 3 70B on 64 H100 SXM (dgx-h100-8): tp 8 + sp, pp 4, dp 2 + ZeRO-1, batch 128 x 8192, bf16
+      R"(Llama 3 70B on 64 H100 SXM (dgx-h100-8) with megatron-core: tp 8 + sp, pp 4, dp 2 + ZeRO-1, batch 128 x 8192, bf16
 
 schedule              iteration   tokens/s      MFU   bubble   exposed comm        peak memory
 1f1b                    10.00 s        600   42.1 %   40.0 %         10.0 %   7.00 of 8.00 GiB
@@ -188,7 +189,7 @@ TEST_CASE("settings other than the defaults are on the identifying line", "[repo
 TEST_CASE("only names in the library's format become titles", "[report]") {
   JobInfo job = llama();
   job.model = "My_model\n";
-  CHECK_THAT(screen_of(run_of(job)), StartsWith("My_model\\n on 64 H100 SXM (dgx-h100-8): "));
+  CHECK_THAT(screen_of(run_of(job)), StartsWith("My_model\\n on 64 H100 SXM (dgx-h100-8) with "));
   for (const auto& [name, title] :
        {std::pair{"mixtral-8x22b", "Mixtral 8x22B"},
         std::pair{"qwen3-235b-a22b", "Qwen3 235B A22B"}, std::pair{"deepseek-v3", "DeepSeek V3"},

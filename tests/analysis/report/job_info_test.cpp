@@ -14,6 +14,7 @@ namespace {
 JobInfo plain() {
   return {.model = "llama-3-8b",
           .gpu = "h100-sxm",
+          .stack = "torchtitan",
           .tp = 2,
           .pp = 4,
           .global_batch = 64,
@@ -41,7 +42,8 @@ std::string table_of(const analysis::Summary& summary) {
 
 TEST_CASE("the description of a job omits default settings", "[report]") {
   JobInfo job = plain();
-  CHECK(describe(job) == "llama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens, bf16");
+  CHECK(describe(job) ==
+        "llama-3-8b on h100-sxm, stack torchtitan, tp 2, pp 4, batch 64 of 8192 tokens, bf16");
   job.sequence_parallel = true;
   job.zero = 3;
   job.microbatch_size = 2;
@@ -53,7 +55,8 @@ TEST_CASE("the description of a job omits default settings", "[report]") {
   job.offload = "4 layers a stage";
   job.dispatch = "alltoall";
   CHECK(describe(job) ==
-        "llama-3-8b on h100-sxm, tp 2, sp, pp 4, zero 3, batch 64 of 8192 tokens, microbatch 2, "
+        "llama-3-8b on h100-sxm, stack torchtitan, tp 2, sp, pp 4, zero 3, batch 64 of 8192 "
+        "tokens, microbatch 2, "
         "partition ends_less, fp8, cuda graphs layer, scores kept, recompute full, offload 4 "
         "layers a stage");
   job.dispatch = "deepep fp8 overlapped";
@@ -64,9 +67,11 @@ TEST_CASE("the description of a job omits default settings", "[report]") {
 }
 
 TEST_CASE("a table describes the job below the run", "[report]") {
-  CHECK_THAT(table_of(run_of(plain())),
-             Catch::Contains("p2p eager\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 "
-                             "tokens, bf16\n\n"));
+  CHECK_THAT(
+      table_of(run_of(plain())),
+      Catch::Contains(
+          "p2p eager\nllama-3-8b on h100-sxm, stack torchtitan, tp 2, pp 4, batch 64 of 8192 "
+          "tokens, bf16\n\n"));
   CHECK_THAT(table_of(run_of({})), Catch::Contains("p2p eager\n\n"));
   analysis::Summary copies = run_of({.symmetric = true});
   copies.run.replicas = 8;
@@ -94,8 +99,10 @@ TEST_CASE("differences between jobs go into the names of runs", "[report]") {
   fp8_job.cuda_graphs = "layer";
   const std::vector<analysis::Summary> runs{run_of(plain()), run_of(fp8_job)};
   const std::string text = analysis::console_table(runs);
-  CHECK_THAT(text,
-             Catch::Contains("\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens\n"));
+  CHECK_THAT(
+      text,
+      Catch::Contains(
+          "\nllama-3-8b on h100-sxm, stack torchtitan, tp 2, pp 4, batch 64 of 8192 tokens\n"));
   CHECK_THAT(text, Catch::Contains("\n1f1b, bf16  "));
   CHECK_THAT(text, Catch::Contains("\n1f1b, fp8, cuda graphs layer "));
 }

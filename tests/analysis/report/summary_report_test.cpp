@@ -257,17 +257,18 @@ TEST_CASE("numbers and names survive a round trip through JSON", "[report]") {
 
 TEST_CASE("CSV has a row for each device, and units in its header", "[report]") {
   const analysis::Summary summary = analysis::summarize(test::two_device_run());
-  CHECK(
-      csv_summary({&summary, 1}) ==
-      "schedule,device,host,busy_s,start_s,end_s,exposed_communication_s,"
-      "peak_in_flight_microbatches,peak_memory_bytes,peak_allocated_bytes,memory_capacity_bytes,"
-      "passes,chunks,"
-      "engine,p2p,makespan_s,model,gpu,tp,cp,ep,dp,pp,zero,global_batch_samples,"
-      "microbatch_samples,sequence_tokens,recompute,precision,"
-      "cuda_graphs,offload,flash_attention,assumed\n"
-      "1f1b,0,left,6,0,10,1,2,7516192768,7516192768,8589934592,4,1,timing,eager,10,,,,,,,,,,,,,,,,,"
-      "\n"
-      "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,,,,,,\n");
+  CHECK(csv_summary({&summary, 1}) ==
+        "schedule,device,host,busy_s,start_s,end_s,exposed_communication_s,"
+        "peak_in_flight_microbatches,peak_memory_bytes,peak_allocated_bytes,memory_capacity_bytes,"
+        "passes,chunks,"
+        "engine,p2p,makespan_s,model,gpu,stack,tp,cp,ep,dp,pp,zero,global_batch_samples,"
+        "microbatch_samples,sequence_tokens,recompute,precision,"
+        "cuda_graphs,offload,flash_attention,assumed\n"
+        "1f1b,0,left,6,0,10,1,2,7516192768,7516192768,8589934592,4,1,timing,eager,10,,,,,,,,,,,,,,,"
+        ",,,"
+        "\n"
+        "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,,,,,,,"
+        "\n");
 }
 
 TEST_CASE("CSV quotes fields that would break a row", "[report]") {

@@ -172,7 +172,9 @@ TEST_CASE("torchtitan compiles what the stack fuses", "[jobs][launch]") {
   CHECK_THAT(launch_of("torchtitan-eager", "torchtitan"),
              Catch::Contains("[compile]\nenable = false\n") && !Catch::Contains("components") &&
                  !Catch::Contains("not expressed"));
-  CHECK_THAT(launch_of("pytorch-fsdp", "torchtitan"), Catch::Contains("components = [\"loss\"]"));
+  CHECK_THAT(launch_of("{like: pytorch-fsdp, fused: [cross_entropy]}", "torchtitan"),
+             Catch::Contains("components = [\"loss\"]"));
+  CHECK_THAT(launch_of("pytorch-fsdp", "torchtitan"), Catch::Contains("enable = false"));
 }
 
 TEST_CASE("a script of Megatron-LM has the backend of the stack's attention kernels",

@@ -67,6 +67,18 @@ TEST_CASE("a search with any number of workers finds what simulating everything 
   CHECK(simulated < feasible / 2);
 }
 
+TEST_CASE("a single worker simulates the same candidates of a small sweep however fast it is",
+          "[coordinator]") {
+  Random random(11);
+  for (int round = 0; round < 100; ++round) {
+    SearchWorld world = tests::random_world(random, random.whole(0, 256));
+    world.is_counted = true;
+    const SimulatedSearch first = play(world, {}, random);
+    const SimulatedSearch second = play(world, {.slowness = 0.3}, random);
+    CHECK(first.given_to_simulate == second.given_to_simulate);
+  }
+}
+
 TEST_CASE("proving the best takes fewer simulations than proving the fronts, too",
           "[coordinator]") {
   Random random(2);

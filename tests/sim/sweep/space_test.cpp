@@ -247,6 +247,7 @@ TEST_CASE("auto stands for all choices of a key, and constraints know each key b
     while (sections.find('.') != std::string::npos) {
       sections.resize(sections.rfind('.'));
       if (sections == "training.lengths") setting += ", mean: 500, p95: 900";
+      if (sections == "stack") setting += ", like: megatron-core";
       setting = sections.substr(sections.rfind('.') + 1) + ": {" + setting + "}";
     }
     const Space space = space_of(on_cluster + setting);

@@ -125,7 +125,7 @@ TEST_CASE("a host's GPU can be a user's file", "[cli][platform]") {
       place.run("run --cluster c.xml --model llama-3-8b --set parallel.pp=2 --tp 4 -b 4");
   CAPTURE(ran.err);
   CHECK(ran.status == 0);
-  CHECK_THAT(ran.out, Catch::StartsWith("Llama 3 8B on 8 next (c.xml): tp 4, "));
+  CHECK_THAT(ran.out, Catch::StartsWith("Llama 3 8B on 8 next (c.xml) with megatron-core: tp 4, "));
   std::filesystem::remove(place.folder() / "next.yaml");
   CHECK_THAT(
       place.run("run --cluster c.xml --model llama-3-8b --set parallel.pp=2 --tp 4 -b 4").err,

@@ -127,17 +127,21 @@ TEST_CASE("outputs describe the job", "[run]") {
   const tests::ProgramResult ran = place.run(words + "-o a.csv a.json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
-  CHECK_THAT(ran.out,
-             Catch::StartsWith(
-                 "Llama 3 8B on 16 H100 SXM (ideal network): tp 4 + sp, pp 2, dp 2 + ZeRO-1, "
-                 "batch 16 x 8192, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
+  CHECK_THAT(
+      ran.out,
+      Catch::StartsWith(
+          "Llama 3 8B on 16 H100 SXM (ideal network) with megatron-core: tp 4 + sp, pp 2, dp 2 + "
+          "ZeRO-1, "
+          "batch 16 x 8192, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
   CHECK_THAT(
       place.run(words + "--details").out,
-      Catch::Contains("\nllama-3-8b on h100-sxm, tp 4, sp, pp 2, dp 2, zero 1, batch 16 of "
+      Catch::Contains("\nllama-3-8b on h100-sxm, stack megatron-core, tp 4, sp, pp 2, dp 2, zero "
+                      "1, batch 16 of "
                       "8192 tokens, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
   const json job = json::parse(place.read("a.json"))["job"];
   CHECK(job == json{{"model", "llama-3-8b"},
                     {"gpu", "h100-sxm"},
+                    {"stack", "megatron-core"},
                     {"tp", 4},
                     {"tp_by_device", ""},
                     {"cp", 1},
@@ -165,9 +169,10 @@ TEST_CASE("outputs describe the job", "[run]") {
                     {"uneven", 0},
                     {"straddling", ""},
                     {"outside_record", ""}});
-  CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
-                                      Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
-                                                      "full,bf16,none,none,true,"));
+  CHECK_THAT(place.read("a.csv"),
+             Catch::Contains(",model,gpu,stack,tp,cp,ep,dp,pp,zero,") &&
+                 Catch::Contains(",llama-3-8b,h100-sxm,megatron-core,4,1,1,2,2,1,16,2,8192,"
+                                 "full,bf16,none,none,true,"));
   CHECK_THAT(
       place.run(words + "--symmetric --details").out,
       Catch::Contains("replica 0 was simulated for all 2, which were checked to be equivalent\n"));

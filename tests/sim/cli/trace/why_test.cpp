@@ -190,6 +190,37 @@ TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "
                                             Catch::Contains("! recompute none does not fit: "));
 }
 
+TEST_CASE("what-ifs fuse small kernels, change the attention kernel and stop recomputation early",
+          "[cli]") {
+  const tests::CommandFolder place;
+  const std::string job =
+      "run --model llama-3-8b --cluster dgx-h100-8 --dp 8 --zero 3 --global-batch 16 "
+      "--set training.recompute=full --engine timing --stack ";
+  REQUIRE(place.run(job + "torchtitan-eager --trace a.h5").status == 0);
+  const auto rows = rows_of(why_json(place, "a.h5"));
+  const auto seconds = [&](const std::string& words) {
+    const tests::ProgramResult ran = place.run(job + words + " --json");
+    REQUIRE(ran.status == 0);
+    return json::parse(ran.out)["makespan_s"].get<double>();
+  };
+  const double eager = seconds("torchtitan-eager");
+  const double compiled = seconds(
+      "torchtitan-eager --set "
+      "stack.fused='[optimizer, norm, activation, rope, residual, cross_entropy]'");
+  CHECK(compiled < eager);
+  CHECK(rows.at("small kernels fused, as by torch.compile") == Approx(compiled));
+  CHECK(rows.at("attention cudnn") ==
+        Approx(seconds("torchtitan-eager --set stack.attention='[cudnn]'")));
+  CHECK_FALSE(rows.contains("attention fa2"));  // as it is
+  const double stopping = seconds("torchtitan-eager --set stack.recompute.early_stop=true");
+  CHECK(stopping < eager);
+  CHECK(rows.at("recompute.early_stop on") == Approx(stopping));
+
+  REQUIRE(place.run(job + "megatron-core --trace b.h5").status == 0);
+  CHECK_FALSE(
+      rows_of(why_json(place, "b.h5")).contains("small kernels fused, as by torch.compile"));
+}
+
 TEST_CASE("why lists dispatch apart from other collectives and tries other dispatchers", "[cli]") {
   const tests::CommandFolder place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/mixtral-8x7b-h100.yaml";
