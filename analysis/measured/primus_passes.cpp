@@ -143,7 +143,8 @@ class PrimusReader {
   std::uint32_t checked_index(double value, const std::string& name) const {
     constexpr double limit = 1U << 20U;
     if (value < 0 || value >= limit)
-      fail(fmt::format("a pass of '{}' has the index {}", name, value));
+      fail(
+          fmt::format("a pass of '{}' has the index {}; allowed: 0 to {}", name, value, limit - 1));
     return static_cast<std::uint32_t>(value);
   }
 

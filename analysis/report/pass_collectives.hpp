@@ -21,7 +21,8 @@ struct PassCollectives {
   Range exposed_s;
 };
 
-// Sums the rows of all devices for each kind of collective, in order of first appearance.
+// Combines the rows of all devices for each kind of collective: the most calls and bytes of any
+// device, and the ranges of the seconds. Kinds are in order of first appearance.
 std::vector<PassCollectives> over_devices(std::span<const trace::PassCollectiveRow> rows);
 
 }  // namespace pipewright::analysis

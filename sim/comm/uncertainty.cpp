@@ -9,8 +9,9 @@ namespace {
 
 constexpr double indistinct_correlation = 0.95;  // correlation
 
-// Derivative of the weighted residuals with respect to an unchosen candidate, at the optimum of the
-// chosen ones.
+// Returns, for each row, how fast its weighted residual changes with an unchosen candidate while
+// the chosen ones keep their fitted values. Where all are near 0, the rows do not depend on the
+// candidate.
 std::vector<double> residual_derivative(const ChoiceResiduals& residuals, const Unknown& unknown,
                                         std::size_t candidate, const Selection& selection) {
   std::vector<std::size_t> chosen = selection.chosen;

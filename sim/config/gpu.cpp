@@ -108,36 +108,44 @@ constexpr std::array products_table{
                    .help = "overhead of each cast, fitted to kernel tables",
                    .default_value = "0 us"},
                   kernel_time<&Products::cast_overhead>},
-    Key<Products>{{.name = "grouped",
-                   .help = "products of several matrices in one kernel, as of experts; default: as "
-                           "single products"},
-                  map_of<&Products::grouped, grouped_table>},
+    Key<Products>{
+        {.name = "grouped",
+         .help = "rates and overheads of products of several matrices in one kernel, as of "
+                 "experts; default: as single products"},
+        map_of<&Products::grouped, grouped_table>},
 };
 
 template <auto member>
 constexpr auto products = map_of<member, products_table>;
 
 constexpr std::array types_table{
-    Key<ProductTypes>{{.name = "bf16",
-                       .help = "matrix products in bf16; their flops default to those of the GPU"},
-                      products<&ProductTypes::bf16>},
-    Key<ProductTypes>{{.name = "fp16", .help = "matrix products in fp16; default: as in bf16"},
-                      products<&ProductTypes::fp16>},
+    Key<ProductTypes>{
+        {.name = "bf16",
+         .help = "rates and overheads of matrix products in bf16; default flops: those of the GPU"},
+        products<&ProductTypes::bf16>},
+    Key<ProductTypes>{
+        {.name = "fp16",
+         .help = "rates and overheads of matrix products in fp16; default: as in bf16"},
+        products<&ProductTypes::fp16>},
     Key<ProductTypes>{
         {.name = "fp8",
          .help = "rates and overheads of matrix products in FP8 with one scale per tensor"},
         products<&ProductTypes::fp8>},
     Key<ProductTypes>{
-        {.name = "fp8-block", .help = "matrix products in FP8 with one scale per block of 128"},
+        {.name = "fp8-block",
+         .help = "rates and overheads of matrix products in FP8 with one scale per block of 128"},
         products<&ProductTypes::fp8_block>},
     Key<ProductTypes>{
-        {.name = "mxfp8", .help = "matrix products in FP8 with one scale per 32 elements"},
+        {.name = "mxfp8",
+         .help = "rates and overheads of matrix products in FP8 with one scale per 32 elements"},
         products<&ProductTypes::mxfp8>},
     Key<ProductTypes>{
-        {.name = "nvfp4", .help = "matrix products in FP4 with one scale per 16 elements"},
+        {.name = "nvfp4",
+         .help = "rates and overheads of matrix products in FP4 with one scale per 16 elements"},
         products<&ProductTypes::nvfp4>},
-    Key<ProductTypes>{{.name = "tf32", .help = "matrix products of fp32 numbers in TF32"},
-                      products<&ProductTypes::tf32>},
+    Key<ProductTypes>{
+        {.name = "tf32", .help = "rates and overheads of matrix products of fp32 numbers in TF32"},
+        products<&ProductTypes::tf32>},
 };
 
 constexpr std::array rates_table{
@@ -166,21 +174,25 @@ template <auto member>
 constexpr auto rates = map_of<member, rates_table>;
 
 constexpr std::array attention_table{
-    Key<AttentionKernels>{{.name = "fa1", .help = "FlashAttention 1 and its version in Triton"},
-                          rates<&AttentionKernels::fa1>},
-    Key<AttentionKernels>{{.name = "fa2", .help = "FlashAttention 2"},
+    Key<AttentionKernels>{
+        {.name = "fa1", .help = "efficiency of FlashAttention 1 and of its version in Triton"},
+        rates<&AttentionKernels::fa1>},
+    Key<AttentionKernels>{{.name = "fa2", .help = "efficiency of FlashAttention 2"},
                           rates<&AttentionKernels::fa2>},
-    Key<AttentionKernels>{{.name = "fa3", .help = "FlashAttention 3"},
+    Key<AttentionKernels>{{.name = "fa3", .help = "efficiency of FlashAttention 3"},
                           rates<&AttentionKernels::fa3>},
-    Key<AttentionKernels>{{.name = "cudnn", .help = "attention of cuDNN from version 9.4 on"},
-                          rates<&AttentionKernels::cudnn>},
-    Key<AttentionKernels>{{.name = "cudnn-9.2", .help = "attention of cuDNN before version 9.4"},
-                          rates<&AttentionKernels::cudnn_9_2>},
-    Key<AttentionKernels>{{.name = "ck", .help = "attention of ROCm's Composable Kernel"},
-                          rates<&AttentionKernels::ck>},
-    Key<AttentionKernels>{{.name = "aiter", .help = "attention of ROCm's AITER"},
+    Key<AttentionKernels>{
+        {.name = "cudnn", .help = "efficiency of cuDNN's attention from version 9.4 on"},
+        rates<&AttentionKernels::cudnn>},
+    Key<AttentionKernels>{
+        {.name = "cudnn-9.2", .help = "efficiency of cuDNN's attention before version 9.4"},
+        rates<&AttentionKernels::cudnn_9_2>},
+    Key<AttentionKernels>{
+        {.name = "ck", .help = "efficiency of attention in ROCm's Composable Kernel"},
+        rates<&AttentionKernels::ck>},
+    Key<AttentionKernels>{{.name = "aiter", .help = "efficiency of attention in ROCm's AITER"},
                           rates<&AttentionKernels::aiter>},
-    Key<AttentionKernels>{{.name = "aotriton", .help = "PyTorch's attention on ROCm"},
+    Key<AttentionKernels>{{.name = "aotriton", .help = "efficiency of PyTorch's attention on ROCm"},
                           rates<&AttentionKernels::aotriton>},
     Key<AttentionKernels>{
         {.name = "unfused",
@@ -268,7 +280,7 @@ constexpr std::array gpu_table{
               .help = "number of SMs or compute units, such as 108",
               .required = true},
              into<&Gpu::processors, read_processors>({ValueType::count})},
-    Key<Gpu>{{.name = "products", .help = "matrix products by data type"},
+    Key<Gpu>{{.name = "products", .help = "rates and overheads of matrix products, by data type"},
              map_of<&Gpu::products, types_table>},
     Key<Gpu>{{.name = "attention", .help = "efficiency of attention kernels by name"},
              map_of<&Gpu::attention, attention_table>},

@@ -30,11 +30,11 @@ constexpr auto index = into<member, called<noun, read_index>>({ValueType::count}
 
 constexpr std::array device_straggler_table{
     Key<Straggler>{
-        {.name = "device", .help = "number of the pipeline device, from 0", .required = true},
+        {.name = "device", .help = "number of the slow pipeline device, from 0", .required = true},
         index<&Straggler::device, "a device">},
-    Key<Straggler>{
-        {.name = "replica", .help = "number of the data-parallel replica, from 0; default: all"},
-        index<&Straggler::replica, "a replica">},
+    Key<Straggler>{{.name = "replica",
+                    .help = "number of the slow data-parallel replica, from 0; default: all"},
+                   index<&Straggler::replica, "a replica">},
     Key<Straggler>{
         {.name = "factor", .help = "slowdown factor of the device's passes", .required = true},
         within<&Straggler::factor, "a slowdown", "a slowdown of at most 1e6, such as 1.2", 0,

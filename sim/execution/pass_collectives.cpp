@@ -53,8 +53,8 @@ class CollectiveTotals {
          {&pass_class.pass, pass_class.partner ? &*pass_class.partner : nullptr})
       if (pass != nullptr)
         for (const TimedCall& call : timed_calls(*pass)) calls.push_back(&call);
-    // A fused pair hides dispatch differently from separate passes, so dispatch calls share the
-    // pair's exposed time in proportion to their duration.
+    // A fused pair hides expert dispatch differently from separate passes, so the calls of expert
+    // dispatch share the pair's exposed time in proportion to their duration.
     const auto weight = [&](const TimedCall& call) {
       return pass_class.partner && call.half ? call.times * call.seconds : call.waits;
     };
@@ -83,8 +83,8 @@ class CollectiveTotals {
   }
 
  private:
-  // Exposed seconds, per pass or fused pair of a class, of all calls except dispatch, and of
-  // dispatch calls.
+  // Exposed seconds, per pass or fused pair of a class, of all calls except expert dispatch, and of
+  // expert dispatch.
   std::array<double, 2> exposed_in(const PassClass& pass_class,
                                    const std::array<double, 2>& weights) const {
     if (pass_class.partner) {

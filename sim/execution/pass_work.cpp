@@ -140,7 +140,7 @@ struct PassCollectives {
   double waits = 0;
   // Seconds of expert dispatch, in each half (attention, experts) of the layers.
   std::array<double, 2> dispatch{};
-  // Seconds of `waits` that are due to dispatch, in each half of the layers.
+  // Seconds of `waits` that are due to expert dispatch, in each half of the layers.
   std::array<double, 2> exposed{};
 };
 
@@ -180,9 +180,9 @@ struct PairedPass {
   double host = 0;  // seconds of launches
   PassCollectives collectives;
   double overlapped = 0;
-  // Relative increase of compute beside collectives other than dispatch.
+  // Relative increase of compute time while collectives other than expert dispatch run beside it.
   double collective_excess = 0;
-  // Relative increase of compute time while dispatch runs beside it.
+  // Relative increase of compute time while expert dispatch runs beside it.
   double dispatch_excess = 0;
 
   double compute() const { return kernels[0].compute + kernels[1].compute; }
@@ -209,8 +209,8 @@ PairedPass paired_pass(const Job& job, const Pass& pass, double pace, double hos
   return paired;
 }
 
-// Compute and dispatch of one pass of a pair, by half of the layers. Waits for collectives other
-// than dispatch count as compute of attention, the first half.
+// Compute and expert dispatch of one pass of a pair, by half of the layers. Waits for collectives
+// other than expert dispatch count as compute of attention, the first half.
 StreamHalves streams_of(const PairedPass& paired) {
   StreamHalves halves = paired.kernels;
   double other_waits = paired.collectives.waits;
@@ -223,8 +223,9 @@ StreamHalves streams_of(const PairedPass& paired) {
   return halves;
 }
 
-// Work of a fused pair. Other collectives that run beside the pair slow down kernels that dispatch
-// does not slow down already; the pair gets longer by the part that exceeds its idle time.
+// Work of a fused pair. Collectives other than expert dispatch that run beside the pair slow down
+// kernels that expert dispatch does not slow down already; the pair gets longer by the part that
+// exceeds its idle time.
 PassWork pair_work(const PairedPass& first, const PairedPass& second, bool simulated) {
   const double kernels = first.compute() + second.compute();
   const auto mean = [&](double PairedPass::*excess) {

@@ -10,9 +10,9 @@ namespace pipewright::execution {
 struct StreamWork {
   double compute = 0;   // kernels
   double dispatch = 0;  // expert dispatch or combine
-  // Seconds of the dispatch that compute of the same pass does not hide.
+  // Seconds of expert dispatch that compute of the same pass does not hide.
   double exposed = 0;
-  // Seconds of compute for which dispatch does not wait: weight gradients.
+  // Seconds of compute for which expert dispatch does not wait: weight gradients.
   double apart = 0;
 
   double alone() const { return compute + exposed; }

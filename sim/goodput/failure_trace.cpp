@@ -100,7 +100,8 @@ std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
   return failures;
 }
 
-// Parsed trace, with everything on which the result depends.
+// Failures that were read from a trace, and what they depend on: the file, the scenario's times of
+// detection and repair, and the number of nodes.
 struct CachedTrace {
   std::filesystem::path file;
   double detection = 0;

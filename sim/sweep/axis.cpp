@@ -127,7 +127,8 @@ std::string differences(const Value& value, const std::vector<const Value*>& sam
   return text;
 }
 
-// Returns a label for each value of an axis: a short one if it is unique, else the whole value.
+// Returns a label for each value of an axis: short labels if no two are equal, else all values
+// written out.
 std::vector<std::string> labels_of(const std::string& key, const std::vector<Value>& values) {
   std::map<std::string, std::vector<const Value*>> by_label;
   for (const Value& value : values) by_label[label_of(key, value)].push_back(&value);

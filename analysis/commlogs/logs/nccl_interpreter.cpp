@@ -27,9 +27,9 @@ std::vector<NamedProgram> nccl_commands(const std::vector<NamedProgram>& program
   return commands;
 }
 
-// Returns the predicted tests that the evidence allows. A pairwise table looks like a send-recv
-// table and must be named. If no column tells whether there is a root, broadcast is the only rooted
-// test considered.
+// Returns the predicted tests that the evidence allows. Pairwise is never among them: its tables
+// look like those of send-recv, so the log or --op must name it. If no column tells whether there
+// is a root, broadcast is the only rooted test considered.
 std::vector<const NcclTest*> possible_tests(const NcclEvidence& evidence) {
   std::vector<const NcclTest*> possible;
   for (const NcclTest& test : nccl_tests())

@@ -152,7 +152,9 @@ void check_figures(const trace::Hdf5Input& file, const CandidateRow& row, hsize_
           file.fail("candidates[{}].{} is {}, which is not finite", index, figure.key, value);
     });
   if (row.outcome == Outcome::simulated && row.time_s <= 0)
-    file.fail("candidates[{}].time_s is {}, but it was simulated", index, row.time_s);
+    file.fail(
+        "candidates[{}].time_s is {}; expected a time above 0, as the candidate was simulated",
+        index, row.time_s);
 }
 
 void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
@@ -181,8 +183,9 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
       file.fail("candidates[{}].candidate is {}; the axes have {} combinations", i, row.candidate,
                 candidates);
     if (!run.rows.empty() && row.candidate <= run.rows.back().candidate)
-      file.fail("candidates[{}].candidate is {}, after {}", i, row.candidate,
-                run.rows.back().candidate);
+      file.fail(
+          "candidates[{}].candidate is {}; expected a number above {}, that of the row before", i,
+          row.candidate, run.rows.back().candidate);
     if (row.group >= run.groups.size())
       file.fail("candidates[{}].group is {}; the file has {} groups", i, row.group,
                 run.groups.size());

@@ -69,7 +69,8 @@ void add_figure(std::string& line, const char* name, std::uint64_t value) {
 void add_figure(std::string& line, const char* name, double value) {
   if (!is_known_figure(value)) return;
   if (!std::isfinite(value))
-    throw std::logic_error(fmt::format("a row of a search has {} {}", name, value));
+    throw std::logic_error(
+        fmt::format("{} of a row of a search is {}, which is not finite", name, value));
   if (value == 0)
     fmt::format_to(std::back_inserter(line), ",\"{}\":-0.0", name);
   else

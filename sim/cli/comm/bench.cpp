@@ -37,7 +37,8 @@ po::options_description bench_options() {
   add_algorithm_option(options);
   add("concurrent", number("GROUPS"), "number of groups that run at the same time (1)");
   add("strided", "make groups of every N-th GPU (N from --concurrent), like data-parallel ranks");
-  add("assume", word("BW"), "mark sizes whose bus bandwidth is within 10 % of this: '180 GB/s'");
+  add("assume", word("BW"),
+      "mark sizes whose bus bandwidth is within 10 % of this one, such as '180 GB/s'");
   add("output,o",
       po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
       "write .html (page), .csv, .json, or .log (in the format of nccl-tests)");

@@ -204,7 +204,7 @@ double parse_bandwidth(std::string_view text) {
 void add_log_options(po::options_description& options) {
   auto add = options.add_options();
   add("op", po::value<std::string>()->value_name("OP"),
-      "operation, for logs that do not name it: all-reduce, ..");
+      "operation, such as all-reduce, for logs that do not name it");
   add("ranks", po::value<std::string>()->value_name("N"),
       "number of ranks, for logs that do not name it");
   add("nodes", po::value<std::string>()->value_name("N"),

@@ -51,9 +51,9 @@ po::options_description comm_compare_options() {
       "write .svg, .png, .pdf (curves), .html (page), .csv, .json (all rows)");
   add("y", text_value("WHAT"), "vertical axis of the curves: time or busbw (time)");
   add("assume", text_value("BW"),
-      "mark sizes whose bus bandwidth differs from this by more than 10 %: '180 GB/s'");
+      "mark sizes whose bus bandwidth differs by more than 10 % from this one, such as '180 GB/s'");
   add("max-error", text_value("PERCENT"),
-      "exit with status 1 if the median error exceeds this: 20%");
+      "exit with status 1 if the median error exceeds this limit, such as 20%");
   add("record", text_value("OUT.xml"),
       "write the cluster file with the errors as its accuracy record, which bench and run report");
   add("record-source", text_value("TEXT"), "origin of the measurements, for the record (the logs)");

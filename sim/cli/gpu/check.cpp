@@ -23,7 +23,8 @@ po::options_description gpu_check_options() {
   add_kernel_options(options);
   auto add = options.add_options();
   add("worst", one_word("N"), "number of rows with the largest errors to show (5)");
-  add("max-error", one_word("PERCENT"), "exit with status 1 if a median error exceeds this: 5%");
+  add("max-error", one_word("PERCENT"),
+      "exit with status 1 if a median error exceeds this limit, such as 5%");
   return options;
 }
 

@@ -29,8 +29,7 @@ void add_together_options(po::options_description& options) {
       "first job (8)");
   add("phase", several_words("P.."),
       "list of start offsets between the jobs for --together, as fractions of the first job's "
-      "iteration: "
-      "'25 %'");
+      "iteration, such as '25 %'");
   add("jobs,j", several_words("N"),
       "number of parallel simulations for --together (default: number of processors)");
 }

@@ -204,7 +204,8 @@ std::string fragment(const analysis::MeasuredRun& measured, const std::string& n
   return text;
 }
 
-// The user's scenario with the measured times.
+// Returns the text of the user's scenario, in which the measured pass times replace all times of
+// passes and layers.
 std::string merged(const std::string& file, const trace::RunInfo& run,
                    const std::vector<TimeList>& lists) {
   config::Value root = config::read_yaml_file(file);

@@ -56,7 +56,7 @@ void take_line(SlurmBuilder& builder, std::string_view line, int number) {
   else if (pairs.contains("blockname"))
     builder.add_block(number, text("blockname"), text("nodes"));
   else if (!pairs.contains("blocksizes"))
-    builder.fail(number, "begins neither with SwitchName= nor with BlockName=");
+    builder.fail(number, "has none of the keys SwitchName, BlockName and BlockSizes");
 }
 
 }  // namespace

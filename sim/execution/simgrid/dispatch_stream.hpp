@@ -28,7 +28,8 @@ class DispatchStream final : public CollectiveListener {
   void start();
   // Blocks the device's actor until all collectives are over.
   void wait();
-  // Seconds, for each pass, by which its dispatches exceed the compute that can hide them.
+  // Seconds, for each pass of the pair, by which sending tokens to experts and back takes longer
+  // than the compute that can hide it.
   const std::array<double, 2>& exposed() const { return exposed_; }
 
   void collective_joined() override { device_.clock.collective_joined(); }

@@ -108,7 +108,9 @@ class ReplicaTimeline {
     // Known periods in which collectives run beside a device's passes, by device. Empty:
     // collectives do not slow down passes.
     std::vector<CollectiveSpans> beside = {};
-    // True if the replica's own reductions are added to `beside`, because all replicas run alike.
+    // True if each gradient reduction is added to `beside`, the collectives that slow down passes,
+    // as soon as this replica is ready for it. All replicas run alike, so a reduction waits for no
+    // other one.
     bool adds_reductions = false;
   };
   struct Passes {
@@ -130,7 +132,7 @@ class ReplicaTimeline {
       double seconds = 0;
       // Seconds of the pass's compute that can hide the collective.
       double overlappable = 0;
-      std::optional<std::size_t> dispatch;  // half of the pass, if it is a dispatch
+      std::optional<std::size_t> dispatch;  // half of the pass, if it is expert dispatch
     };
     std::vector<TimedCall> calls;
     double overlappable = 0;  // sum over the calls

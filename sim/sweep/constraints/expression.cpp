@@ -70,7 +70,7 @@ Token sign_token(std::string_view text, std::size_t column) {
   if (text.front() == '=')
     throw ExpressionError(column, "'=' is no comparison; write == for equal");
   if (text.front() == '&' || text.front() == '|')
-    throw ExpressionError(column, fmt::format("'{0}' has no meaning; write {0}{0}, or {1}",
+    throw ExpressionError(column, fmt::format("'{0}' is no operator; write '{0}{0}' or '{1}'",
                                               text.front(), text.front() == '&' ? "and" : "or"));
   throw ExpressionError(column,
                         fmt::format("{} has no meaning here; allowed: + - * / %, comparisons, "

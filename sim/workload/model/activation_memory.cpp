@@ -123,8 +123,8 @@ void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, con
   };
   add_mlp(Part::mlp_in, Part::activation, layer.mlp);
   add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
-  // Shared experts that overlap with the dispatch gather their input themselves, and save all
-  // gathered tokens.
+  // Shared experts that overlap with the dispatch of tokens gather their input themselves, and save
+  // all gathered tokens.
   if (setting.training.experts.shared_overlap && setting.sizes.sequence_parallel &&
       layer.shared.outputs > 0)
     add(Part::shared_in, Work::memory, 2 * setting.sizes.tokens * setting.model.hidden);

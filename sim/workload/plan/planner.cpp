@@ -105,10 +105,10 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
   return parameters;
 }
 
-// Throws config::Error if the schedule or the recomputation rules out that dispatch overlaps, by
-// the rules of Megatron-LM: it needs a schedule with pairs of passes, and a backward pass must not
-// begin with a recomputed forward pass. The latter does not apply to DualPipe, which is not part of
-// Megatron-LM.
+// Throws config::Error if the schedule or the recomputation rules out that expert dispatch overlaps
+// with another pass, by the rules of Megatron-LM: it needs a schedule with pairs of passes, and a
+// backward pass must not begin with a recomputed forward pass. The latter does not apply to
+// DualPipe, which is not part of Megatron-LM.
 void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* schedule) const {
   const config::ExpertTraining& experts = scenario_.training.experts;
   if (!experts.overlap) return;

@@ -57,9 +57,9 @@ class Planner {
   // Computes these costs with the scenario's model. Error messages name the schedule `name`.
   PlanningCosts costs_from_model(const schedules::Routes& routes, const std::string& name) const;
   schedules::Parameters parameters(const config::ScheduleSpec& spec);
-  // Throws config::Error if the scenario demands that dispatch overlaps with another pass but the
-  // schedule runs no passes in pairs. Null stands for a searched schedule, which runs passes one by
-  // one.
+  // Throws config::Error if the scenario demands that expert dispatch overlaps with another pass
+  // but the schedule runs no passes in pairs. Null stands for a searched schedule, which runs
+  // passes one by one.
   void check_pairs(const config::ScheduleSpec& spec, const schedules::Schedule* schedule) const;
   const StageCosts& costs_on_placement(const schedules::Schedule& schedule);
 

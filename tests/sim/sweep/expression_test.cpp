@@ -91,7 +91,7 @@ TEST_CASE("faults of an expression are reported with their column", "[search][ex
   CHECK(fault_in("1 + sp") == "5: + takes numbers on either side, not sp (a truth value)");
   CHECK(fault_in("1 <= tp <= 8") == "9: comparisons cannot be chained; write a <= b and b <= c");
   CHECK(fault_in("tp = 8") == "4: '=' is no comparison; write == for equal");
-  CHECK(fault_in("sp & sp") == "4: '&' has no meaning; write &&, or and");
+  CHECK(fault_in("sp & sp") == "4: '&' is no operator; write '&&' or 'and'");
   CHECK(fault_in("tp <=") ==
         "6: a value is missing before the end; write a name such as tp, a number or a 'text'");
   CHECK(fault_in("") ==

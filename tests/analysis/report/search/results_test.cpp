@@ -228,7 +228,7 @@ TEST_CASE("a fault of a results file is named with its place") {
   check_error([](hid_t f) { set_value(f, "candidate", 2, H5T_NATIVE_UINT64, C{9999}); },
               "candidates[2].candidate is 9999; the axes have 360 combinations");
   check_error([](hid_t f) { set_value(f, "candidate", 2, H5T_NATIVE_UINT64, C{1}); },
-              "candidates[2].candidate is 1, after 1");
+              "candidates[2].candidate is 1; expected a number above 1, that of the row before");
   check_error([](hid_t f) { set_value(f, "group", 7, H5T_NATIVE_UINT32, 2U); },
               "candidates[7].group is 2; the file has 2 groups");
   check_error([](hid_t f) { set_value(f, "note", 7, H5T_NATIVE_UINT32, 77777U); },
