@@ -58,6 +58,17 @@ TEST_CASE("stack show prints all keys, and its output is a stack again", "[cli][
   CHECK(mine == output(place, "stack show torchtitan"));
 }
 
+TEST_CASE("stack show explains the rules of a stack", "[cli][stack]") {
+  const tests::CommandFolder place;
+  CHECK_THAT(place.run("stack show torchtitan").out,
+             Contains("rules: [no_zero_1]\n") &&
+                 Contains("# no_zero_1: optimizer state is not sharded alone\n"));
+  const json rules = output(place, "stack show torchtitan")["rules"];
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0]["name"] == "no_zero_1");
+  CHECK(rules[0]["help"] == "optimizer state is not sharded alone");
+}
+
 TEST_CASE("a file can change some keys of a stack", "[cli][stack]") {
   const tests::CommandFolder place;
   place.write("mine.yaml", "like: torchtitan\nhost: {kernel: 20 us}\n");
