@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/library.hpp"
 #include "support/program.hpp"
 
@@ -67,6 +68,13 @@ TEST_CASE("stack show explains the rules of a stack", "[cli][stack]") {
   REQUIRE(rules.size() == 1);
   CHECK(rules[0]["name"] == "no_zero_1");
   CHECK(rules[0]["help"] == "optimizer state is not sharded alone");
+}
+
+TEST_CASE("the page about stacks has every rule", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const std::string page = place.run("help stacks").out;
+  for (const config::StackRule& rule : config::stack_rules)
+    CHECK_THAT(page, Contains(std::string(rule.name)));
 }
 
 TEST_CASE("a file can change some keys of a stack", "[cli][stack]") {
