@@ -23,7 +23,7 @@ _COMMAND_LINE_PHRASES = (
 )
 _OPTION = re.compile(r"(?<![\w-])(?:-\w/)?--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
 #: Keys of the section ``search`` of a sweep.
-_SEARCH_KEYS = ("constraints", "gpus", "memory", "objective")
+_SEARCH_KEYS = ("constraints", "gpus", "memory", "objective", "rules")
 _MAX_NAMES = 12
 
 

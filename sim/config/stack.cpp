@@ -1,6 +1,8 @@
 #include "sim/config/stack.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,6 +54,16 @@ std::vector<AttentionKernel> read_attention(const Field& field) {
   return kernels;
 }
 
+// Reads the set of those rows of `names` that a list names; an empty list is the empty set.
+template <std::size_t size>
+std::bitset<size> read_set(const Field& field, const std::array<std::string_view, size>& names,
+                           std::string_view allowed) {
+  std::bitset<size> set;
+  if (field.value.kind == Value::Kind::list && field.value.items.empty()) return set;
+  for (const Field& item : items(field, allowed)) set.set(read_choice(item, names));
+  return set;
+}
+
 // Keeps the values as they are: they are read as keys of the scenario.
 void keep(const Field& field, Stack&) {
   if (field.value.kind != Value::Kind::map)
@@ -86,10 +98,8 @@ constexpr std::array stack_table{
         map_of<&Stack::host, host_table>},
     Key<Stack>{{.name = "fused", .help = "groups of small kernels that run as one kernel"},
                {[](const Field& field, Stack& stack) {
-                  stack.fused.reset();
-                  if (field.value.kind == Value::Kind::list && field.value.items.empty()) return;
-                  for (const Field& item : items(field, "a list of groups, such as [norm, rope]"))
-                    stack.fused.set(read_choice(item, fusable_names));
+                  stack.fused =
+                      read_set(field, fusable_names, "a list of groups, such as [norm, rope]");
                 },
                 {ValueType::choice, true, fusable_names, nullptr}}},
     Key<Stack>{{.name = "attention",
@@ -103,6 +113,14 @@ constexpr std::array stack_table{
                   stack.early_stop = read_map<recomputation_table>(field).early_stop;
                 },
                 {ValueType::map, false, {}, [] { return rows_of(recomputation_table); }}}},
+    Key<Stack>{{.name = "rules",
+                .help = "rules of jobs that this software refuses; 'run' notes a broken rule, and "
+                        "searches exclude the candidate"},
+               {[](const Field& field, Stack& stack) {
+                  stack.rules = read_set(field, stack_rule_names,
+                                         "a list of rules, such as [interleaving_needs_pp]");
+                },
+                {ValueType::choice, true, stack_rule_names, nullptr}}},
     Key<Stack>{{.name = "training", .help = "defaults of the section training of scenarios"},
                {keep, {ValueType::map}}},
     Key<Stack>{

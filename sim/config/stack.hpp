@@ -9,6 +9,7 @@
 
 #include "sim/config/attention_kernel.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/fields.hpp"
 
 // Software stacks: what the software of a training job costs, apart from the GPU that runs it. A
@@ -51,7 +52,8 @@ struct Stack {
   // PyTorch's checkpoint stops recomputing a module once all activations that its backward pass
   // needs exist, so that the module's last matrix product is not repeated.
   bool early_stop = false;
-  std::vector<std::string> assumed;  // keys whose values have no source
+  std::bitset<stack_rules.size()> rules;  // the software refuses jobs that break these
+  std::vector<std::string> assumed;       // keys whose values have no source
 
   bool fuses(Fusable group) const { return fused.test(static_cast<std::size_t>(group)); }
 };

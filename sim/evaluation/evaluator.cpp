@@ -10,10 +10,12 @@
 
 #include "analysis/report/summary.hpp"
 #include "schedules/deadlock.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/placing.hpp"
+#include "sim/evaluation/refusals.hpp"
 #include "sim/evaluation/sketch.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
@@ -72,6 +74,32 @@ void check_recompute(const config::Scenario& scenario) {
         fmt::format("recompute {} frees nothing of this model: it takes time without "
                     "saving memory",
                     to_string(scenario.training.recompute)));
+}
+
+// Throws if the scenario's stack refuses the job; see refusals() for `routes`.
+void check_rules(const config::Scenario& scenario, const schedules::Routes* routes) {
+  if (const std::vector<Refusal> broken = refusals(scenario, routes); !broken.empty())
+    throw config::Error(broken.front().reason);
+}
+
+// Returns the placement of a schedule's stages. Returns nothing if it is not known before the
+// simulation, as for an order that is searched, or if the schedule's family does not support these
+// sizes.
+std::optional<schedules::Routes> routes_of(const config::Scenario& scenario,
+                                           const config::ScheduleSpec& spec,
+                                           workload::Planner& planner) {
+  const config::ScheduleSource source = config::schedule_source(spec.name);
+  if (config::is_file(source)) return planner.schedule(spec)->routes;
+  const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
+  if (entry == schedules::catalog().end()) return std::nullopt;
+  schedules::Parameters parameters{.devices = scenario.devices.value,
+                                   .microbatches = scenario.microbatches.value};
+  spec.put_choices(parameters);
+  try {
+    return entry->placement(parameters);
+  } catch (const schedules::Error&) {
+    return std::nullopt;
+  }
 }
 
 // Estimates the number of activities of a simulation: for each pass, the pass and its transfer; in
@@ -188,7 +216,8 @@ void add_least_lost(const config::Scenario& scenario, Layout& layout,
 }  // namespace
 
 struct Evaluator::Impl {
-  Impl(const config::Scenario& scenario, std::uint64_t memory) : layouts(scenario), limit(memory) {
+  Impl(const config::Scenario& scenario, std::uint64_t memory, bool applies_rules)
+      : layouts(scenario), limit(memory), has_rules(applies_rules) {
     if (scenario.model) workload::check_parameters(scenario.model->value);
   }
 
@@ -203,6 +232,7 @@ struct Evaluator::Impl {
   Layouts layouts;
   workload::ScheduleCache schedules;
   std::uint64_t limit;  // limit of a device's memory, in bytes; 0: its capacity
+  bool has_rules;       // candidates that their stack refuses are illegal
 };
 
 std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) const {
@@ -264,8 +294,8 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
   return row;
 }
 
-Evaluator::Evaluator(const config::Scenario& scenario, std::uint64_t memory)
-    : impl_(std::make_unique<Impl>(scenario, memory)) {}
+Evaluator::Evaluator(const config::Scenario& scenario, std::uint64_t memory, bool has_rules)
+    : impl_(std::make_unique<Impl>(scenario, memory, has_rules)) {}
 Evaluator::~Evaluator() = default;
 
 std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analysis::Basis basis,
@@ -274,6 +304,7 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
   CandidateRow shared_row;
   judge(shared_row, [&] {
     const config::Scenario parsed = config::read_scenario(scenario);
+    if (impl_->has_rules) check_rules(parsed, nullptr);
     check_recompute(parsed);
     Layout& layout = impl_->layouts.find(parsed);
     workload::Planner planner(parsed, layout.hardware.gpus,
@@ -287,6 +318,8 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
     for (std::size_t i = 0; i < rows.size(); ++i)
       judge(rows[i], [&] {
         const config::ScheduleSpec& spec = parsed.schedules[i];
+        if (impl_->has_rules)
+          if (const auto routes = routes_of(parsed, spec, planner)) check_rules(parsed, &*routes);
         std::optional<CandidateRow> sketch;
         if (basis != analysis::Basis::order) sketch = sketches.sketch(spec);
         if (sketch) sketch->basis = basis;

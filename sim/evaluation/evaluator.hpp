@@ -13,8 +13,9 @@ namespace pipewright::evaluation {
 class Evaluator {
  public:
   // All scenarios must have the cluster of `scenario`. `memory`, if not 0, replaces the memory of
-  // the cluster's GPUs. Throws config::Error and cluster::Error.
-  Evaluator(const config::Scenario& scenario, std::uint64_t memory);
+  // the cluster's GPUs. With `has_rules`, a candidate that its stack refuses is illegal. Throws
+  // config::Error and cluster::Error.
+  Evaluator(const config::Scenario& scenario, std::uint64_t memory, bool has_rules = true);
   ~Evaluator();
 
   // Function that returns a lower bound on the fraction of time that a candidate loses in a goodput

@@ -11,6 +11,7 @@
 #include "analysis/report/text_table.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/placing.hpp"
+#include "sim/evaluation/refusals.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/schedule_source.hpp"
 
@@ -28,6 +29,23 @@ void add_model_notes(const config::Scenario& scenario, Notes& notes) {
       model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
   if (std::string note = idle_recompute_note(setting); !note.empty())
     notes.push_back(std::move(note));
+}
+
+// Adds a note for each rule of its stack that the job breaks: first the rules of the layout, then
+// those of each schedule.
+void add_rule_notes(const ScenarioRun& run, Notes& notes) {
+  const auto text = [](const Refusal& refusal) {
+    return fmt::format("{}; {}", refusal.reason, refusal.remedy);
+  };
+  std::set<std::string> of_layout;
+  for (const Refusal& refusal : refusals(run.scenario(), nullptr)) {
+    of_layout.insert(text(refusal));
+    notes.push_back(text(refusal));
+  }
+  for (const workload::Plan& plan : run.plans())
+    for (const Refusal& refusal : refusals(run.scenario(), &plan.schedule.routes))
+      if (!of_layout.contains(text(refusal)))
+        notes.push_back(fmt::format("{}: {}", plan.schedule.name, text(refusal)));
 }
 
 void add_chunk_notes(const std::vector<workload::Plan>& plans, Notes& notes) {
@@ -64,6 +82,7 @@ void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardwa
 
 Notes notes_before(const ScenarioRun& run) {
   Notes notes;
+  add_rule_notes(run, notes);
   add_model_notes(run.scenario(), notes);
   add_chunk_notes(run.plans(), notes);
   const Hardware& hardware = run.hardware();

@@ -52,10 +52,11 @@ class SweepKeys {
       });
       names_.push_back(unique_name(axis.key));
     }
-    // The keys of the section `search` do not change the time of a candidate, except for
-    // search.memory.
+    // The keys of the section `search` do not change the row of a candidate, except for
+    // search.memory and search.rules.
     std::erase_if(fixed_, [](const auto& leaf) {
-      return leaf.first.starts_with("search.") && leaf.first != "search.memory";
+      return leaf.first.starts_with("search.") && leaf.first != "search.memory" &&
+             leaf.first != "search.rules";
     });
   }
 

@@ -219,6 +219,12 @@ Shard read_shard(const Field& field) {
   return shard;
 }
 
+bool read_rules(const Field& field) {
+  constexpr std::array<std::string_view, 4> words{"on", "true", "off", "false"};
+  constexpr std::size_t first_no = 2;
+  return read_choice(field, words) < first_no;
+}
+
 constexpr std::array sweep_table{
     Key<Sweep>{{.name = "gpus",
                 .help = "number of GPUs of a candidate: a number, a list or a range; dp follows "
@@ -238,6 +244,9 @@ constexpr std::array sweep_table{
                  s.memory = read_size(f, "a GPU's memory");
                  if (s.memory == 0U) throw wrong(f, "a size of more than 0 bytes, such as 72 GiB");
                }},
+    Key<Sweep>{
+        {.name = "rules", .help = "exclude candidates that their stack refuses: on or off (on)"},
+        [](const Field& f, Sweep& s) { s.has_rules = read_rules(f); }},
     Key<Sweep>{{.name = "shard",
                 .help = "part of the sweep to search, such as 3/64, the third of 64 (all)"},
                [](const Field& f, Sweep& s) { s.shard = read_shard(f); }},
@@ -280,6 +289,14 @@ void check_goodput(Sweep& sweep) {
         "goodput: {failures: rsc-1, restart: 10 min}");
 }
 
+// Returns the section `search` with the key `rules` only if it is off, so that sweeps that exclude
+// the same candidates have the same text.
+Value with_plain_rules(Value section, bool has_rules) {
+  std::erase_if(section.entries, [](const Entry& entry) { return entry.key == "rules"; });
+  if (!has_rules) section.entries.push_back(text_entry("rules", "off"));
+  return section;
+}
+
 std::string title_of(const Value& root) {
   return root.origin.line > 0 ? std::filesystem::path(root.origin.source).stem().string() : "sweep";
 }
@@ -302,7 +319,8 @@ Sweep read_sweep(const Value& root) {
 
   Value whole = sweep.scenario;
   if (const Value* const section = find(root, "search"))
-    whole.entries.push_back({"search", section->origin, *section});
+    if (Value plain = with_plain_rules(*section, sweep.has_rules); !plain.entries.empty())
+      whole.entries.push_back({"search", section->origin, std::move(plain)});
   sweep.text = config::to_yaml(whole);
   return sweep;
 }

@@ -26,6 +26,7 @@ struct Sweep {
   analysis::Objective objective;
   std::vector<std::uint32_t> gpus;      // allowed numbers of GPUs; empty: all of the cluster
   std::optional<std::uint64_t> memory;  // memory of a device in bytes; empty: as in the cluster
+  bool has_rules = true;                // candidates that their stack refuses are excluded
   Shard shard;
   std::string title;
   std::string text;  // YAML that reads back as the same sweep

@@ -71,7 +71,8 @@ class ClusterWorker {
 evaluation::Evaluator& ClusterWorker::evaluator(const config::Value& scenario) {
   if (!evaluator_)
     evaluator_ = std::make_unique<evaluation::Evaluator>(config::read_scenario(scenario),
-                                                         space_.sweep().memory.value_or(0));
+                                                         space_.sweep().memory.value_or(0),
+                                                         space_.sweep().has_rules);
   return *evaluator_;
 }
 

@@ -31,6 +31,24 @@ analysis::Json fused_names(const Stack& stack) {
   return names;
 }
 
+analysis::Json rules_json(const Stack& stack) {
+  analysis::Json rules = analysis::Json::array();
+  for (std::size_t i = 0; i < config::stack_rules.size(); ++i)
+    if (stack.rules.test(i))
+      rules.push_back(
+          {{"name", config::stack_rules[i].name}, {"help", config::stack_rules[i].help}});
+  return rules;
+}
+
+// Describes the stack's rules as comments of YAML, one line each.
+std::string rule_comments(const Stack& stack) {
+  std::string text;
+  for (std::size_t i = 0; i < config::stack_rules.size(); ++i)
+    if (stack.rules.test(i))
+      text += fmt::format("# {}: {}\n", config::stack_rules[i].name, config::stack_rules[i].help);
+  return text;
+}
+
 std::string attention_text(const Stack& stack) {
   std::vector<std::string_view> kernels;
   for (const config::AttentionKernel kernel : stack.attention)
@@ -53,6 +71,7 @@ const analysis::ReportColumns<Stack>& stack_columns() {
       {"iteration_s", [](const Stack& stack) { return stack.host.iteration; }},
       {"fused", fused_names},
       {"early_stop", &Stack::early_stop},
+      {"rules", rules_json},
       {"attention", {"attention"}, Quantity::name(), attention_text},
       {"software", {"software"}, Quantity::name(), &Stack::help},
   };
@@ -97,7 +116,8 @@ int show_stack(const Arguments& arguments) {
   if (options.count("help") != 0) {
     fmt::print(
         "usage: pipewright stack show NAME|FILE [--json]\n\n"
-        "Shows all keys of a software stack, with those that it inherits from other stacks.\n\n"
+        "Shows all keys of a software stack, with those that it inherits from other stacks, and\n"
+        "what its rules require.\n\n"
         "  pipewright stack show torchtitan\n"
         "  pipewright stack show mine.yaml --json\n\n{}",
         describe(stack_options()));
@@ -112,7 +132,7 @@ int show_stack(const Arguments& arguments) {
   if (options.count("json") != 0)
     fmt::print("{}", analysis::json_document(json_object(stack_columns(), stack)));
   else
-    fmt::print("{}", config::to_yaml(tree));
+    fmt::print("{}{}", config::to_yaml(tree), rule_comments(stack));
   return exit_ok;
 }
 

@@ -76,6 +76,23 @@ TEST_CASE("a stack inherits through several stacks", "[stack]") {
   CHECK_FALSE(eager.fuses(Fusable::norm));
 }
 
+TEST_CASE("a stack inherits the rules of another, and its own list replaces them", "[stack]") {
+  const auto names = [](const Stack& of) {
+    std::vector<std::string_view> rules;
+    for (std::size_t i = 0; i < stack_rules.size(); ++i)
+      if (of.rules.test(i)) rules.push_back(stack_rules[i].name);
+    return rules;
+  };
+  using Names = std::vector<std::string_view>;
+  const Names of_core{"interleaving_needs_pp", "interleaving_needs_pp_microbatches"};
+  CHECK(names(stack_of_file("megatron-core")) == of_core);
+  CHECK(names(stack_of_file("megatron-bridge")) == of_core);
+  CHECK(names(stack("{like: megatron-core, rules: no_tp}")) == Names{"no_tp"});
+  CHECK(names(stack("{like: megatron-core, rules: [no_pp, no_tp]}")) == Names{"no_tp", "no_pp"});
+  CHECK(names(stack("{like: megatron-core, rules: []}")).empty());
+  CHECK(names(stack("{host: {kernel: 1 us}, attention: fa2}")).empty());
+}
+
 TEST_CASE("a description and a lack of sources are not inherited", "[stack]") {
   const Folder folder;
   folder.write("base.yaml",
@@ -123,6 +140,10 @@ TEST_CASE("every fault of a stack has a message", "[stack]") {
   CHECK_THAT(fault("{fused: [nrom]" + rest), Contains("stack.fused[0] is ") &&
                                                  Contains("did you mean 'norm'?") &&
                                                  Contains("cross_entropy, permutation, router"));
+  CHECK_THAT(fault("{rules: [no_zero1]" + rest),
+             Contains("stack.rules[0] is ") && Contains("did you mean 'no_zero_1'?") &&
+                 Contains("allowed: one of interleaving_needs_pp, "));
+  CHECK_THAT(fault("{rules: {no_tp: true}" + rest), Contains("stack.rules is a map"));
   CHECK_THAT(fault("{recompute: {early_stop: 2}" + rest),
              Contains("stack.recompute.early_stop is "));
   CHECK_THAT(fault("{assumed: [host.krenel]" + rest),

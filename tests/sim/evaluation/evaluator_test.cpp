@@ -129,6 +129,53 @@ TEST_CASE("recomputation that frees nothing is illegal", "[evaluator]") {
   CHECK(outcome("recompute: {modules: [mlp]}").outcome != Outcome::illegal);
 }
 
+TEST_CASE("a candidate that its stack refuses is illegal unless rules are lifted", "[evaluator]") {
+  const ThinCluster cluster;
+  const auto scenario = [&](const std::string& more) {
+    return cluster.scenario("[1f1b, {name: interleaved-1f1b, chunks: 2}, zb-v]",
+                            "global_batch: 16, " + more);
+  };
+  const std::string layout = "parallel: {tp: 4, dp: 4}";
+  evaluation::Evaluator evaluator(config::read_scenario(scenario(layout)), 0);
+  evaluation::Evaluator lenient(config::read_scenario(scenario(layout)), 0, false);
+  for (const analysis::Basis basis :
+       {analysis::Basis::passes, analysis::Basis::network, analysis::Basis::order}) {
+    const std::vector<CandidateRow> rows = evaluator.assess(scenario(layout), basis);
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].outcome != Outcome::illegal);
+    for (const std::size_t interleaved : {1, 2}) {
+      CHECK(rows[interleaved].outcome == Outcome::illegal);
+      CHECK_THAT(rows[interleaved].note,
+                 Equals("megatron-core refuses this job: interleaved stages need a pp of at least "
+                        "2, and pp is 1"));
+    }
+    for (const CandidateRow& row : lenient.assess(scenario(layout), basis))
+      CHECK(row.outcome != Outcome::illegal);
+  }
+  for (const CandidateRow& row : evaluator.assess(scenario("parallel: {tp: 2, pp: 2, dp: 4}")))
+    CHECK(row.outcome != Outcome::illegal);
+  for (const CandidateRow& row : evaluator.assess(scenario(layout + ", stack: llm-foundry"))) {
+    CHECK(row.outcome == Outcome::illegal);
+    CHECK_THAT(row.note, Equals("llm-foundry refuses this job: there is no tensor parallelism, and "
+                                "tp is 4"));
+  }
+}
+
+TEST_CASE("a ZeRO level without ranks to shard over breaks no rule", "[evaluator]") {
+  const ThinCluster cluster;
+  const auto outcome = [&](const std::string& layout) {
+    const config::Value scenario =
+        cluster.scenario("1f1b", "stack: torchtitan, global_batch: 16, parallel: {" + layout + "}");
+    return evaluation::Evaluator(config::read_scenario(scenario), 0)
+        .assess(scenario)
+        .front()
+        .outcome;
+  };
+  CHECK(outcome("tp: 4, dp: 4, zero: 1") == Outcome::illegal);
+  CHECK(outcome("tp: 4, dp: 4, zero: 3") != Outcome::illegal);
+  CHECK(outcome("tp: 4, dp: 1, zero: 1") != Outcome::illegal);
+}
+
 TEST_CASE("the rates of a row equal those of the run's summary", "[evaluator]") {
   const ThinCluster cluster;
   const config::Value scenario =

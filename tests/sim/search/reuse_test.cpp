@@ -77,7 +77,7 @@ TEST_CASE("a wider sweep reuses rows", "[search][reuse]") {
   check_reused(earlier, space_of(sizes + passes + three + "search: {objective: memory}"), 24);
 }
 
-TEST_CASE("no row is reused with another workload, other memory, or a goodput run",
+TEST_CASE("no row is reused with another workload, other memory, other rules, or a goodput run",
           "[search][reuse]") {
   const Space earlier = space_of(sizes + passes + three);
   analysis::SearchRun run = all_simulated(earlier);
@@ -86,6 +86,11 @@ TEST_CASE("no row is reused with another workload, other memory, or a goodput ru
   check_reused(earlier, space_of(sizes + "forward_times: 2 ms\nbackward_times: 2 ms\n" + three), 0);
   CHECK(reuse(all_simulated(earlier), space_of(sizes + passes + three + "search: {memory: 40 GiB}"))
             .empty());
+  const Space unruled = space_of(sizes + passes + three + "search: {rules: off}");
+  CHECK(reuse(all_simulated(earlier), unruled).empty());
+  CHECK(reuse(all_simulated(unruled), earlier).empty());
+  check_reused(unruled, unruled, 24);
+  check_reused(earlier, space_of(sizes + passes + three + "search: {rules: on}"), 24);
 }
 
 TEST_CASE("a shard reuses the rows of its own part", "[search][reuse]") {

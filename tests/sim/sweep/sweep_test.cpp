@@ -277,15 +277,34 @@ TEST_CASE("a space of long ranges of chunks makes no schedule of each", "[search
 TEST_CASE("the keys of the section search are checked", "[search][sweep]") {
   CHECK(fault(passes + "search: {constraint: tp <= 8}") ==
         "s.yaml:5:10: unknown key 'constraint' in search; did you mean 'constraints'? allowed: "
-        "gpus, constraints, objective, memory, shard");
+        "gpus, constraints, objective, memory, rules, shard");
   CHECK_THAT(
       fault(passes + "search: {gpus: [8, many]}"),
       Catch::StartsWith("s.yaml:5:20: search.gpus[1] is the text 'many'; allowed: a whole "));
   CHECK_THAT(fault(passes + "search: {memory: 0}"), Catch::Contains("more than 0 bytes"));
+  CHECK_THAT(fault(passes + "search: {rules: some}"),
+             Catch::Contains("search.rules is the text 'some'; allowed: one of on, true, off, "
+                             "false"));
   CHECK_THAT(fault(passes + "search: {constraints: {a: b}}"),
              Catch::StartsWith("s.yaml:5:23: search.constraints is a map; allowed: an expression"));
   CHECK_THAT(fault(passes + "search: 3"),
              Catch::StartsWith("s.yaml:5:9: search is 3; allowed: a map"));
+}
+
+TEST_CASE("a sweep states its rules only if they are off", "[search][sweep]") {
+  const auto read = [](const std::string& search) { return sweep_of(passes + search); };
+  for (const std::string on : {"on", "true"}) {
+    CHECK(read("search: {memory: 8 GiB, rules: " + on + "}").has_rules);
+    CHECK(read("search: {memory: 8 GiB, rules: " + on + "}").text ==
+          read("search: {memory: 8 GiB}").text);
+    CHECK(read("search: {rules: " + on + "}").text == read("").text);
+  }
+  for (const std::string off : {"off", "false"}) {
+    const Sweep sweep = read("search: {rules: " + off + "}");
+    CHECK_FALSE(sweep.has_rules);
+    CHECK(sweep.text == read("search: {rules: off}").text);
+    CHECK_FALSE(sweep_of(sweep.text).has_rules);
+  }
 }
 
 TEST_CASE("a damaged sweep is an error with a text, or still a sweep", "[search][sweep]") {

@@ -46,6 +46,23 @@ TEST_CASE("a note says that a single chunk interleaves nothing", "[run]") {
   CHECK(place.run(words + "2").out.find("interleaves nothing") == std::string::npos);
 }
 
+TEST_CASE("a note says which rule of its stack a job breaks, and what to do", "[run]") {
+  const tests::CommandFolder place;
+  const std::string words =
+      "run --model llama-3-8b --gpu h100-sxm -s 1 -b 4 --engine timing --set ";
+  const std::string interleaved = words + "schedule.chunks=2 schedule.name=interleaved-1f1b";
+  const std::string note =
+      "note: interleaved-1f1b: megatron-core refuses this job: interleaved stages need a pp of at "
+      "least 2, and pp is 1; use one chunk, or a larger pp\n";
+  CHECK_THAT(place.run(interleaved).out, Contains(note));
+  CHECK_THAT(place.run(interleaved + " devices=2").out, !Contains("refuses"));
+  CHECK_THAT(place.run(interleaved + " 'stack.rules=[]'").out, !Contains("refuses"));
+  // A rule of the layout is noted once, whatever the schedules.
+  CHECK_THAT(place.run(words + "parallel.tp=2 stack=llm-foundry 'schedule=[1f1b, gpipe]'").out,
+             Contains("note: llm-foundry refuses this job: there is no tensor parallelism, and tp "
+                      "is 2; set parallel.tp to 1\n"));
+}
+
 TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
   const tests::CommandFolder place;
   // dgx-h100 has four nodes of eight GPUs.

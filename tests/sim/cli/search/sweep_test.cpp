@@ -94,6 +94,36 @@ TEST_CASE("a search finds what simulating everything finds with far fewer simula
   CHECK(count(found, "simulated") > 0);
 }
 
+TEST_CASE("a search excludes candidates that their stack refuses, unless rules are off",
+          "[sweep]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml",
+              "cluster: dgx-h100\nmodel: llama-3-8b\nparallel: {tp: 4, pp: [1, 2], sp: true}\n"
+              "schedule: [1f1b, {name: interleaved-1f1b, chunks: 2}]\nglobal_batch: 32\n"
+              "symmetric: true\nsearch: {gpus: 16}\n");
+  const std::string reason =
+      "megatron-core refuses this job: interleaved stages need a pp of at least 2, and pp is 1";
+  const auto refused = [&](const json& run) {
+    std::vector<std::string> layouts;
+    for (const json& row : run["candidates"])
+      if (row.value("note", "") == reason) {
+        CHECK(row["outcome"] == "illegal");
+        layouts.push_back(row["values"]["parallel.pp"]);
+      }
+    return layouts;
+  };
+  CHECK(refused(searched(place, "sweep.yaml --exhaustive")) == std::vector<std::string>{"1"});
+  const json unruled = searched(place, "sweep.yaml --exhaustive --set search.rules=off");
+  CHECK(refused(unruled).empty());
+  CHECK(count(unruled, "illegal") == 0);
+  const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --results r.h5");
+  CHECK_THAT(ran.out, Catch::Contains("1  illegal\n") &&
+                          Catch::Contains("megatron-core refuses this job: "));
+  const std::string only = "--why-not \"pp == 1 and schedule != '1f1b'\"";
+  CHECK_THAT(place.run("search r.h5 --quiet " + only).out,
+             Catch::Contains("no candidate is legal"));
+}
+
 TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
   const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);

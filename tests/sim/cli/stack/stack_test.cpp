@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/library.hpp"
 #include "support/program.hpp"
 
@@ -56,6 +57,24 @@ TEST_CASE("stack show prints all keys, and its output is a stack again", "[cli][
   const json mine = output(place, "stack show ./mine.yaml");
   CHECK(mine["stack"] == "torchtitan");
   CHECK(mine == output(place, "stack show torchtitan"));
+}
+
+TEST_CASE("stack show explains the rules of a stack", "[cli][stack]") {
+  const tests::CommandFolder place;
+  CHECK_THAT(place.run("stack show torchtitan").out,
+             Contains("rules: [no_zero_1]\n") &&
+                 Contains("# no_zero_1: optimizer state is not sharded alone\n"));
+  const json rules = output(place, "stack show torchtitan")["rules"];
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0]["name"] == "no_zero_1");
+  CHECK(rules[0]["help"] == "optimizer state is not sharded alone");
+}
+
+TEST_CASE("the page about stacks has every rule", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const std::string page = place.run("help stacks").out;
+  for (const config::StackRule& rule : config::stack_rules)
+    CHECK_THAT(page, Contains(std::string(rule.name)));
 }
 
 TEST_CASE("a file can change some keys of a stack", "[cli][stack]") {
