@@ -280,6 +280,11 @@ TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
   // own.
   CHECK(layer_graphs == 7 * launches * 20'000);
   CHECK(graphs("iteration", 1).first == 16 * launches * 20'000);
+  // Graphs of modules hold only the kernels of these modules.
+  const auto [attention_graphs, captured] = graphs("[attn]", 1);
+  CHECK(attention_graphs == 7 * captured * 20'000);
+  CHECK(captured > 0);
+  CHECK(captured + graphs("[mlp]", 1).second == launches);
 }
 
 TEST_CASE("in a partition by cost, no stage takes longer than in another partition", "[model]") {
