@@ -411,8 +411,8 @@ void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const
 // tokens, or up to the experts' first product if tokens are not sent (Megatron-Core's dropless
 // dispatchers, cuda_sync_point in megatron/core/transformer/moe/token_dispatcher.py). A CUDA graph
 // of the whole iteration or of the whole mixture, with buffers for any number of tokens, has no
-// such wait. A graph of moe_preprocess is launched before the wait and with it the permutation
-// that it captures (cuda_dtoh_point, ibid.).
+// such wait. A graph of moe_preprocess has launched the permutation before the wait
+// (cuda_dtoh_point in the same file).
 void add_stall(const ModelSetting& setting, Kernels& forward) {
   const config::CudaGraphs& graphs = setting.training.cuda_graphs;
   if (graphs.scope == config::CudaGraphs::Scope::iteration || graphs.has(GraphModule::moe)) return;
@@ -429,8 +429,8 @@ void add_stall(const ModelSetting& setting, Kernels& forward) {
 // Returns the module of a mixture of experts that runs a kernel; the module moe contains the
 // others. The modules are those of MoELayer (megatron/core/transformer/moe/moe_layer.py): route()
 // and shared_experts_compute() belong to moe_router, preprocess() with the projection to latent
-// experts and dispatch_preprocess() to moe_preprocess. Of the dispatchers, only alltoall permutes
-// tokens in dispatch_preprocess(), and no graph contains its copy to the host
+// experts and dispatch_preprocess() to moe_preprocess. The dispatcher alltoall alone permutes
+// tokens in dispatch_preprocess(), and no graph of a part contains the copy to the host
 // (megatron/core/transformer/moe/token_dispatcher.py).
 GraphModule expert_module(const config::ExpertTraining& experts, const Kernel& kernel) {
   switch (kernel.part) {
