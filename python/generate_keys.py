@@ -55,12 +55,16 @@ def class_name(path):
     return "".join(word.capitalize() for word in re.split(r"\W|_", path)) + "Keys"
 
 
+def literal_of(choices):
+    return f"Literal[{', '.join(repr(choice) for choice in choices)}]"
+
+
 def type_of(row):
     kind = row["type"]
     if kind == "map":
         types = [] if row["is_map"] else ["float", "Mapping[str, float]"]
     elif kind == "choice":
-        types = [f"Literal[{', '.join(repr(choice) for choice in row['choices'])}]"]
+        types = [literal_of(row["choices"] + row["list_choices"])]
         if row["is_map"]:
             types.append("str")
     else:
@@ -70,7 +74,8 @@ def type_of(row):
     if row["name"] == "model":
         types.append("ModelConfig")
     if row["is_list"]:
-        types.append(f"Sequence[{' | '.join(types)}]")
+        items = [literal_of(row["list_choices"])] if row["list_choices"] else types
+        types.append(f"Sequence[{' | '.join(items)}]")
     return " | ".join(types)
 
 

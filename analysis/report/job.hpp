@@ -27,7 +27,7 @@ struct JobInfo {
   std::uint32_t microbatch_size = 0;  // samples
   std::uint64_t sequence = 0;         // tokens of a sample
   std::string precision;              // recipe: bf16, fp8, ..
-  std::string cuda_graphs;            // none, layer, iteration
+  std::string cuda_graphs;            // none, layer, iteration, or modules
   bool flash_attention = true;        // false: attention scores are stored
   std::string recompute;              // none, selective, full
   std::string offload;                // none, all layers, 4 layers a stage

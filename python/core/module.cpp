@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,18 +77,24 @@ std::string type_name(config::ValueType type) {
   return names.at(static_cast<std::size_t>(type));
 }
 
+py::list list_of(std::span<const std::string_view> names) {
+  py::list list;
+  for (const std::string_view name : names) list.append(std::string(name));
+  return list;
+}
+
 py::list keys() {
   py::list rows;
   for (const config::KeyRow& row : config::scenario_keys()) {
-    py::list choices;
-    for (const std::string_view choice : row.value.choices) choices.append(std::string(choice));
+    const py::list choices = list_of(row.value.choices);
+    const py::list list_choices = list_of(row.value.list_choices);
     rows.append(py::dict(
         py::arg("name") = row.name, py::arg("alias") = std::string(row.info.alias),
         py::arg("help") = std::string(row.info.help), py::arg("unit") = std::string(row.info.unit),
         py::arg("default") = std::string(row.info.default_value),
         py::arg("required") = row.info.required, py::arg("type") = type_name(row.value.type),
         py::arg("is_list") = row.value.list, py::arg("choices") = choices,
-        py::arg("is_map") = row.value.keys != nullptr));
+        py::arg("list_choices") = list_choices, py::arg("is_map") = row.value.keys != nullptr));
   }
   return rows;
 }

@@ -14,6 +14,7 @@ class KeyRow(TypedDict):
     type: str
     is_list: bool
     choices: list[str]
+    list_choices: list[str]
     is_map: bool
 
 class Checked(TypedDict):

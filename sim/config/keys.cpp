@@ -44,8 +44,13 @@ std::string help_line(const KeyRow& row) {
   if (row.value.type == ValueType::choice && !row.value.choices.empty()) {
     const auto& names = row.value.choices;
     line += fmt::format(": {}", fmt::join(names.begin(), names.end() - 1, ", "));
-    line += row.value.list ? fmt::format(", {}, or a list", names.back())
-                           : fmt::format(" or {}", names.back());
+    if (!row.value.list_choices.empty())
+      line += fmt::format(", {}, or a list of {}", names.back(),
+                          fmt::join(row.value.list_choices, ", "));
+    else if (row.value.list)
+      line += fmt::format(", {}, or a list", names.back());
+    else
+      line += fmt::format(" or {}", names.back());
   }
   if (!row.info.default_value.empty()) line += fmt::format(" ({})", row.info.default_value);
   return line;

@@ -53,6 +53,8 @@ struct ValueInfo {
   bool list = false;  // a list of such values is accepted too
   std::span<const std::string_view> choices = {};
   std::vector<KeyRow> (*keys)() = nullptr;  // rows of a map
+  // Names of the items of a list. Empty: `choices`.
+  std::span<const std::string_view> list_choices = {};
 };
 
 // Description of a key, without the function that reads it. The name is dotted within a section,

@@ -360,8 +360,10 @@ void check_scenario(Scenario& scenario, const Value& root) {
   check_schedules(scenario);
   check_symmetric(scenario, root);
   check_network(scenario, root);
-  if (scenario.model)
+  if (scenario.model) {
     check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));
+    check_cuda_graphs(root, scenario.model->value, scenario.training);
+  }
 }
 
 }  // namespace pipewright::config

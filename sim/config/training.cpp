@@ -107,7 +107,8 @@ constexpr std::array training_table{
     Key<Training>{{.name = "cuda_graphs",
                    .help = "part of the model that the host launches as CUDA graphs",
                    .default_value = "none"},
-                  choice<&Training::cuda_graphs, cuda_graph_names>},
+                  into<&Training::cuda_graphs, read_cuda_graphs>(
+                      {ValueType::choice, true, cuda_graph_names, nullptr, graph_modules})},
     Key<Training>{{.name = "tensor_format",
                    .help = "layout of activations (bshd needs a copy after tp gathers sequences)",
                    .default_value = "sbhd"},

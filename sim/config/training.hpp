@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/cuda_graphs.hpp"
 #include "sim/config/data_type.hpp"
 #include "sim/config/expert_training.hpp"
 #include "sim/config/keys.hpp"
@@ -16,11 +17,6 @@
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
-
-// Amount of work that the host launches as one CUDA graph: none (single kernels), the pass of a
-// layer, or the whole iteration.
-enum class CudaGraphs : std::uint8_t { none, layer, iteration };
-inline constexpr std::array<std::string_view, 3> cuda_graph_names{"none", "layer", "iteration"};
 
 // Order of the dimensions of activations, as in Transformer Engine's qkv_format: sequence first, or
 // samples first as in PyTorch.
@@ -54,7 +50,7 @@ struct Training {
   Recompute recompute;
   DataType precision = DataType::bf16;  // of products in layers; other tensors have 16 bits
   bool fp8_param_gather = false;        // weights are stored and gathered only in the recipe's type
-  CudaGraphs cuda_graphs = CudaGraphs::none;
+  CudaGraphs cuda_graphs;
   TensorFormat tensor_format = TensorFormat::sbhd;
   bool causal = true;                       // attention computes only the lower triangle
   bool flash_attention = true;              // scores are not stored

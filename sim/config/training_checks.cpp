@@ -1,5 +1,8 @@
 #include "sim/config/training_checks.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bitset>
 #include <string_view>
 #include <vector>
 
@@ -45,24 +48,58 @@ bool has_module(const Model& model, RecomputeModule module) {
   return false;
 }
 
-void check_recompute(const Value& root, const Model& model, const Training& training,
-                     std::uint32_t stage_layers) {
-  constexpr std::string_view key = "training.recompute.modules";
-  const Recompute& recompute = training.recompute;
+bool has_module(const Model& model, GraphModule module) {
+  switch (module) {
+    case GraphModule::attn:
+      return model.pattern.empty() || std::ranges::any_of(layer_symbols::mixers, [&](char symbol) {
+               return symbol != layer_symbols::mamba && model.has_layers(symbol);
+             });
+    case GraphModule::mlp:
+      return has_module(model, RecomputeModule::mlp);
+    case GraphModule::moe:
+    case GraphModule::moe_router:
+    case GraphModule::moe_preprocess:
+      return has_module(model, RecomputeModule::moe);
+    case GraphModule::mamba:
+      return model.has_layers(layer_symbols::mamba);
+  }
+  return false;
+}
+
+namespace {
+
+// Throws an Error if the list of modules under `key` selects modules that the model does not have.
+template <class Module, std::size_t count>
+void check_modules(const Value& root, const Model& model, std::string_view key,
+                   const std::array<std::string_view, count>& names,
+                   const std::bitset<count>& selected) {
   std::vector<std::string_view> known;
   std::vector<std::string_view> unknown;
-  for (std::size_t i = 0; i < recompute_modules.size(); ++i) {
-    const auto module = static_cast<RecomputeModule>(i);
-    if (has_module(model, module))
-      known.push_back(recompute_modules[i]);
-    else if (recompute.granularity == Recompute::Granularity::selective && recompute.has(module))
-      unknown.push_back(recompute_modules[i]);
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    if (has_module(model, static_cast<Module>(i)))
+      known.push_back(names[i]);
+    else if (selected.test(i))
+      unknown.push_back(names[i]);
   if (!unknown.empty())
     throw Error(origin_of(root, key),
                 fmt::format("{} has {}, which the layers of the model do not have", key,
                             fmt::join(unknown, " and ")))
         .allow(fmt::format("{}", fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+void check_cuda_graphs(const Value& root, const Model& model, const Training& training) {
+  check_modules<GraphModule>(root, model, "training.cuda_graphs", graph_modules,
+                             training.cuda_graphs.modules);
+}
+
+void check_recompute(const Value& root, const Model& model, const Training& training,
+                     std::uint32_t stage_layers) {
+  const Recompute& recompute = training.recompute;
+  if (recompute.granularity == Recompute::Granularity::selective)
+    check_modules<RecomputeModule>(root, model, "training.recompute.modules", recompute_modules,
+                                   recompute.modules);
   check_layer_count(root, "training.recompute.num_layers", recompute.block, stage_layers);
   if (training.offload && training.offload->layers)
     check_layer_count(root, "training.offload.num_layers", *training.offload->layers, stage_layers);

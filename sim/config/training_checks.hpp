@@ -16,13 +16,17 @@ namespace pipewright::config {
 // overrides.
 std::vector<std::string> notes_of(const Model& model, const Training& training);
 
-// Returns whether any layer of the model has this module.
+// Return whether any layer of the model has this module.
 bool has_module(const Model& model, RecomputeModule module);
+bool has_module(const Model& model, GraphModule module);
 
 // Throws an Error if training.recompute or training.offload names a module that the model does not
 // have, or more layers than `stage_layers`, the maximum of a stage.
 void check_recompute(const Value& root, const Model& model, const Training& training,
                      std::uint32_t stage_layers);
+
+// Throws an Error if training.cuda_graphs names a module that the model does not have.
+void check_cuda_graphs(const Value& root, const Model& model, const Training& training);
 
 // Throws an Error if the GPU does not support the data type of the precision recipe.
 void check_precision(const Value& root, const Training& training, const Gpu& gpu);

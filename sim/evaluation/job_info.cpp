@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/base/enum_names.hpp"
 #include "sim/evaluation/job_traffic.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/workload/batch/batch.hpp"
@@ -71,7 +70,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
   job.microbatch_size = training.microbatch_size;
   job.sequence = training.sequence.value_or(model.sequence);
   job.precision = config::name_of(training.precision);
-  job.cuda_graphs = base::name_of(config::cuda_graph_names, training.cuda_graphs);
+  job.cuda_graphs = to_string(training.cuda_graphs);
   job.flash_attention = training.flash_attention;
   job.recompute = to_string(training.recompute);
   job.offload = offload_text(training.offload);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/base/enum_names.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/what_if.hpp"
@@ -213,8 +212,7 @@ void add_training(const Scenario& scenario, const std::vector<std::string>& reci
       add_setting("precision", recipe, changes);
   }
   for (const std::string_view graphs : config::cuda_graph_names)
-    if (graphs != base::name_of(config::cuda_graph_names, training.cuda_graphs))
-      add_setting("cuda_graphs", graphs, changes);
+    if (graphs != to_string(training.cuda_graphs)) add_setting("cuda_graphs", graphs, changes);
 }
 
 // Adds changes of the job's software: fused small kernels, other attention kernels, and checkpoints

@@ -33,7 +33,8 @@ Json keys_json() {
                     {"default", info.default_value},
                     {"type", type_names.at(static_cast<std::size_t>(row.value.type))},
                     {"list", row.value.list},
-                    {"choices", row.value.choices}});
+                    {"choices", row.value.choices},
+                    {"list_choices", row.value.list_choices}});
   }
   return keys;
 }

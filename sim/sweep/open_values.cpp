@@ -92,22 +92,19 @@ const Value* any_of_list(const Value& value, const std::string& key) {
 
 class Expander {
  public:
-  // Returns the alternatives that a value stands for. If `list_is_value`, a list is one value
-  // rather than a list of alternatives, but each of its items may have alternatives.
-  std::vector<Value> expand(const Value& value, const std::string& key, bool list_is_value) {
-    if (const Value* const list = any_of_list(value, key))
-      return expand_items(*list, key, list_is_value);
+  // Returns the alternatives that a value stands for. If a list is one value of the key, each of
+  // its items may have alternatives.
+  std::vector<Value> expand(const Value& value, const std::string& key) {
+    if (const Value* const list = any_of_list(value, key)) return expand_items(*list, key);
     switch (value.kind) {
       case Value::Kind::text:
         return expand_text(value, key);
       case Value::Kind::list:
-        if (!list_is_value) return expand_items(value, key, takes_list(key));
-        return combine(value, value.items,
-                       [&](const Value& item) { return expand(item, key, list_is_value); });
+        if (!takes_list(key, value)) return expand_items(value, key);
+        return combine(value, value.items, [&](const Value& item) { return expand(item, key); });
       case Value::Kind::map:
         return combine(value, value.entries, [&](const Entry& entry) {
-          const std::string inner = canonical_key(key + "." + entry.key);
-          return expand(entry.value, inner, takes_list(inner));
+          return expand(entry.value, canonical_key(key + "." + entry.key));
         });
     }
     return {};
@@ -122,12 +119,12 @@ class Expander {
     return values;
   }
 
-  std::vector<Value> expand_items(const Value& list, const std::string& key, bool list_is_value) {
+  std::vector<Value> expand_items(const Value& list, const std::string& key) {
     if (list.items.empty())
       throw config::wrong({list, key}, fmt::format("one value or more, {}", example));
     std::vector<Value> values;
     for (const Value& item : list.items) {
-      std::vector<Value> expanded = expand(item, key, list_is_value);
+      std::vector<Value> expanded = expand(item, key);
       check_count(values.size() + expanded.size(), list, key);
       std::ranges::move(expanded, std::back_inserter(values));
     }
@@ -172,7 +169,7 @@ bool is_any_of(const Value& value) {
 // Returns the distinct alternatives that a value with lists, ranges and any_of stands for. `key` is
 // the canonical name of its key.
 std::vector<Value> alternatives(const Value& value, const std::string& key) {
-  return without_repeats(Expander().expand(value, key, takes_list(key)));
+  return without_repeats(Expander().expand(value, key));
 }
 
 class PlaceFinder {
@@ -190,7 +187,7 @@ class PlaceFinder {
 
  private:
   void visit(const Value& value, const std::string& key) {
-    const bool list_is_value = takes_list(key);
+    const bool list_is_value = takes_list(key, value);
     const bool choice = is_any_of(value);
     const bool list = value.kind == Value::Kind::list && !list_is_value;
     const bool text = value.kind == Value::Kind::text && !list_is_value;

@@ -47,9 +47,13 @@ std::string canonical_key(std::string_view key) {
 
 bool is_key(std::string_view key) { return find_row(key) != nullptr; }
 
-bool takes_list(std::string_view key) {
+bool takes_list(std::string_view key, const Value& value) {
   const config::KeyRow* const row = find_row(key);
-  return row != nullptr && row->value.list && !is_open_as_whole(*row);
+  if (row == nullptr || !row->value.list || is_open_as_whole(*row)) return false;
+  const auto& names = row->value.list_choices;
+  return names.empty() || std::ranges::all_of(value.items, [&](const Value& item) {
+           return std::ranges::find(names, item.text) != names.end();
+         });
 }
 
 bool is_whole(std::string_view key) {

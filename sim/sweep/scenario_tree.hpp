@@ -22,8 +22,9 @@ std::string canonical_key(std::string_view key);
 bool is_key(std::string_view canonical_key);
 
 // Returns whether a list is one value of this key, so that alternatives can only be given with
-// `any_of`.
-bool takes_list(std::string_view canonical_key);
+// `any_of`. If the key has names for the items of a list, a list with any other item is a list of
+// alternatives. For other values: returns whether the key can have a list.
+bool takes_list(std::string_view canonical_key, const config::Value& value);
 
 // Returns whether a key can only have alternatives for its whole value and not inside it: schedule,
 // model, gpu, cluster.

@@ -131,8 +131,9 @@ struct StageCosts {
   // schedules have.
   double hardware_flops_per_microbatch = 0;
   std::vector<double> forward_flops;  // F of one microbatch, per virtual stage
-  // Number of kernels that F, I and W of a stage's layers launch, per virtual stage.
-  std::vector<std::uint64_t> launches;
+  // Number of kernels in F, I and W of a stage's layers that CUDA graphs capture, per virtual
+  // stage.
+  std::vector<std::uint64_t> captured;
   double peak_flops = 0;            // FLOP/s of a GPU in bf16
   double precision_peak_flops = 0;  // FLOP/s in the number format of the recipe's products
 };

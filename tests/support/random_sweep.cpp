@@ -239,7 +239,7 @@ const std::vector<Trait>& traits() {
       {"offload", 8, [](Draft& d) { d.set("training", "offload", "{num_layers: 1}"); }},
       {"graphs", 12,
        [](Draft& d) {
-         d.open("training", "cuda_graphs", {"none", "layer", "iteration"});
+         d.open("training", "cuda_graphs", {"none", "layer", "iteration", "[attn]"});
        }},
       {"optimizer", 12,
        [](Draft& d) {

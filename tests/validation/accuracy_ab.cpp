@@ -32,13 +32,15 @@ std::string modules_of(const std::string& variant) {
 
 // Main parameters are fp32: the recipes ask for a precision-aware optimizer, but its flag that has
 // remainders is off, as mixed_precision.py names an FP8 recipe of bf16 runs as well.
-// src/megatron/bridge/recipes/qwen/h100/qwen3_moe.py. CUDA graphs of router and preprocessing leave
-// 29 of a layer's 49 launches as they are: none is nearer than the whole layer's.
+// src/megatron/bridge/recipes/qwen/h100/qwen3_moe.py.
 Layout qwen(const Cells& row) {
   const bool hybridep = says(row, "HybridEP");
   return {.training = fmt::format(
-              ", optimizer: {{main_grads: bf16}}, "
+              ", optimizer: {{main_grads: bf16}}, {}"
               "experts: {{dispatcher: {}, sms: 32, overlap: {}, delay_wgrad: {}}}",
+              says(row, "CUDA graphs moe_router+moe_preprocess")
+                  ? "cuda_graphs: [moe_router, moe_preprocess], "
+                  : "",
               hybridep ? "hybridep" : "alltoall",
               says(row, "overlap on") || says(row, "EP overlap +"), says(row, "+ delay_wgrad")),
           .communication = "gradient_bytes: 2"};

@@ -42,10 +42,13 @@ std::string hindrance(const Cells& row) {
   return "";
 }
 
-// A graph that holds attention is nearest to the whole layer's. Without it, most launches of a
-// layer remain.
+// Returns the graphs of "transformer_engine: moe_router moe_preprocess".
 std::string graphs_of(const Cells& row) {
-  return says(row, "cuda_graph", "attn") ? ", cuda_graphs: layer" : "";
+  const std::string word = "transformer_engine: ";
+  if (!row.at("cuda_graph").starts_with(word)) return "";
+  std::string modules = row.at("cuda_graph").substr(word.size());
+  std::ranges::replace(modules, ' ', ',');
+  return fmt::format(", cuda_graphs: [{}]", modules);
 }
 
 // The cards do not tell how unevenly natural routing spreads the tokens: evenly is assumed.

@@ -21,19 +21,26 @@ std::string model_of(const std::string& published) {
   return found == names.end() ? "" : found->second;
 }
 
-// "modules:layernorm+moe_act" as a list.
-std::string modules_of(const std::string& recompute) {
-  const std::string word = "modules:";
-  if (!recompute.starts_with(word)) return "";
-  std::string modules = recompute.substr(word.size());
+// Returns the modules of a cell as a list: those after "modules:" in "modules:layernorm+moe_act".
+std::string list_after(const std::string& word, const std::string& cell) {
+  if (!cell.starts_with(word)) return "";
+  std::string modules = cell.substr(word.size());
   std::ranges::replace(modules, '+', ',');
-  return fmt::format(", recompute: {{modules: [{}]}}", modules);
+  return fmt::format("[{}]", modules);
 }
 
-// Of parts of a layer: the whole layer's, which is nearest.
+std::string modules_of(const std::string& recompute) {
+  const std::string modules = list_after("modules:", recompute);
+  return modules.empty() ? "" : fmt::format(", recompute: {{modules: {}}}", modules);
+}
+
+// Returns the graphs of "transformer_engine:attn+mamba", or of "transformer_engine" alone, which
+// captures whole layers.
 std::string graphs_of(const std::string& graph) {
+  if (graph.empty()) return "";
   if (graph == "full_iteration") return ", cuda_graphs: iteration";
-  return graph.empty() ? "" : ", cuda_graphs: layer";
+  const std::string modules = list_after("transformer_engine:", graph);
+  return fmt::format(", cuda_graphs: {}", modules.empty() ? "layer" : modules);
 }
 
 // Recipes with a graph of the whole iteration overlap and fuse operations, whether the row tells or

@@ -56,7 +56,8 @@ export class AddKey {
     const kind = key.unit || { count: "a whole number", number: "a number", time: "a time, such as 18 ms",
                                size: "a size, such as 24 MiB", rate: "a rate, such as 450 GB/s",
                                path: "a file of the project" }[key.type] || "";
-    const choices = key.choices.length > 0 ? `one of ${key.choices.join(", ")}` : kind;
+    const list = key.list_choices?.length > 0 ? `, or a list of ${key.list_choices.join(", ")}` : "";
+    const choices = key.choices.length > 0 ? `one of ${key.choices.join(", ")}${list}` : kind;
     const fallback = key.default ? `default ${key.default}` : "";
     this.help.textContent = [key.help, choices, fallback].filter(Boolean).join("; ");
     if (this.value.value === "") this.value.placeholder = key.default || "value";

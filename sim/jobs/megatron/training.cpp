@@ -1,9 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/cuda_graphs.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/megatron/rules.hpp"
@@ -166,6 +171,36 @@ void read_attention_backend(Draft& draft) {
   }
 }
 
+namespace {
+
+constexpr std::string_view full_iteration = "full_iteration";
+
+// Returns the names that --cuda-graph-scope or --cuda-graph-modules lists, as words, in one word
+// with commas, or as members of Python's enumeration: "CudaGraphScope.attn".
+std::vector<std::string> graph_names(const Setting& setting) {
+  std::vector<std::string> names;
+  for (const std::string& word : setting.values)
+    for (const auto part : std::views::split(word, ',')) {
+      const std::string name(part.begin(), part.end());
+      names.push_back(name.substr(name.rfind('.') + 1));
+    }
+  return names;
+}
+
+// The implementation `local` captures router and preprocessing of experts together
+// (TransformerConfig in megatron/core/transformer/transformer_config.py).
+void complete_expert_modules(std::vector<std::string>& modules) {
+  constexpr std::array<const char*, 2> parts{"moe_router", "moe_preprocess"};
+  const auto has = [&](const char* name) {
+    return std::ranges::find(modules, name) != modules.end();
+  };
+  if (std::ranges::none_of(parts, has)) return;
+  for (const char* const part : parts)
+    if (!has(part)) modules.emplace_back(part);
+}
+
+}  // namespace
+
 void read_cuda_graphs(Draft& draft) {
   const Setting* const way = draft.find("cuda_graph_impl");
   const Setting* scope = draft.find("cuda_graph_scope");
@@ -176,17 +211,23 @@ void read_cuda_graphs(Draft& draft) {
     if (draft.on(name)) from = draft.find(name);
   if (way != nullptr && !way->values.empty() && !says_no(way->values.front())) from = way;
   if (from == nullptr) return;
-  const auto has_full_iteration = [](const Setting* setting) {
-    return setting != nullptr && std::ranges::any_of(setting->values, [](const std::string& word) {
-             return word.find("full_iteration") != std::string::npos;
-           });
-  };
-  if (has_full_iteration(way) || has_full_iteration(scope))
-    return draft.set("training.cuda_graphs", "iteration",
-                     has_full_iteration(scope) ? *scope : *from);
-  draft.set("training.cuda_graphs", "layer", *from);
-  if (scope != nullptr && !scope->values.empty() && scope->values.front() != "full")
-    draft.assume(fmt::format("{}: graphs hold whole layers", scope->written));
+  const std::string implementation = from == way                         ? way->values.front()
+                                     : from->name == "enable_cuda_graph" ? "local"
+                                                                         : "transformer_engine";
+  const std::vector<std::string> names =
+      scope == nullptr ? std::vector<std::string>() : graph_names(*scope);
+  const bool in_scope = std::ranges::find(names, full_iteration) != names.end();
+  if (in_scope || implementation == full_iteration)
+    return draft.set("training.cuda_graphs", "iteration", in_scope ? *scope : *from);
+  std::vector<std::string> captured;
+  for (const std::string& name : names)
+    if (std::ranges::find(config::graph_modules, name) != config::graph_modules.end())
+      captured.push_back(name);
+    else if (name != "full" && name != "full_iteration_inference" && !says_no(name))
+      draft.not_understood(*scope, fmt::format("the module {} is not read", name));
+  if (implementation == "local") complete_expert_modules(captured);
+  if (captured.empty()) return draft.set("training.cuda_graphs", "layer", *from);
+  draft.set("training.cuda_graphs", config::make_list(captured, scope->origin), *scope);
 }
 
 void read_dispatcher(Draft& draft) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bitset>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -95,6 +96,28 @@ void write_attention_backend(SettingsWriter& writer) {
   if (fused != flash) writer.add("attention_backend", fused ? "fused" : "flash");
 }
 
+// Adds a setting that lists the selected ones of the modules `names`.
+template <std::size_t count>
+void add_modules(SettingsWriter& writer, std::string_view name,
+                 const std::array<std::string_view, count>& names,
+                 const std::bitset<count>& selected) {
+  Setting modules{.name = std::string(name)};
+  for (std::size_t i = 0; i < count; ++i)
+    if (selected.test(i)) modules.values.emplace_back(names[i]);
+  writer.settings.push_back(std::move(modules));
+}
+
+void write_cuda_graphs(SettingsWriter& writer) {
+  using Scope = config::CudaGraphs::Scope;
+  const config::CudaGraphs& graphs = writer.scenario().training.cuda_graphs;
+  if (graphs.scope == Scope::none) return;
+  constexpr std::array<std::string_view, 4> implementations{"none", "local", "full_iteration",
+                                                            "transformer_engine"};
+  writer.add("cuda_graph_impl", base::name_of(implementations, graphs.scope));
+  if (graphs.scope == Scope::modules)
+    add_modules(writer, "cuda_graph_modules", config::graph_modules, graphs.modules);
+}
+
 void write_recompute(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   using Granularity = config::Recompute::Granularity;
@@ -105,11 +128,7 @@ void write_recompute(SettingsWriter& writer) {
                          "only torchtitan recomputes by operations, or one layer in several");
   if (recompute.granularity == Granularity::selective) {
     writer.add("recompute_granularity", "selective");
-    Setting modules{.name = "recompute_modules"};
-    for (std::size_t i = 0; i < config::recompute_modules.size(); ++i)
-      if (recompute.modules.test(i)) modules.values.emplace_back(config::recompute_modules.at(i));
-    writer.settings.push_back(std::move(modules));
-    return;
+    return add_modules(writer, "recompute_modules", config::recompute_modules, recompute.modules);
   }
   writer.add("recompute_granularity", "full");
   writer.add("recompute_method", recompute.block > 0 ? "block" : "uniform");
@@ -336,9 +355,7 @@ void write_training(SettingsWriter& writer) {
   write_precision(writer);
   write_recompute(writer);
   write_attention_backend(writer);
-  constexpr std::array<std::string_view, 3> graphs{"none", "local", "full_iteration"};
-  if (training.cuda_graphs != config::CudaGraphs::none)
-    writer.add("cuda_graph_impl", graphs.at(static_cast<std::size_t>(training.cuda_graphs)));
+  write_cuda_graphs(writer);
   if (training.offload) {
     if (training.offload->layers)
       writer.add("cpu_offloading_num_layers", *training.offload->layers);

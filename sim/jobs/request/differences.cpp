@@ -72,6 +72,7 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   keys["training.recompute"] = to_string(scenario.training.recompute);
   if (scenario.training.recompute.granularity == config::Recompute::Granularity::full)
     keys["training.recompute.early_stop"] = flag_text(scenario.training.recompute.early_stop);
+  keys["training.cuda_graphs"] = to_string(scenario.training.cuda_graphs);
   keys["training.bytes.weights"] = normal(fmt::format("{}", weight_bytes(scenario.training)));
   keys["training.bytes.gathered"] = normal(fmt::format("{}", gathered_bytes(scenario.training)));
   keys["training.gradients"] = normal(fmt::format("{}", gradient_bytes(scenario.training)));

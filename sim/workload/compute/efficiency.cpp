@@ -104,16 +104,10 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
 
 double launch_seconds(const config::Training& training, const Launches& launches, const Gpu& gpu) {
   const config::HostTimes& host = training.stack.host;
-  switch (training.cuda_graphs) {
-    case config::CudaGraphs::none:
-      break;
-    case config::CudaGraphs::layer:
-      return std::min(launches.total(), 1.0) * host.kernel * gpu.launch_factor;
-    case config::CudaGraphs::iteration:
-      return 0;
-  }
-  return (launches.kernels * host.kernel + launches.collectives * host.collective) *
-         gpu.launch_factor;
+  // The graph of an iteration is launched once, before all passes.
+  const bool launches_graphs = training.cuda_graphs.scope != config::CudaGraphs::Scope::iteration;
+  const double kernels = launches.kernels + (launches_graphs ? launches.graphs() : 0);
+  return (kernels * host.kernel + launches.collectives * host.collective) * gpu.launch_factor;
 }
 
 double memory_seconds(const Gpu& gpu, double bytes) {

@@ -12,6 +12,7 @@ namespace pipewright::workload {
 namespace {
 
 using config::DataType;
+using config::GraphModule;
 using Work = Kernel::Work;
 using Kernels = std::vector<Kernel>;
 
@@ -202,6 +203,7 @@ void add_linear_kernels(const ModelSetting& setting, const std::vector<Linear>& 
       append_passes(linear_kernels(setting, linear), kernels);
 }
 
+constexpr std::string_view token_splits = "splits";
 constexpr std::string_view copy_to_host = "copy to host";
 
 // A kernel that processes the scores of a router: one fp32 score per token and expert. Megatron-LM
@@ -221,7 +223,7 @@ constexpr std::array<ScoreKernel, 12> forward_score_kernels{{{"cast", 6},
                                                              {"counts", 1},
                                                              {"loss", 4},
                                                              {"loss", 4},
-                                                             {"splits", 0.1},
+                                                             {token_splits, 0.1},
                                                              {copy_to_host, 0.1}}};
 constexpr std::array<ScoreKernel, 5> backward_score_kernels{
     {{"loss", 8}, {"scatter", 4}, {"normalise", 0.5}, {"softmax", 12}, {"cast", 6}}};
@@ -408,16 +410,82 @@ void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const
 // launches no kernels ahead. In turn, the GPU waits for the launches up to the one that sends the
 // tokens, or up to the experts' first product if tokens are not sent (Megatron-Core's dropless
 // dispatchers, cuda_sync_point in megatron/core/transformer/moe/token_dispatcher.py). A CUDA graph
-// of the whole iteration, with buffers for any number of tokens, has no such wait.
+// of the whole iteration or of the whole mixture, with buffers for any number of tokens, has no
+// such wait. A graph of moe_preprocess has launched the permutation before the wait
+// (cuda_dtoh_point in the same file).
 void add_stall(const ModelSetting& setting, Kernels& forward) {
-  if (setting.training.cuda_graphs == config::CudaGraphs::iteration) return;
+  const config::CudaGraphs& graphs = setting.training.cuda_graphs;
+  if (graphs.scope == config::CudaGraphs::Scope::iteration || graphs.has(GraphModule::moe)) return;
   const auto copy = std::ranges::find(forward, copy_to_host, &Kernel::name);
   const auto next = std::find_if(copy, forward.end(), [](const Kernel& kernel) {
     return kernel.part > Part::router && kernel.work != Work::memory;
   });
   const config::HostTimes& host = setting.training.stack.host;
   for (auto kernel = copy; kernel != next; ++kernel)
-    copy->stall_s += kernel->work == Work::collective ? host.collective : host.kernel;
+    if (graphs.capture_all() || !kernel->captured)
+      copy->stall_s += kernel->work == Work::collective ? host.collective : host.kernel;
+}
+
+// Returns the module of a mixture of experts that runs a kernel; the module moe contains the
+// others. The modules are those of MoELayer (megatron/core/transformer/moe/moe_layer.py): route()
+// and shared_experts_compute() belong to moe_router, preprocess() with the projection to latent
+// experts and dispatch_preprocess() to moe_preprocess. The dispatcher alltoall alone permutes
+// tokens in dispatch_preprocess(), and no graph of a part contains the copy to the host
+// (megatron/core/transformer/moe/token_dispatcher.py).
+GraphModule expert_module(const config::ExpertTraining& experts, const Kernel& kernel) {
+  switch (kernel.part) {
+    case Part::mlp_norm:
+      return GraphModule::moe_router;
+    case Part::router:
+      if (kernel.name == copy_to_host) return GraphModule::moe;
+      return kernel.name == token_splits ? GraphModule::moe_preprocess : GraphModule::moe_router;
+    case Part::shared_in:
+    case Part::shared_activation:
+    case Part::shared_out:
+      return experts.shared_overlap ? GraphModule::moe : GraphModule::moe_router;
+    case Part::latent_in:
+      return GraphModule::moe_preprocess;
+    case Part::permute: {
+      const bool permutes_first = experts.dispatcher == config::Dispatcher::alltoall;
+      return permutes_first && kernel.work != Work::collective ? GraphModule::moe_preprocess
+                                                               : GraphModule::moe;
+    }
+    default:
+      return GraphModule::moe;
+  }
+}
+
+// Marks the kernels that a CUDA graph captures: those for which is_captured(kernel) holds.
+template <class IsCaptured>
+void capture(PassKernels& kernels, const IsCaptured& is_captured) {
+  for (Kernels* const pass : {&kernels.forward, &kernels.input_grad, &kernels.weight_grad})
+    for (Kernel& kernel : *pass) kernel.captured = kernel.captured || is_captured(kernel);
+}
+
+// Marks all kernels if the graphs are not limited to modules.
+void capture_all(const ModelSetting& setting, PassKernels& kernels) {
+  capture(kernels,
+          [all = setting.training.cuda_graphs.capture_all()](const Kernel&) { return all; });
+}
+
+// Marks those kernels of a layer's mixer, with norm and residual, that the module's graph captures.
+// Gated delta nets are a kind of self-attention in Megatron-LM, Mamba-2 layers are not
+// (_layer_is_graphable in megatron/core/transformer/cuda_graphs.py).
+void capture_mixer(const ModelSetting& setting, Mixer mixer, PassKernels& kernels) {
+  const auto module = mixer == Mixer::mamba ? GraphModule::mamba : GraphModule::attn;
+  capture(kernels, [is_captured = setting.training.cuda_graphs.has(module)](const Kernel&) {
+    return is_captured;
+  });
+}
+
+// Marks the captured kernels of an MLP or a mixture of experts, with norm and residual.
+void capture_feed_forward(const ModelSetting& setting, LayerKind kind, PassKernels& kernels) {
+  const config::CudaGraphs& graphs = setting.training.cuda_graphs;
+  capture(kernels, [&](const Kernel& kernel) {
+    if (!has_experts(kind)) return graphs.has(GraphModule::mlp);
+    return graphs.has(GraphModule::moe) ||
+           graphs.has(expert_module(setting.training.experts, kernel));
+  });
 }
 
 }  // namespace
@@ -425,9 +493,17 @@ void add_stall(const ModelSetting& setting, Kernels& forward) {
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   PassKernels kernels;
-  if (layer.mixer != Mixer::none) add_mixer_kernels(setting, layer, kernels);
-  if (feed_forward_of(kind) != FeedForward::none)
-    add_feed_forward_kernels(setting, kind, layer, kernels);
+  if (layer.mixer != Mixer::none) {
+    add_mixer_kernels(setting, layer, kernels);
+    capture_mixer(setting, layer.mixer, kernels);
+  }
+  if (feed_forward_of(kind) != FeedForward::none) {
+    PassKernels feed_forward;
+    add_feed_forward_kernels(setting, kind, layer, feed_forward);
+    capture_feed_forward(setting, kind, feed_forward);
+    append_passes(feed_forward, kernels);
+  }
+  capture_all(setting, kernels);
   if (!layer.router.empty()) add_stall(setting, kernels.forward);
   return kernels;
 }
@@ -442,6 +518,7 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
   // The gradient of the embedding is summed row by row into the main gradient.
   add_memory(kernels.weight_grad, Part::embedding, "sum",
              (2 + 2 * config::gradient_bytes(setting.training)) * elements);
+  capture_all(setting, kernels);
   return kernels;
 }
 
@@ -455,6 +532,7 @@ PassKernels mtp_kernels(const ModelSetting& setting) {
   // Each tp rank computes a part of the projection's result, so the parts are gathered.
   if (setting.sizes.tp > 1) add_collective(kernels.forward, Part::mtp_projection, "all-gather");
   append_passes(layer_kernels(setting, kind_of_mtp(setting.model)), kernels);
+  capture_all(setting, kernels);
   return kernels;
 }
 
@@ -478,6 +556,7 @@ PassKernels head_kernels(const ModelSetting& setting) {
   add_memory(kernels.forward, Part::loss, "loss", (setting.training.fused_loss ? 4 : 24) * logits);
   add_memory(kernels.input_grad, Part::loss, "loss",
              (setting.training.fused_loss ? 4 : 10) * logits);
+  capture_all(setting, kernels);
   return kernels;
 }
 

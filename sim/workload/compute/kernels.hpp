@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,7 @@ struct Kernel {
   // Seconds for which the GPU waits after this kernel, at a launch factor of 1, because the host
   // waits for the result of this kernel before it launches more.
   double stall_s = 0;
+  bool captured = false;  // launched with the CUDA graph of its layer, embedding or head
 };
 
 // Quantity to which the work of a part of the model is proportional: the tokens of a microbatch,
@@ -56,15 +58,22 @@ constexpr Scaling scaling_of(Part part) {
   return routed ? Scaling::experts : Scaling::tokens;
 }
 
-// Number of launches; a repeated kernel counts once for each repetition. Collectives count apart,
-// because the host takes longer to call one than to launch a kernel.
+// Numbers of kernels and collectives that a pass of a layer, of the embedding or of the head runs;
+// a repeated kernel counts once for each repetition. Collectives count apart, because the host
+// takes longer to call one than to launch a kernel. Captured kernels and collectives also count
+// apart: together they are one graph.
 struct Launches {
   double kernels = 0;
   double collectives = 0;
+  double captured = 0;
 
-  double total() const { return kernels + collectives; }
+  double graphs() const { return std::min(captured, 1.0); }
+  double total() const { return kernels + collectives + captured; }
   void add(const Kernel& kernel, double share = 1) {
-    (kernel.work == Kernel::Work::collective ? collectives : kernels) += share * kernel.times;
+    double& count = kernel.captured                           ? captured
+                    : kernel.work == Kernel::Work::collective ? collectives
+                                                              : kernels;
+    count += share * kernel.times;
   }
 };
 Launches launches(const std::vector<Kernel>& kernels);

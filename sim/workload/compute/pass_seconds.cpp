@@ -45,7 +45,7 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
 PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
                                const PassKernels& kernels, const Gpu& gpu) {
   PartSeconds seconds = part_seconds(setting, kernels, gpu);
-  Launches launches{.kernels = random_states(setting, kind)};
+  Launches launches = random_states(setting, kind);
   seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
     const double share = share_repeated(setting, kernel.part, kernel.work);
     launches.add(kernel, share);

@@ -1,8 +1,5 @@
 #include "sim/workload/compute/recompute.hpp"
 
-#include <array>
-#include <utility>
-
 namespace pipewright::workload {
 namespace {
 
@@ -91,28 +88,48 @@ bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t l
   return (layer + 1) % recompute.every == 0;
 }
 
-double random_states(const ModelSetting& setting, LayerKind kind) {
+Launches random_states(const ModelSetting& setting, LayerKind kind) {
   constexpr double states_per_checkpoint = 4;
   const config::Recompute& recompute = setting.training.recompute;
-  if (recompute.granularity == Granularity::full) return states_per_checkpoint / recompute.uniform;
-  if (recompute.granularity != Granularity::selective) return 0;
+  const config::CudaGraphs& graphs = setting.training.cuda_graphs;
+  Launches states;
+  const auto add = [&](double count, bool captured) {
+    (captured ? states.captured : states.kernels) += count;
+  };
+  if (recompute.granularity == Granularity::full)
+    add(states_per_checkpoint / recompute.uniform, graphs.capture_all());
+  if (recompute.granularity != Granularity::selective) return states;
   const config::Model& model = setting.model;
   const Mixer mixer = mixer_of(model, kind);
   const bool attends = mixer == Mixer::attention || mixer == Mixer::sliding;
   const bool latent = mixer == Mixer::latent;
   const bool experts = has_experts(kind);
-  const std::array<std::pair<RecomputeModule, int>, config::recompute_modules.size()> checkpoints{
-      {{RecomputeModule::core_attn, attends || latent ? 1 : 0},
-       {RecomputeModule::layernorm, (latent ? 1 : 0) + (experts ? 1 : 0)},
-       {RecomputeModule::moe_act, experts ? 1 : 0},
-       {RecomputeModule::mlp, feed_forward_of(kind) == FeedForward::dense ? 1 : 0},
-       {RecomputeModule::moe, experts ? 1 : 0},
-       {RecomputeModule::mla_up_proj, latent ? 1 : 0},
-       {RecomputeModule::shared_experts, experts && model.experts->shared > 0 ? 1 : 0}}};
-  double count = 0;
-  for (const auto& [module, times] : checkpoints)
-    if (recompute.has(module)) count += states_per_checkpoint * times;
-  return count;
+  const bool shared = experts && model.experts->shared > 0;
+  using config::GraphModule;
+  const GraphModule shared_experts =
+      setting.training.experts.shared_overlap ? GraphModule::moe : GraphModule::moe_router;
+  struct Checkpoint {
+    RecomputeModule module;
+    bool in_layer;
+    GraphModule graph;  // smallest module whose graph captures the checkpoint
+  };
+  for (const Checkpoint& checkpoint :
+       {Checkpoint{RecomputeModule::core_attn, attends || latent, GraphModule::attn},
+        Checkpoint{RecomputeModule::layernorm, latent, GraphModule::attn},
+        Checkpoint{RecomputeModule::layernorm, experts, GraphModule::moe_router},
+        Checkpoint{RecomputeModule::moe_act, experts, GraphModule::moe},
+        Checkpoint{RecomputeModule::mlp, feed_forward_of(kind) == FeedForward::dense,
+                   GraphModule::mlp},
+        Checkpoint{RecomputeModule::moe, experts, GraphModule::moe},
+        Checkpoint{RecomputeModule::mla_up_proj, latent, GraphModule::attn},
+        Checkpoint{RecomputeModule::shared_experts, shared, shared_experts}}) {
+    const bool in_experts = experts && checkpoint.graph != GraphModule::attn;
+    const bool captured = graphs.capture_all() || graphs.has(checkpoint.graph) ||
+                          (in_experts && graphs.has(GraphModule::moe));
+    if (checkpoint.in_layer && recompute.has(checkpoint.module))
+      add(states_per_checkpoint, captured);
+  }
+  return states;
 }
 
 double recomputed_flops(const ModelSetting& setting, const std::vector<StageParts>& stages) {

@@ -20,11 +20,11 @@ double share_repeated(const ModelSetting& setting, Part part, Kernel::Work work)
 bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
 
 // Number of times that a recomputed layer saves, sets or restores random number states; we assume
-// that each takes the host as long as a launch. Recomputed parts follow Megatron-LM's checkpoints,
-// each of which saves the states before the forward pass, and saves, sets and restores them around
-// the recomputation (megatron/core/tensor_parallel/random.py). torchtitan's `op` has no such
-// states.
-double random_states(const ModelSetting& setting, LayerKind kind);
+// that each takes the host as long as a launch, unless a CUDA graph captures the recomputed module.
+// Recomputed parts follow Megatron-LM's checkpoints, each of which saves the states before the
+// forward pass, and saves, sets and restores them around the recomputation
+// (megatron/core/tensor_parallel/random.py). torchtitan's `op` has no such states.
+Launches random_states(const ModelSetting& setting, LayerKind kind);
 
 // Returns the FLOP per microbatch of the forward kernels that backward passes recompute, in the
 // whole model, which is split into `stages`.

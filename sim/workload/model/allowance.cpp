@@ -7,12 +7,21 @@
 namespace pipewright::workload {
 namespace {
 
-constexpr double bytes_per_launch = 20e3;
+constexpr double bytes_per_kernel = 20e3;
+
+// Returns the number of graphs of each captured kernel on a device with this number of microbatches
+// in flight.
+double graph_count(const config::CudaGraphs& graphs, double in_flight, std::uint32_t microbatches) {
+  using Scope = config::CudaGraphs::Scope;
+  if (graphs.scope == Scope::none) return 0;
+  return graphs.scope == Scope::iteration ? microbatches : std::ceil(in_flight);
+}
 
 }  // namespace
 
 bool needs_allowance(const config::Training& training) {
-  return training.fragmentation > 0 || training.cuda_graphs != config::CudaGraphs::none;
+  return training.fragmentation > 0 ||
+         training.cuda_graphs.scope != config::CudaGraphs::Scope::none;
 }
 
 void add_allowance(const config::Training& training, const schedules::Schedule& schedule,
@@ -22,20 +31,18 @@ void add_allowance(const config::Training& training, const schedules::Schedule& 
   // that one microbatch holds there at most (`held`).
   const std::vector<double> peaks = schedules::peak_in_flight(schedule);
   std::vector<double> held(schedule.devices);
-  std::vector<double> launches(schedule.devices);
+  std::vector<double> captured(schedule.devices);
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
     for (const std::uint32_t device : devices_of(schedule.routes, stage)) {
       held[device] += static_cast<double>(costs.activations[stage].held) * schedule.slices /
                       schedule.routes.count();
-      launches[device] +=
-          static_cast<double>(costs.launches[stage]) * schedule.slices / schedule.routes.count();
+      captured[device] +=
+          static_cast<double>(costs.captured[stage]) * schedule.slices / schedule.routes.count();
     }
   for (std::uint32_t device = 0; device < schedule.devices; ++device) {
-    double graphs = 0;
-    if (training.cuda_graphs == config::CudaGraphs::layer) graphs = std::ceil(peaks[device]);
-    if (training.cuda_graphs == config::CudaGraphs::iteration) graphs = schedule.microbatches;
+    const double graphs = graph_count(training.cuda_graphs, peaks[device], schedule.microbatches);
     const double bytes = training.fragmentation * peaks[device] * held[device] +
-                         graphs * launches[device] * bytes_per_launch;
+                         graphs * captured[device] * bytes_per_kernel;
     costs.state[device].allowance += static_cast<std::uint64_t>(std::llround(bytes));
   }
 }

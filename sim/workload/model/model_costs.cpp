@@ -298,31 +298,31 @@ void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
     state.buffers += round_bytes(logits_bytes(setting) + logits_grad_bytes(setting) + hidden);
 }
 
-// Counts the kernels that F, I and W launch for each stage's layers.
-void set_launches(const DeviceSettings& settings, const Routes& routes,
+// Counts the kernels of F, I and W that CUDA graphs capture in each stage's layers.
+void set_captured(const DeviceSettings& settings, const Routes& routes,
                   const std::vector<StageParts>& stages, StageCosts& costs) {
-  const auto count_launches = [](const PassKernels& kernels) {
-    Launches count;
+  const auto count_captured = [](const PassKernels& kernels) {
+    double count = 0;
     for (const auto* const pass : {&kernels.forward, &kernels.input_grad, &kernels.weight_grad})
-      for (const Kernel& kernel : *pass) count.add(kernel);
-    return static_cast<std::uint64_t>(count.total());
+      count += launches(*pass).captured;
+    return static_cast<std::uint64_t>(count);
   };
   const config::Model& model = settings.any().model;
-  const auto launches_by_kind = [&](const ModelSetting& setting) {
+  const auto captured_by_kind = [&](const ModelSetting& setting) {
     return by_kind(model,
-                   [&](LayerKind kind) { return count_launches(layer_kernels(setting, kind)); });
+                   [&](LayerKind kind) { return count_captured(layer_kernels(setting, kind)); });
   };
   const ModelSetting* cached = &settings.any();
-  auto kind_launches = launches_by_kind(*cached);
+  auto kind_captured = captured_by_kind(*cached);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const ModelSetting& setting = settings[routes.device(stage, 0)];
-    if (&setting != cached) kind_launches = launches_by_kind(*(cached = &setting));
-    std::uint64_t& launches = costs.launches.emplace_back();
+    if (&setting != cached) kind_captured = captured_by_kind(*(cached = &setting));
+    std::uint64_t& captured = costs.captured.emplace_back();
     const StageParts& parts = stages[stage];
-    if (parts.mtp > 0) launches += parts.mtp * count_launches(mtp_kernels(setting));
+    if (parts.mtp > 0) captured += parts.mtp * count_captured(mtp_kernels(setting));
     const LayerRange& layers = parts.layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
-      launches += kind_launches[static_cast<std::size_t>(kind_of_layer(model, layer))];
+      captured += kind_captured[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
 }
 
@@ -416,7 +416,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   add_vocabulary_buffers(setting, costs);
   set_flops(setting, stages, costs);
   set_times(times, costs);
-  set_launches(settings, routes, stages, costs);
+  set_captured(settings, routes, stages, costs);
   set_shares(settings, job.gpus, routes, stages, costs);
   set_overlaps(job, settings, routes, slices, stages, times, costs);
   if (job.training.lengths || job.training.experts.power_law)

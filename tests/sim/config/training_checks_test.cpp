@@ -34,6 +34,24 @@ TEST_CASE("recomputation of modules that the model does not have is refused", "[
   CHECK_THAT(fault("", "recompute: {modules: [mla_up_proj]}"), Catch::Contains("has mla_up_proj"));
 }
 
+TEST_CASE("CUDA graphs of modules that the model does not have are refused", "[training]") {
+  CHECK(fault("", "cuda_graphs: [attn, mlp]").empty());
+  CHECK(fault("", "cuda_graphs: [attn, mamba]") ==
+        "s.yaml:5:16: training.cuda_graphs has mamba, which the layers of the model do not have; "
+        "allowed: attn, mlp");
+  CHECK_THAT(fault("", "cuda_graphs: [moe_router, moe_preprocess]"),
+             Catch::Contains("has moe_router and moe_preprocess, which the layers"));
+  CHECK(fault(experts, "cuda_graphs: [attn, moe_router, moe_preprocess]").empty());
+  CHECK_THAT(fault(experts, "cuda_graphs: [mlp]"),
+             Catch::Contains("has mlp, which") &&
+                 Catch::Contains("allowed: attn, moe, moe_router, moe_preprocess"));
+  const std::string hybrid =
+      ", pattern: M-M-M-M-, mamba: {heads: 8, head_dim: 16, groups: 1, state: 16}";
+  CHECK(fault(hybrid, "cuda_graphs: [mamba, mlp]").empty());
+  CHECK_THAT(fault(hybrid, "cuda_graphs: [attn]"),
+             Catch::Contains("has attn, which") && Catch::Contains("allowed: mlp, mamba"));
+}
+
 TEST_CASE("more recomputed or offloaded layers than a stage has are refused", "[training]") {
   CHECK(fault("", "recompute: {method: block, num_layers: 4}").empty());
   CHECK(fault("", "recompute: {method: block, num_layers: 5}") ==

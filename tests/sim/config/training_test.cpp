@@ -54,6 +54,35 @@ TEST_CASE("training keys have the defaults of frameworks and can be set", "[trai
              Catch::Contains("allowed: one of none, selective, full"));
 }
 
+TEST_CASE("CUDA graphs capture a layer, the iteration or a list of modules", "[training]") {
+  const auto graphs = [](const std::string& text) {
+    return training("{cuda_graphs: " + text + "}").cuda_graphs;
+  };
+  using Scope = CudaGraphs::Scope;
+  CHECK(training("{}").cuda_graphs.scope == Scope::none);
+  CHECK(graphs("layer").scope == Scope::layer);
+  CHECK(graphs("iteration").scope == Scope::iteration);
+  const CudaGraphs modules = graphs("[moe_router, attn, moe_router]");
+  CHECK(modules.scope == Scope::modules);
+  CHECK(to_string(modules) == "attn and moe_router");
+  CHECK(modules == graphs("[attn, moe_router]"));
+  CHECK(graphs("attn") == graphs("[attn]"));
+  const auto fault = [&](const std::string& text) { return error_of([&] { graphs(text); }); };
+  CHECK_THAT(fault("all"), Catch::Contains("training.cuda_graphs is the text 'all'; allowed: one "
+                                           "of none, layer, iteration, attn, mlp, moe, "
+                                           "moe_router, moe_preprocess, mamba"));
+  CHECK_THAT(fault("[attn, layer]"),
+             Catch::Contains("t.yaml:1:22: training.cuda_graphs[1] is the text 'layer'; allowed: "
+                             "one of attn, mlp, moe, moe_router, moe_preprocess, mamba"));
+  CHECK_THAT(fault("[]"), Catch::Contains("allowed: one module or more, such as [attn"));
+  CHECK_THAT(fault("[moe, moe_router]"),
+             Catch::Contains("training.cuda_graphs has moe together with moe_router"));
+  CHECK_THAT(fault("[moe, moe_router, moe_preprocess]"), Catch::Contains("has moe together with"));
+  CHECK_THAT(fault("[attn, moe_preprocess]"),
+             Catch::Contains("has moe_preprocess without moe_router") &&
+                 Catch::Contains("add moe_router"));
+}
+
 TEST_CASE("the size of the optimizer state follows from its data types", "[training]") {
   const auto bytes = [](const std::string& optimizer) {
     const Training t = training("{optimizer: " + optimizer + "}");

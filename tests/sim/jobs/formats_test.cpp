@@ -56,6 +56,20 @@ TEST_CASE("overrides of a recipe change its model's sequence and layout", "[jobs
   CHECK(scenario.microbatches.value == 8);
 }
 
+TEST_CASE("overrides of a recipe give the modules of CUDA graphs", "[jobs]") {
+  const auto graphs = [](const std::string& modules) {
+    const jobs::Job job = tests::import_text(
+        "overrides.txt",
+        "torchrun --nproc_per_node 8 run_recipe.py --recipe qwen3_30b_a3b_pretrain_config "
+        "model.cuda_graph_impl=transformer_engine model." +
+            modules + " train.global_batch_size=64 train.micro_batch_size=2\n");
+    return to_string(scenario_of(job).training.cuda_graphs);
+  };
+  CHECK(graphs("cuda_graph_scope=[attn,moe_router,moe_preprocess]") ==
+        "attn and moe_router and moe_preprocess");
+  CHECK(graphs("cuda_graph_modules=[moe_router]") == "moe_router");
+}
+
 TEST_CASE("MLPerf's variables give the batch of a replica", "[jobs]") {
   const jobs::Job job = import_files({"config_DGXH100_16x8x32xtp4pp8cp1.sh"});
   CHECK(job.framework == "mlperf");

@@ -157,6 +157,40 @@ TEST_CASE("a backend of attention changes the kernels of a job's stack", "[jobs]
         Kernels{AttentionKernel::cudnn, AttentionKernel::fa2, AttentionKernel::ck});
 }
 
+TEST_CASE("flags of CUDA graphs give scope or modules", "[jobs]") {
+  const auto import_graphs = [](const std::string& flags) {
+    return tests::import_text(
+        "train.sh",
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 512 "
+        "--num-attention-heads 8 --seq-length 512 --vocab-size 1000 --micro-batch-size 1 --bf16 "
+        "--num-experts 8 " +
+            flags + "\n");
+  };
+  const auto graphs = [&](const std::string& flags) {
+    return to_string(scenario_of(import_graphs(flags)).training.cuda_graphs);
+  };
+  const std::string engine = "--cuda-graph-impl transformer_engine ";
+  CHECK(graphs("") == "none");
+  CHECK(graphs("--cuda-graph-impl none --cuda-graph-modules attn") == "none");
+  CHECK(graphs(engine) == "layer");
+  CHECK(graphs("--enable-cuda-graph --cuda-graph-scope full") == "layer");
+  CHECK(graphs("--cuda-graph-impl full_iteration") == "iteration");
+  CHECK(graphs("--cuda-graph-impl local --cuda-graph-scope full_iteration") == "iteration");
+  CHECK(graphs("--cuda-graph-impl local --cuda-graph-scope full_iteration_inference") == "layer");
+  CHECK(graphs(engine + "--cuda-graph-modules attn moe_router moe_preprocess") ==
+        "attn and moe_router and moe_preprocess");
+  CHECK(graphs("--external-cuda-graph --cuda-graph-scope attn moe_router") ==
+        "attn and moe_router");
+  CHECK(graphs(engine + "--cuda-graph-scope moe_router,moe_preprocess") ==
+        "moe_router and moe_preprocess");
+  // Megatron-LM's own implementation captures router and preprocessing together.
+  CHECK(graphs("--cuda-graph-impl local --cuda-graph-modules attn moe_router") ==
+        "attn and moe_router and moe_preprocess");
+  const jobs::Job job = import_graphs(engine + "--cuda-graph-modules attn vision");
+  CHECK(to_string(scenario_of(job).training.cuda_graphs) == "attn");
+  CHECK(tests::has_note(job.not_understood, "the module vision is not read"));
+}
+
 TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {
   using Catch::Contains;
   CHECK(refusal("--global-batch-size 16", 8).empty());

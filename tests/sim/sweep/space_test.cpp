@@ -217,6 +217,19 @@ TEST_CASE("constraints can use sizes, facts and scenario keys", "[search][space]
   CHECK(candidates_of(space).size() == 5 + 4);
 }
 
+TEST_CASE("a list of modules for CUDA graphs is one value, and other lists are an axis",
+          "[search][space]") {
+  const auto axes = [](const std::string& graphs) {
+    return axes_of(space_of(on_cluster + "training: {cuda_graphs: " + graphs + "}"));
+  };
+  CHECK(axes("[attn, mlp]") == "schedule: 1f1b");
+  CHECK(axes("[none, layer]") == "cuda_graphs: none layer, schedule: 1f1b");
+  CHECK(axes("[none, [attn, mlp], [attn]]") ==
+        "cuda_graphs: none [attn, mlp] [attn], schedule: 1f1b");
+  CHECK(axes("{any_of: [[attn, mlp], layer]}") == "cuda_graphs: [attn, mlp] layer, schedule: 1f1b");
+  CHECK(axes("auto") == "cuda_graphs: none layer iteration, schedule: 1f1b");
+}
+
 TEST_CASE("parts of NVLink domains can be an axis", "[search][space]") {
   CHECK(axes_of(space_of(on_cluster + "placement: {domain: [6, 8]}")) ==
         "domain: 6 8, schedule: 1f1b");

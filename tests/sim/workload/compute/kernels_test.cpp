@@ -108,6 +108,71 @@ TEST_CASE("the GPU waits for launches when the host reads how many tokens expert
   gpu.launch_factor = 3;
   CHECK(kernel_time(copy, gpu).seconds - waited == Approx(2 * 2 * host_time));
   CHECK(copy_of(2, "{cuda_graphs: iteration}").stall_s == 0);
+  CHECK(copy_of(2, "{cuda_graphs: layer}").stall_s == Approx(2 * host_time));
+  CHECK(copy_of(2, "{cuda_graphs: [attn, moe]}").stall_s == 0);
+  CHECK(copy_of(2, "{cuda_graphs: [moe_router]}").stall_s == Approx(2 * host_time));
+  // The graph of the preprocessing has permuted the tokens before the host waits.
+  const std::string preprocess = "cuda_graphs: [moe_router, moe_preprocess]";
+  CHECK(copy_of(2, "{" + preprocess + "}").stall_s == Approx(host_time));
+  CHECK(copy_of(2, "{" + preprocess + ", experts: {dispatcher: deepep}}").stall_s ==
+        Approx(2 * host_time));
+}
+
+TEST_CASE("graphs of modules capture the kernels of Megatron-LM's modules", "[model]") {
+  const auto is_captured = [](const std::string& training, Part part, std::string_view name) {
+    return only_kernel(forward_of(2, training), part, name).captured;
+  };
+  const std::string router = "{cuda_graphs: [moe_router]}";
+  CHECK_FALSE(is_captured("{}", Part::router, "product"));
+  CHECK(is_captured(router, Part::mlp_norm, "norm"));
+  CHECK(is_captured(router, Part::router, "product"));
+  CHECK(is_captured(router, Part::router, "scores"));
+  CHECK_FALSE(is_captured(router, Part::permute, "permute"));
+  CHECK_FALSE(is_captured(router, Part::core_attention, "attention"));
+  // Only the dispatcher alltoall permutes tokens before it sends them. No graph of a part of the
+  // experts contains the copy to the host or collectives.
+  const std::string modules = "cuda_graphs: [attn, moe_router, moe_preprocess]";
+  CHECK(is_captured("{" + modules + "}", Part::permute, "permute"));
+  CHECK_FALSE(is_captured("{" + modules + "}", Part::permute, "all-to-all"));
+  CHECK_FALSE(is_captured("{" + modules + "}", Part::router, "copy to host"));
+  CHECK_FALSE(is_captured("{" + modules + "}", Part::expert_in, "grouped"));
+  CHECK_FALSE(
+      is_captured("{" + modules + ", experts: {dispatcher: hybridep}}", Part::permute, "permute"));
+  CHECK(is_captured("{cuda_graphs: [moe]}", Part::expert_in, "grouped"));
+  CHECK(is_captured("{cuda_graphs: [moe]}", Part::permute, "all-to-all"));
+  CHECK_FALSE(is_captured("{cuda_graphs: [moe]}", Part::core_attention, "attention"));
+  // The residual after attention belongs to attention, the second one to the experts.
+  std::vector<bool> residuals;
+  for (const Kernel& kernel : forward_of(2, "{" + modules + "}"))
+    if (kernel.part == Part::residual) residuals.push_back(kernel.captured);
+  CHECK(residuals == std::vector{true, false});
+}
+
+TEST_CASE("the router's graph captures shared experts unless dispatch overlaps them", "[model]") {
+  const auto is_captured = [](const std::string& experts) {
+    const SettingFixture fixture(library_model("deepseek-v3"),
+                                 "{cuda_graphs: [moe_router], experts: {" + experts + "}}",
+                                 {.ep = 8, .dp = 8});
+    const auto kernels = layer_kernels(fixture.setting, workload::LayerKind::experts);
+    return only_kernel(kernels.forward, Part::shared_in, "product").captured;
+  };
+  CHECK(is_captured(""));
+  CHECK_FALSE(is_captured("shared_overlap: true"));
+}
+
+TEST_CASE("mamba captures Mamba-2 layers and attn gated delta nets", "[model]") {
+  using workload::LayerKind;
+  const auto launches = [](const char* model, const std::string& modules, LayerKind kind) {
+    const SettingFixture fixture(library_model(model), "{cuda_graphs: " + modules + "}", {});
+    return workload::launches(layer_kernels(fixture.setting, kind).forward);
+  };
+  const char* const hybrid = "nemotron-3-nano-30b-a3b";
+  CHECK(launches(hybrid, "[mamba]", LayerKind::mamba).kernels == 0);
+  CHECK(launches(hybrid, "[mamba]", LayerKind::mamba).graphs() == 1);
+  CHECK(launches(hybrid, "[attn]", LayerKind::mamba).captured == 0);
+  CHECK(launches(hybrid, "[mamba]", LayerKind::attention).captured == 0);
+  CHECK(launches(hybrid, "[attn]", LayerKind::attention).kernels == 0);
+  CHECK(launches("qwen3-next-80b-a3b", "[attn]", LayerKind::linear_experts).captured > 0);
 }
 
 TEST_CASE("fused operations include activation, casts and biases in the experts' products",

@@ -133,6 +133,12 @@ TEST_CASE("the host launches each kernel of a layer, or its graph", "[model]") {
   CHECK(launches("none").weight_grad == 4);
   CHECK(launches("layer").forward == 1);
   CHECK(launches("iteration").forward == 0);
+  // A graph of attention holds its norm and residual, two matrices, rotation and the attention
+  // kernel; a graph of the MLP holds the other five kernels. Both together are one graph.
+  CHECK(launches("[attn]").forward == 1 + 5);
+  CHECK(launches("[attn]").weight_grad == 1 + 2);
+  CHECK(launches("[mlp]").forward == 1 + 6);
+  CHECK(launches("[attn, mlp]").forward == 1);
   // CUDA graphs reduce the launches only; kernels on the GPU take as long as before.
   const SettingFixture fixture(library_model("llama-3-8b"), "{}", {});
   const double kernels = layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels.forward;
@@ -153,6 +159,8 @@ TEST_CASE("collectives take their own time of the host, which a launch factor sc
   const double input_grad = launches("none").input_grad;
   CHECK(input_grad > 2 * 100);
   CHECK(launches("layer").forward == 1);
+  // A graph of attention captures its all-reduce, but not that of the MLP.
+  CHECK(launches("[attn]").forward == 1 + 5 + 100);
   gpu.launch_factor = 3;
   CHECK(launches("none").forward == 3 * (11 + 2 * 100));
   CHECK(launches("none").input_grad == 3 * input_grad);

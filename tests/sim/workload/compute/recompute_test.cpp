@@ -144,7 +144,7 @@ TEST_CASE("each checkpoint of a layer handles random number states", "[recompute
   using workload::LayerKind;
   const auto checkpoints = [](const char* model, const std::string& yaml, LayerKind kind) {
     const SettingFixture fixture(library_model(model), "{recompute: " + yaml + "}", {});
-    return workload::random_states(fixture.setting, kind) / 4;
+    return workload::random_states(fixture.setting, kind).kernels / 4;
   };
   CHECK(checkpoints("llama-3-8b", "none", LayerKind::dense) == 0);
   CHECK(checkpoints("llama-3-8b", "full", LayerKind::dense) == 1);
@@ -156,6 +156,12 @@ TEST_CASE("each checkpoint of a layer handles random number states", "[recompute
   const std::string modules = "{modules: [layernorm, moe_act]}";
   CHECK(checkpoints("deepseek-v3", modules, LayerKind::experts) == 3);
   CHECK(checkpoints("deepseek-v3", modules, LayerKind::dense) == 1);
+  // Graphs capture the states of the norms before attention and before the router.
+  const SettingFixture graphs(library_model("deepseek-v3"),
+                              "{recompute: " + modules + ", cuda_graphs: [attn, moe_router]}", {});
+  const workload::Launches states = workload::random_states(graphs.setting, LayerKind::experts);
+  CHECK(states.kernels == 4);
+  CHECK(states.captured == 2 * 4);
 }
 
 TEST_CASE("selective recomputation frees no memory if attention stores no scores", "[recompute]") {

@@ -270,7 +270,7 @@ TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
     return with({.training = training}, [&](const workload::ModelJob& job) {
       StageCosts c = model_costs(job, schedule.routes, schedule.slices);
       add_allowance(job.training, schedule, c);
-      return std::pair{c.state[device].allowance - 1'000'000'000, c.launches[device]};
+      return std::pair{c.state[device].allowance - 1'000'000'000, c.captured[device]};
     });
   };
   CHECK(graphs("none", 1).first == 0);
@@ -280,6 +280,11 @@ TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
   // own.
   CHECK(layer_graphs == 7 * launches * 20'000);
   CHECK(graphs("iteration", 1).first == 16 * launches * 20'000);
+  // Graphs of modules hold only the kernels of these modules.
+  const auto [attention_graphs, captured] = graphs("[attn]", 1);
+  CHECK(attention_graphs == 7 * captured * 20'000);
+  CHECK(captured > 0);
+  CHECK(captured + graphs("[mlp]", 1).second == launches);
 }
 
 TEST_CASE("in a partition by cost, no stage takes longer than in another partition", "[model]") {
@@ -356,6 +361,7 @@ TEST_CASE("a stage on a device with its own tp costs the same as with that tp on
   for (const std::string model : {"zero-bubble-6.2b", "mixtral-8x7b"})
     for (const std::uint32_t zero : {0U, 1U, 3U}) {
       Job job{.model = model,
+              .training = "{cuda_graphs: [attn]}",
               .layout = {.sequence = true, .cp = 2, .ep = 2, .dp = 2, .zero = zero},
               .rule = config::Partition::Rule::even,
               .devices = 4,
@@ -380,7 +386,7 @@ TEST_CASE("a stage on a device with its own tp costs the same as with that tp on
           CHECK(uneven.traffic[stage].inside == uniform.traffic[stage].inside);
           CHECK(uneven.traffic[stage].parameters == uniform.traffic[stage].parameters);
           CHECK(uneven.gathered[stage] == uniform.gathered[stage]);
-          CHECK(uneven.launches[stage] == uniform.launches[stage]);
+          CHECK(uneven.captured[stage] == uniform.captured[stage]);
           CHECK(uneven.overlap_slowdown[0][stage] == uniform.overlap_slowdown[0][stage]);
         }
         CHECK(uneven.model_flops_per_microbatch == uniform.model_flops_per_microbatch);
