@@ -103,6 +103,9 @@ constexpr std::array stack_table{
                   stack.early_stop = read_map<recomputation_table>(field).early_stop;
                 },
                 {ValueType::map, false, {}, [] { return rows_of(recomputation_table); }}}},
+    Key<Stack>{{.name = "max_unsharded_stages",
+                .help = "default of parallel.max_unsharded_stages of scenarios; else all stages"},
+               count<&Stack::max_unsharded_stages, "3">},
     Key<Stack>{{.name = "training", .help = "defaults of the section training of scenarios"},
                {keep, {ValueType::map}}},
     Key<Stack>{

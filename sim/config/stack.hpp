@@ -3,6 +3,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,8 @@ struct Stack {
   // PyTorch's checkpoint stops recomputing a module once all activations that its backward pass
   // needs exist, so that the module's last matrix product is not repeated.
   bool early_stop = false;
+  // Default of parallel.max_unsharded_stages.
+  std::optional<std::uint32_t> max_unsharded_stages;
   std::vector<std::string> assumed;  // keys whose values have no source
 
   bool fuses(Fusable group) const { return fused.test(static_cast<std::size_t>(group)); }
