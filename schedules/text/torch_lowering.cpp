@@ -4,58 +4,24 @@
 
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_receives.hpp"
+#include "schedules/unshard.hpp"
 
 namespace pipewright::schedules {
-namespace {
-
-constexpr std::size_t lookahead = 3;  // Stages: one forward, one backward, one being fetched.
-
-// Returns, for each action, the stages used by it and the next actions, in order of their use. Both
-// stages of a fused pair are included, so there may be one more than `lookahead`.
-std::vector<std::vector<std::uint16_t>> next_stages(const std::vector<TorchAction>& passes) {
-  std::vector<std::vector<std::uint16_t>> result(passes.size());
-  struct Use {
-    std::uint16_t stage;
-    std::size_t cell;  // Index of the pass, or of the first pass of its pair.
-  };
-  std::vector<Use> uses;  // Next use of every stage, nearest first.
-  const auto bring_forward = [&](std::uint16_t stage, std::size_t cell) {
-    std::erase_if(uses, [&](const Use& use) { return use.stage == stage; });
-    uses.insert(uses.begin(), {stage, cell});
-  };
-  for (std::size_t i = passes.size(); i-- > 0;) {
-    const std::size_t cell = i > 0 && passes[i - 1].fused ? i - 1 : i;
-    bring_forward(passes[i].stage, cell);
-    if (cell != i) continue;
-    std::size_t count = std::min(lookahead, uses.size());
-    while (count < uses.size() && uses[count].cell == uses[count - 1].cell) ++count;
-    for (std::size_t k = 0; k < count; ++k) result[i].push_back(uses[k].stage);
-  }
-  return result;
-}
-
-}  // namespace
 
 std::vector<TorchAction> add_unshard_reshard(const std::vector<TorchAction>& passes) {
-  const auto next = next_stages(passes);
-  std::vector<std::uint16_t> held;  // In ascending order.
+  std::vector<Pass> order;
+  for (const TorchAction& pass : passes) order.push_back(to_pass(pass));
+  const UnshardPlan plan = plan_unshards(order, torch_unsharded_stages);
   std::vector<TorchAction> result;
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    if (!next[i].empty()) {  // Not the second pass of a pair.
-      const auto is_next = [&](std::uint16_t stage) {
-        return std::find(next[i].begin(), next[i].end(), stage) != next[i].end();
-      };
-      for (const std::uint16_t stage : held)
-        if (!is_next(stage)) result.push_back({TorchOp::reshard, stage});
-      for (const std::uint16_t stage : next[i])
-        if (!std::binary_search(held.begin(), held.end(), stage))
-          result.push_back({TorchOp::unshard, stage});
-      held = next[i];
-      std::sort(held.begin(), held.end());
+  auto step = plan.begin();
+  for (std::size_t position = 0; position <= passes.size(); ++position) {
+    if (step != plan.end() && step->position == position) {
+      for (const std::uint16_t stage : step->reshard) result.push_back({TorchOp::reshard, stage});
+      for (const std::uint16_t stage : step->unshard) result.push_back({TorchOp::unshard, stage});
+      ++step;
     }
-    result.push_back(passes[i]);
+    if (position < passes.size()) result.push_back(passes[position]);
   }
-  for (const std::uint16_t stage : held) result.push_back({TorchOp::reshard, stage});
   return result;
 }
 

@@ -134,6 +134,21 @@ void settle_shards(bool has_dp, bool has_zero, Parallel& parallel) {
         .allow("zero 1 to 3, or leave it out for 3");
 }
 
+// Checks that ZeRO-3 keeps weights gathered in pipelines if the number of gathered stages is given.
+void check_unsharded_stages(const Field& field, const Parallel& parallel) {
+  if (!parallel.max_unsharded_stages) return;
+  const auto refuse = [&](const std::string& reason, std::string_view allowed) {
+    throw Error(find(field.value, "max_unsharded_stages")->origin,
+                fmt::format("parallel.max_unsharded_stages is for weights that stay gathered from "
+                            "pass to pass, and {}",
+                            reason))
+        .allow(fmt::format("{}, or leave it out", allowed));
+  };
+  if (parallel.zero != 3) refuse(fmt::format("parallel.zero is {}", parallel.zero), "zero 3");
+  if (parallel.reshard_after_forward.value_or(!parallel.shard))
+    refuse("parallel.reshard_after_forward is true", "reshard_after_forward false");
+}
+
 // The key `order` is read after the sizes of the axes, since checking it needs them.
 constexpr std::array parallel_table{
     Key<Parallel>{{.name = "tp",
@@ -225,6 +240,10 @@ constexpr std::array parallel_table{
              "zero 3: gather weights again for backward passes; false by default with shard and pp",
          .default_value = "true"},
         flag<&Parallel::reshard_after_forward>},
+    Key<Parallel>{{.name = "max_unsharded_stages",
+                   .help = "zero 3 with shard and pp: largest number of a device's stages whose "
+                           "weights are gathered at a time; default: that of the stack, or all"},
+                  count<&Parallel::max_unsharded_stages, "3">},
     Key<Parallel>{{.name = "order",
                    .help = "order of ranks, innermost axis first",
                    .default_value = "tp-cp-ep-dp-pp"},
@@ -250,6 +269,7 @@ Parallel read_parallel(const Field& field) {
         fmt::format("parallel.reshard_after_forward needs sharded weights, and parallel.zero is {}",
                     parallel.zero))
         .allow("zero 3, or leave it out");
+  check_unsharded_stages(field, parallel);
   return parallel;
 }
 

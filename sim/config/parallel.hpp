@@ -70,6 +70,9 @@ struct Parallel {
   std::optional<Located<std::uint32_t>> shard;
   std::optional<Located<std::uint32_t>> replicate;
   std::optional<bool> reshard_after_forward;
+  // FSDP in a pipeline: largest number of a device's stages whose weights are gathered at a time.
+  // Empty: all stages of the device.
+  std::optional<std::uint32_t> max_unsharded_stages;
   std::array<Axis, axes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
 
   // Returns the layout with the `tp` of this pipeline device for all devices.
@@ -92,8 +95,9 @@ struct Parallel {
   // Returns whether ZeRO-3 frees gathered weights after forward passes and gathers them again for
   // backward passes. Pipelines of PyTorch keep them.
   bool reshards() const { return reshard_after_forward.value_or(!shard || pp.value == 1); }
-  // Returns whether ZeRO-3 gathers the weights once per iteration and keeps them beside their
-  // shards. Gradients are then reduced only once they are complete.
+  // Returns whether ZeRO-3 keeps weights gathered between passes: those of the whole device once
+  // per iteration, or those of the next `max_unsharded_stages` stages. Gradients are then reduced
+  // only once they are complete.
   bool keeps_weights() const { return zero == 3 && !reshards() && pp.value > 1; }
   std::uint32_t expert_tp() const { return etp ? etp->value : tp.value; }
   // Number of ranks of a stage, over all replicas.

@@ -379,6 +379,8 @@ Scenario read_scenario(const Value& written) {
     complete = with_stack_defaults(root, stack);
     read_keys<Scenario>({complete, ""}, scenario_table, scenario);
     set_stack(scenario.training, complete, stack);
+    if (!scenario.parallel.max_unsharded_stages)
+      scenario.parallel.max_unsharded_stages = scenario.training.stack.max_unsharded_stages;
   } else {
     read_keys<Scenario>({complete, ""}, scenario_table, scenario);
   }

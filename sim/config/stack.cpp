@@ -121,6 +121,9 @@ constexpr std::array stack_table{
                                          "a list of rules, such as [interleaving_needs_pp]");
                 },
                 {ValueType::choice, true, stack_rule_names, nullptr}}},
+    Key<Stack>{{.name = "max_unsharded_stages",
+                .help = "default of parallel.max_unsharded_stages of scenarios; else all stages"},
+               count<&Stack::max_unsharded_stages, "3">},
     Key<Stack>{{.name = "training", .help = "defaults of the section training of scenarios"},
                {keep, {ValueType::map}}},
     Key<Stack>{

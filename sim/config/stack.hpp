@@ -3,6 +3,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,9 @@ struct Stack {
   // needs exist, so that the module's last matrix product is not repeated.
   bool early_stop = false;
   std::bitset<stack_rules.size()> rules;  // the software refuses jobs that break these
-  std::vector<std::string> assumed;       // keys whose values have no source
+  // Default of parallel.max_unsharded_stages.
+  std::optional<std::uint32_t> max_unsharded_stages;
+  std::vector<std::string> assumed;  // keys whose values have no source
 
   bool fuses(Fusable group) const { return fused.test(static_cast<std::size_t>(group)); }
 };

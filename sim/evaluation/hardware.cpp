@@ -187,7 +187,8 @@ void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
   hardware.is_mixed = by_type.size() > 1;
 }
 
-workload::Conditions conditions_of(const config::Scenario& scenario) {
+workload::Conditions conditions_of(const config::Scenario& scenario,
+                                   const schedules::Routes& routes) {
   const config::Parallel& parallel = scenario.parallel;
   workload::Conditions conditions{
       .communication = scenario.communication,
@@ -198,9 +199,10 @@ workload::Conditions conditions_of(const config::Scenario& scenario) {
       .cuts_boundary = workload::cuts_boundary(parallel, scenario.communication)};
   if (!parallel.keeps_weights()) return conditions;
   // PyTorch pipelines that keep weights gathered behave like ZeRO-1, but reduce gradients after the
-  // last pass.
+  // last pass, and may gather the stages of a device in turn.
   conditions.zero = 1;
   conditions.communication.overlap_grad_reduce = false;
+  conditions.max_unsharded_stages = workload::max_unsharded_stages(parallel, routes);
   return conditions;
 }
 
@@ -313,7 +315,7 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .hosts = hardware.hosts,
           .p2p = scenario.p2p,
           .ranks = hardware.ranks,
-          .conditions = conditions_of(scenario),
+          .conditions = conditions_of(scenario, schedule.routes),
           .symmetric = scenario.symmetric,
           .slowdown = slowdown_factors(scenario, hardware, schedule),
           .capacity = hardware.capacity,

@@ -8,6 +8,7 @@
 #include "analysis/trace/sink.hpp"
 #include "schedules/costs.hpp"
 #include "schedules/schedule.hpp"
+#include "schedules/unshard.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/stage_costs.hpp"
@@ -56,6 +57,15 @@ struct Job {
     return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
            (ranks->group_size(workload::Group::shard) > 1 ||
             ranks->group_size(workload::Group::expert_shard) > 1);
+  }
+  // True if FSDP reshards stages of a pipeline and gathers them again during an iteration.
+  bool reshards_stages() const {
+    return conditions.max_unsharded_stages.has_value() && !costs.traffic.empty();
+  }
+  // Changes of the gathered stages of a device in each iteration. Only for jobs that reshard
+  // stages.
+  schedules::UnshardPlan unshard_plan(std::uint32_t device) const {
+    return schedules::plan_unshards(schedule.programs[device], *conditions.max_unsharded_stages);
   }
   // Factor by which the compute of a stage's passes is longer while collectives run beside it.
   double overlap_slowdown(schedules::PassKind kind, std::uint32_t stage) const {

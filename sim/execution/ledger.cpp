@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace pipewright::execution {
 namespace {
@@ -11,13 +12,19 @@ class PeakWalk {
  public:
   PeakWalk(const Job& job, std::uint32_t device, std::uint32_t replica)
       : job_(job), ledger_(job, device, replica), gathers_(job.gathers_for_passes()) {
+    if (job.reshards_stages()) {
+      plan_ = job.unshard_plan(device);
+      unshards_.emplace(plan_);
+    }
     update_peak();
   }
+  PeakWalk(const PeakWalk&) = delete;  // its parts refer to each other
+  PeakWalk& operator=(const PeakWalk&) = delete;
 
   const PeakMemory& peak() const { return peak_; }
 
   void walk(const schedules::Program& program) {
-    if (job_.tokens_vary()) return walk(schedules::passes_of(program));
+    if (job_.tokens_vary() || unshards_) return walk(schedules::passes_of(program));
     repeat(program.iterations, [&] {
       for (const schedules::Loop& loop : program.loops)
         repeat(loop.rounds, [&] { walk(loop.body); });
@@ -41,6 +48,7 @@ class PeakWalk {
   void walk(const std::vector<schedules::Pass>& body) {
     for (auto pass = body.begin(); pass != body.end(); ++pass) {
       const auto last = pass->fused ? pass + 1 : pass;
+      if (unshards_) change_weights(unshards_->before_pass());
       for (auto member = pass; member <= last; ++member) hold_weights(*member);
       const bool swapped = pass->fused && counts_last(job_, *pass);
       count(swapped ? *last : *pass);
@@ -48,6 +56,8 @@ class PeakWalk {
       for (auto member = pass; member <= last; ++member)
         if (gathers_ && job_.conditions.drops_after(member->kind))
           ledger_.drop_weights(member->stage);
+      if (unshards_)
+        for (auto member = pass; member <= last; ++member) change_weights(unshards_->after_pass());
       pass = last;
     }
   }
@@ -64,6 +74,12 @@ class PeakWalk {
     ledger_.hold_weights(pass.stage);
     update_peak();
   }
+  void change_weights(const schedules::UnshardStep* step) {
+    if (step == nullptr) return;
+    for (const std::uint16_t stage : step->reshard) ledger_.drop_weights(stage);
+    for (const std::uint16_t stage : step->unshard) ledger_.hold_weights(stage);
+    update_peak();
+  }
   void update_peak() {
     const std::uint64_t total = ledger_.total();
     if (total > peak_.bytes) peak_ = {total, ledger_.held()};
@@ -72,6 +88,8 @@ class PeakWalk {
   const Job& job_;
   Ledger ledger_;
   bool gathers_;
+  schedules::UnshardPlan plan_;
+  std::optional<schedules::UnshardCursor> unshards_;  // empty: no stage is resharded
   PeakMemory peak_;
 };
 

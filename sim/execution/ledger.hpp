@@ -31,7 +31,8 @@ class Ledger {
   void start(const schedules::Pass& pass, Changed&& changed);
   template <class Changed>
   void end(const schedules::Pass& pass, Changed&& changed);
-  // ZeRO-3 only: allocate the gathered weights of a stage, and free them.
+  // Allocate the gathered weights of a stage, and free them, if these do not stay throughout:
+  // ZeRO-3, and FSDP that reshards stages of a pipeline.
   void hold_weights(std::uint32_t stage) { bytes_of(Category::gathered) += gathered(stage); }
   void drop_weights(std::uint32_t stage) { bytes_of(Category::gathered) -= gathered(stage); }
 

@@ -51,6 +51,11 @@ void Recorder::drop_weights(std::uint32_t stage, double time) {
   report(trace::MemoryCategory::gathered, time);
 }
 
+void Recorder::change_weights(const schedules::UnshardStep& step, double time) {
+  for (const std::uint16_t stage : step.reshard) drop_weights(stage, time);
+  for (const std::uint16_t stage : step.unshard) hold_weights(stage, time);
+}
+
 void Recorder::report(trace::MemoryCategory category, double time) {
   sink_.memory(
       {.device = device_, .category = category, .time = time, .bytes = ledger_.held(category)});

@@ -37,9 +37,11 @@ class Recorder {
   // Records a pass. Call it in the device's order; for a fused pair, with both passes one after the
   // other.
   void record(const schedules::Pass& pass, const schedules::PassSpan& span);
-  // ZeRO-3 only: record that the gathered weights of a stage are allocated, or freed.
+  // Record that the gathered weights of a stage are allocated, or freed, as in Ledger.
   void hold_weights(std::uint32_t stage, double time);
   void drop_weights(std::uint32_t stage, double time);
+  // Records a change of the gathered stages of a pipeline.
+  void change_weights(const schedules::UnshardStep& step, double time);
 
  private:
   void count(const schedules::Pass& pass, double start, double end);

@@ -152,6 +152,12 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
           "{} keeps stage {} on devices {}, which run different microbatches, but ZeRO-{} "
           "synchronizes all copies of a stage after each microbatch; allowed: zero 0 or 1",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "), job.conditions.zero));
+    if (holders_.back().size() > 1 && job.reshards_stages())
+      throw schedules::Error(
+          fmt::format("{} keeps stage {} on devices {}, which gather their stages in different "
+                      "orders; allowed: "
+                      "leave out parallel.max_unsharded_stages",
+                      job.schedule.name, stage, fmt::join(holders_.back(), " and ")));
     const auto ranks = [&](std::uint32_t device) { return job.ranks->ranks_per_stage(device); };
     if (ranks(holders_.back().front()) != ranks(holders_.back().back()))
       throw schedules::Error(fmt::format(
@@ -263,6 +269,12 @@ std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
 std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
   return over_replicas(Collective::all_gather, &Holders::shards, stage,
                        job_.costs.gathered_element / weight_parts(stage));
+}
+
+const schedules::UnshardPlan& ReplicaGroups::unshard_plan(std::uint32_t device) const {
+  const auto it = unshard_plans_.find(device);
+  if (it != unshard_plans_.end()) return it->second;
+  return unshard_plans_.emplace(device, job_.unshard_plan(device)).first->second;
 }
 
 const std::vector<std::uint32_t>& ReplicaGroups::replicas_with(Group kind,

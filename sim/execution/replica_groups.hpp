@@ -96,6 +96,9 @@ class ReplicaGroups {
   std::vector<CollectiveOp> embeddings(std::uint32_t replica) const;
   bool ties_embeddings(std::uint32_t device) const;
   double norm_latency() const { return norm_latency_; }  // seconds
+  // Changes of the gathered stages of a device, for jobs that reshard stages. They are planned on
+  // the first call.
+  const schedules::UnshardPlan& unshard_plan(std::uint32_t device) const;
 
   // Number of the process group, among those for this kind of group, to which a device copy
   // belongs.
@@ -144,6 +147,7 @@ class ReplicaGroups {
       std::map<std::pair<workload::Group, ReplicaDevice>, std::vector<std::uint32_t>>;
   mutable OtherReplicas replicas_with_;
   mutable OtherReplicas all_replicas_with_;
+  mutable std::map<std::uint32_t, schedules::UnshardPlan> unshard_plans_;  // by device
 };
 
 }  // namespace pipewright::execution

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -135,6 +136,10 @@ struct Conditions {
   bool by_layer = false;
   // True if each rank of tp sends only its part of a boundary tensor instead of all of it.
   bool cuts_boundary = false;
+  // FSDP in a pipeline: largest number of a device's stages whose weights are gathered at a time.
+  // Stages are then gathered again during an iteration (schedules/unshard.hpp). Empty: each stage
+  // is gathered once. With a value, `zero` is 1, and gradients are reduced after the last pass.
+  std::optional<std::uint32_t> max_unsharded_stages = {};
 
   // ZeRO-3: return whether weights are gathered for a pass of this kind, and whether they are
   // dropped after it.
@@ -150,7 +155,7 @@ struct Conditions {
   // per iteration: before the first forward passes of the next one or at the end of this one.
   bool gathers_before() const { return gathers_once() && communication.overlap_param_gather; }
   bool gathers_after() const { return gathers_once() && !communication.overlap_param_gather; }
-  bool gathers_once() const { return zero == 1 || zero == 2; }
+  bool gathers_once() const { return (zero == 1 || zero == 2) && !max_unsharded_stages; }
 };
 
 }  // namespace pipewright::workload

@@ -8,6 +8,7 @@
 #include <simgrid/plugins/load.h>
 
 #include "analysis/trace/sink.hpp"
+#include "schedules/unshard.hpp"
 #include "sim/execution/simgrid/mirror.hpp"
 #include "support/runs.hpp"
 #include "support/timed.hpp"
@@ -51,6 +52,14 @@ HybridJob::HybridJob(schedules::Schedule job_schedule, const Layout& layout)
 
 void HybridJob::set_parameters(std::uint64_t of_stage) {
   for (workload::StageTraffic& stage : costs.traffic) stage.parameters = of_stage;
+}
+
+void HybridJob::limit_unsharded_stages(std::uint32_t max_stages) {
+  conditions.zero = 1;
+  conditions.reshards = false;
+  communication().overlap_grad_reduce = false;
+  if (schedules::most_stages(schedule.routes) > max_stages)
+    conditions.max_unsharded_stages = max_stages;
 }
 
 void HybridJob::add_call(schedules::PassKind kind, const workload::Call& call) {

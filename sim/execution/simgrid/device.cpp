@@ -33,6 +33,7 @@ void Device::run(const Network& network) {
       if (pass.fused) at_.next();
       continue;
     }
+    weights_.begin_pass(pass);
     PassSpan span = wait_for_input(pass, context_.now, network);
     const double ready = std::max(context_.now, span.ready);
     if (pass.fused) {
@@ -115,7 +116,7 @@ std::optional<Pass> Device::current_pass() const {
 }
 
 void Device::end_pass(const Pass& pass) {
-  weights_.drop(pass, context_.now);
+  weights_.end_pass(pass, context_.now);
   if (!context_.job.costs.traffic.empty())
     if (const auto iteration = gradients_.add(pass)) finish_iteration(*iteration);
   if (iterations_ != nullptr) count(pass);

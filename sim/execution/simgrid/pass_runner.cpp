@@ -78,7 +78,7 @@ class PassRunner::PassProgress {
         last_(partner != nullptr && ends_microbatch(partner->kind) ? *partner : pass),
         work_(runner.work_of(pass, partner)),
         milestones_(runner.gradients_.parts(last_), runner.weights_.parts(pass),
-                    partner == nullptr ? 0 : runner.weights_.parts(*partner)),
+                    partner == nullptr ? 0 : runner.weights_.parts_of_second(pass, *partner)),
         now_(start),
         start_(start) {}
 

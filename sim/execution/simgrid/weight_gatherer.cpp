@@ -7,6 +7,11 @@ namespace pipewright::execution {
 using schedules::Pass;
 using schedules::PassKind;
 
+WeightGatherer::WeightGatherer(DeviceContext& device) : device_(device) {
+  if (device.job.reshards_stages())
+    unshards_.emplace(device.replica_groups.unshard_plan(device.self.device));
+}
+
 WeightGatherer::Key WeightGatherer::key_of(const Pass& pass) const {
   if (!gathers_by_pass()) return {.stage = pass.stage, .pass = {}};
   return {.stage = pass.stage, .pass = PassOfStage{pass.kind, pass.microbatch}};
@@ -30,16 +35,19 @@ void WeightGatherer::gather(const Pass& pass, std::uint32_t part) {
                                            .pass = PassOfStage{pass.kind, pass.microbatch}}));
 }
 
+void WeightGatherer::gather_stage(PartOfStage first) {
+  if (!device_.replica_groups.has(first.stage)) return;
+  std::vector<PendingCollective>& parts = pending_[{.stage = first.stage, .pass = {}}];
+  parts.clear();
+  for (; first.part < device_.replica_groups.weight_parts(first.stage); ++first.part)
+    parts.push_back(gather(first));
+}
+
 void WeightGatherer::begin_iteration(std::uint32_t iteration,
                                      const std::vector<std::uint32_t>& stages) {
   if (device_.job.costs.traffic.empty() || !device_.job.conditions.gathers_before()) return;
-  for (const std::uint32_t stage : stages) {
-    if (!device_.replica_groups.has(stage)) continue;
-    std::vector<PendingCollective>& parts = pending_[{.stage = stage, .pass = {}}];
-    parts.clear();
-    for (std::uint32_t part = 0; part < device_.replica_groups.weight_parts(stage); ++part)
-      parts.push_back(gather({.stage = stage, .iteration = iteration, .part = part, .pass = {}}));
-  }
+  for (const std::uint32_t stage : stages)
+    gather_stage({.stage = stage, .iteration = iteration, .pass = {}});
 }
 
 void WeightGatherer::prefetch(schedules::PassCursor at) {
@@ -59,6 +67,16 @@ void WeightGatherer::prefetch(schedules::PassCursor at) {
       is_requested = true;
     }
   }
+}
+
+void WeightGatherer::begin_pass(const Pass& pass) {
+  const schedules::UnshardStep* const step = unshards_ ? unshards_->before_pass() : nullptr;
+  if (step == nullptr) return;
+  if (recorder_ != nullptr) recorder_->change_weights(*step, device_.now);
+  for (const std::uint16_t stage : step->unshard)
+    gather_stage({.stage = stage,
+                  .iteration = device_.job.schedule.iteration_of(pass),
+                  .pass = PassOfStage{pass.kind, pass.microbatch}});
 }
 
 std::uint32_t WeightGatherer::parts(const Pass& pass) const {
@@ -82,6 +100,12 @@ double WeightGatherer::wait(const Pass& pass, std::uint32_t part, double now) {
   else if (gathers_by_pass())
     gather(pass, part + 1);
   return time;
+}
+
+void WeightGatherer::end_pass(const Pass& pass, double now) {
+  if (!unshards_) return drop(pass, now);
+  const schedules::UnshardStep* const step = unshards_->after_pass();
+  if (step != nullptr && recorder_ != nullptr) recorder_->change_weights(*step, now);
 }
 
 void WeightGatherer::drop(const Pass& pass, double now) {

@@ -68,6 +68,7 @@ bool passes_meet_other_replicas(const Job& job, const ReplicaGroups& replica_gro
 bool has_milestones_in_passes(const Job& job, const ReplicaGroups& replica_groups) {
   const bool by_parts = job.conditions.communication.overlap_grad_reduce ||
                         job.conditions.gathers_before() || job.gathers_for_passes() ||
+                        job.reshards_stages() ||
                         (reduces_between_passes(job) && job.has_overlap_slowdown());
   for (std::uint32_t stage = 0; by_parts && stage < job.schedule.stages(); ++stage)
     if (replica_groups.has(stage)) return true;
@@ -97,6 +98,10 @@ void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
     unsupported(
         "jitter, stragglers or lengths with ZeRO-2 and ZeRO-3, where replicas wait for each other "
         "between passes");
+  if (job.passes_vary() && job.reshards_stages())
+    unsupported(
+        "jitter, stragglers or lengths with FSDP that gathers stages again between passes, where "
+        "replicas wait for each other");
   if (job.has_full_detail()) {
     if (schedules::has_fused_pairs(job.schedule) &&
         (job.costs.times.has_pair_times() || interrupts_dispatch(job)))

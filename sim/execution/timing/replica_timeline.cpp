@@ -85,6 +85,27 @@ double DeviceStream::wait_for_weights(const Pass& pass, const Milestone& milesto
   return available;
 }
 
+StageGathers::StageGathers(const Job& job, std::uint32_t device,
+                           const ReplicaGroups& replica_groups, const StageCollectives& collectives,
+                           double start, TimingRows* rows, CollectiveSpans* spans)
+    : collectives_(collectives),
+      device_(device),
+      rows_(rows),
+      stream_(job, device, collectives, start, rows, spans),
+      unshards_(replica_groups.unshard_plan(device)),
+      begin_(job.schedule.stages()),
+      parts_(job.schedule.stages()) {}
+
+void StageGathers::change(const schedules::UnshardStep* step, double time) {
+  if (step == nullptr) return;
+  if (rows_ != nullptr) rows_->change_weights(device_, *step, time);
+  for (const std::uint16_t stage : step->unshard) {
+    begin_[stage] = std::max(stream_.end(), time);
+    parts_[stage] = collectives_.weight_parts[stage];
+    for (std::uint32_t part = 0; part < parts_[stage]; ++part) stream_.gather_weights(stage, time);
+  }
+}
+
 // Computes the passes of a replica one by one, with the reductions and weights at their milestones.
 class ReplicaTimeline::Follower {
  public:
@@ -98,6 +119,10 @@ class ReplicaTimeline::Follower {
         result_(result) {
     result_.released = begin.devices;
     result_.gathering.resize(job_.schedule.devices);
+    for (std::uint32_t device = 0; job_.reshards_stages() && device < job_.schedule.devices;
+         ++device)
+      stage_gathers_.emplace_back(job_, device, timeline.replica_groups_, collectives_,
+                                  begin_.devices[device], rows, spans_beside(device));
     if (!collectives_.has_shared_stages) return;
     const schedules::Routes& routes = job_.schedule.routes;
     const std::uint32_t microbatches = job_.schedule.total_microbatches();
@@ -108,12 +133,13 @@ class ReplicaTimeline::Follower {
     for (std::uint32_t device = 0; reduces_between_passes(job_) && device < job_.schedule.devices;
          ++device)
       streams_.emplace_back(job_, device, collectives_, free_from(device), rows,
-                            beside_.empty() ? nullptr : &beside_[device]);
+                            spans_beside(device));
   }
 
   // Start and duration of a pass or a fused pair that may start at `ready` at the earliest.
   schedules::Timing::Run run(std::uint32_t device, const Pass& pass, const Pass* partner,
                              double ready) {
+    if (!stage_gathers_.empty()) stage_gathers_[device].before_pass(result_.released[device]);
     const PassWork work = timeline_.work(device, pass, partner, begin_.first_microbatch);
     const double compute = work.seconds;
     const double seconds = std::max(
@@ -145,9 +171,10 @@ class ReplicaTimeline::Follower {
         },
         [&](const Milestone& due, bool is_last, double time) {
           const Pass& member = due.of_partner ? *partner : pass;
-          return gathers_ ? streams_[device].wait_for_weights(member, due, is_last, time)
-                          : begin_.weights[member.stage] +
-                                (due.part + 1) * collectives_.weights[member.stage];
+          if (gathers_) return streams_[device].wait_for_weights(member, due, is_last, time);
+          if (!stage_gathers_.empty())
+            return stage_gathers_[device].arrival(member.stage, due.part);
+          return begin_.weights[member.stage] + (due.part + 1) * collectives_.weights[member.stage];
         },
         lost);
     result_.gathering[device] += delays.waited;
@@ -158,6 +185,7 @@ class ReplicaTimeline::Follower {
     result_.end = std::max(result_.end, span.end);
     result_.released[device] = span.released;
     if (rows_ != nullptr) rows_->pass(device, pass, span, timeline_.hops_);
+    if (!stage_gathers_.empty()) stage_gathers_[device].after_pass(span.released);
     if (job_.conditions.communication.overlap_grad_reduce || last_ != pass) return;
     for (std::uint32_t part = 0; part < collectives_.parts[pass.stage]; ++part)
       post({device, pass.stage, part, span.released});
@@ -168,6 +196,10 @@ class ReplicaTimeline::Follower {
   }
 
  private:
+  // Periods of collectives beside the device's passes; null: collectives do not slow down passes.
+  CollectiveSpans* spans_beside(std::uint32_t device) {
+    return beside_.empty() ? nullptr : &beside_[device];
+  }
   // Time at which the device has all weights that are gathered before the iteration. Stages are
   // gathered one after the other.
   double free_from(std::uint32_t device) const {
@@ -191,6 +223,7 @@ class ReplicaTimeline::Follower {
   std::uint32_t weight_parts(std::uint32_t device, const Pass& pass) {
     if (gathers_)
       return job_.conditions.gathers_for(pass.kind) ? collectives_.weight_parts[pass.stage] : 0;
+    if (!stage_gathers_.empty()) return stage_gathers_[device].take_parts(pass.stage);
     if (begin_.weights.empty()) return 0;
     const std::size_t index = std::size_t{device} * job_.schedule.stages() + pass.stage;
     if (fetched_[index]) return 0;
@@ -215,10 +248,11 @@ class ReplicaTimeline::Follower {
   TimingRows* rows_;
   Passes& result_;
   bool gathers_ = job_.gathers_for_passes();
-  std::optional<Pass> last_;              // running pass that a reduction follows
-  std::vector<std::uint32_t> remaining_;  // microbatches by route and stage
-  std::vector<bool> fetched_;             // by device and stage: weights were waited for
-  std::vector<DeviceStream> streams_;     // by device; empty before ZeRO-2
+  std::optional<Pass> last_;                 // running pass that a reduction follows
+  std::vector<std::uint32_t> remaining_;     // microbatches by route and stage
+  std::vector<bool> fetched_;                // by device and stage: weights were waited for
+  std::vector<DeviceStream> streams_;        // by device; empty before ZeRO-2
+  std::vector<StageGathers> stage_gathers_;  // by device; empty: no stage is resharded
 };
 
 ReplicaTimeline::ReplicaTimeline(const Job& job, std::uint32_t replica,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "schedules/costs.hpp"
@@ -48,6 +49,9 @@ class DeviceStream {
   // next pass.
   double wait_for_weights(const schedules::Pass& pass, const Milestone& needed, bool is_last,
                           double now);
+  void gather_weights(std::uint32_t stage, double posted) {
+    add(trace::CollectiveKind::gather_weights, stage, posted, collectives_.weights[stage]);
+  }
   double end() const { return end_; }
 
  private:
@@ -63,9 +67,6 @@ class DeviceStream {
                          .start = start,
                          .end = end_});
   }
-  void gather_weights(std::uint32_t stage, double posted) {
-    add(trace::CollectiveKind::gather_weights, stage, posted, collectives_.weights[stage]);
-  }
   void prefetch(double time);
 
   const Job& job_;
@@ -76,6 +77,37 @@ class DeviceStream {
   schedules::PassCursor ahead_;     // next pass whose weights are not requested yet
   std::array<double, 2> arrive_{};  // arrival of requested weights of the pass and of its partner
   double end_;
+};
+
+// FSDP that reshards stages of a pipeline: gathers the stages of a device by its plan, one after
+// the other. A pass waits for those parts of its stage that no earlier pass has waited for.
+class StageGathers {
+ public:
+  // The parameters are those of DeviceStream.
+  StageGathers(const Job& job, std::uint32_t device, const ReplicaGroups& replica_groups,
+               const StageCollectives& collectives, double start, TimingRows* rows,
+               CollectiveSpans* spans);
+
+  // Make the changes that are due before a pass or fused pair, and after a pass.
+  void before_pass(double time) { change(unshards_.before_pass(), time); }
+  void after_pass(double time) { change(unshards_.after_pass(), time); }
+  // Returns the number of parts of the stage that the next pass waits for.
+  std::uint32_t take_parts(std::uint32_t stage) { return std::exchange(parts_[stage], 0); }
+  // Returns when a part of the stage's weights arrives.
+  double arrival(std::uint32_t stage, std::uint32_t part) const {
+    return begin_[stage] + (part + 1) * collectives_.weights[stage];
+  }
+
+ private:
+  void change(const schedules::UnshardStep* step, double time);
+
+  const StageCollectives& collectives_;
+  std::uint32_t device_;
+  TimingRows* rows_;
+  DeviceStream stream_;
+  schedules::UnshardCursor unshards_;
+  std::vector<double> begin_;         // by stage: begin of its latest gathering
+  std::vector<std::uint32_t> parts_;  // by stage: gathered parts that no pass has waited for
 };
 
 // ZeRO-2 and 3: whether gradients are reduced after each pass that produces them.

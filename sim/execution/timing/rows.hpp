@@ -27,6 +27,10 @@ class TimingRows {
   void hold_weights(std::uint32_t device, std::uint32_t stage, double time) {
     recorders_[device].hold_weights(stage, time);
   }
+  // Reports a change of the gathered stages of a pipeline.
+  void change_weights(std::uint32_t device, const schedules::UnshardStep& step, double time) {
+    recorders_[device].change_weights(step, time);
+  }
   // Reports a device's part in a collective over its replicas. The bytes are filled in here.
   void collective(trace::CollectiveRow row);
   void step(trace::StepRow row);

@@ -88,6 +88,9 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
     keys.erase("communication.overlap_param_gather");
   }
   if (scenario.parallel.tp.value == 1) keys.erase("parallel.sp");
+  // Leaving out parallel.max_unsharded_stages means the value of the stack.
+  if (scenario.parallel.max_unsharded_stages == scenario.training.stack.max_unsharded_stages)
+    keys.erase("parallel.max_unsharded_stages");
   // Leaving out schedule.chunks means one chunk.
   if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
   return keys;

@@ -259,7 +259,8 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
                                                             zero_groups(job.parallel, device)));
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
-    const ZeroGroups zero = zero_groups(job.parallel, device);
+    ZeroGroups zero = zero_groups(job.parallel, device);
+    zero.reshards_stages = max_unsharded_stages(job.parallel, routes).has_value();
     DeviceState state = state_of(device_parameters[device], job.training, zero);
     state.buffers =
         buffer_bytes(settings[device], devices, slices) + workspace_bytes + unsharded[device];

@@ -75,8 +75,9 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   constexpr std::uint32_t no_level = 4;
   state.gradients =
       whole(sharded(config::gradient_bytes(training), zero.keeps_weights ? no_level : 2));
+  const bool holds_whole_weights = zero.keeps_weights && !zero.reshards_stages;
   const double whole_weights =
-      zero.keeps_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
+      holds_whole_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
   state.weights =
       whole(sharded(weight_bytes(training), 3) +
             (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra) + whole_weights);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "schedules/unshard.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/workload/compute/pass_seconds.hpp"
 #include "sim/workload/shape/partition.hpp"
@@ -20,6 +23,8 @@ struct ZeroGroups {
   // True if whole weights stay in memory beside their shards, and whole gradients until they are
   // complete.
   bool keeps_weights = false;
+  // True if only some of these whole weights are in memory at a time (max_unsharded_stages()).
+  bool reshards_stages = false;
 };
 ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device = 0);
 
@@ -58,6 +63,15 @@ std::uint32_t gradient_parts(std::uint64_t dense_parameters,
 inline bool reduced_by_layer(const config::Parallel& parallel,
                              const config::Communication& communication) {
   return parallel.shard && parallel.zero == 3 && !parallel.keeps_weights() && !communication.bucket;
+}
+
+// Returns the largest number of a device's stages whose weights are gathered at a time if some
+// device has more, so that stages are gathered again during an iteration. Empty: all stages stay
+// gathered.
+inline std::optional<std::uint32_t> max_unsharded_stages(const config::Parallel& parallel,
+                                                         const schedules::Routes& routes) {
+  const auto limit = parallel.keeps_weights() ? parallel.max_unsharded_stages : std::nullopt;
+  return limit && schedules::most_stages(routes) > *limit ? limit : std::nullopt;
 }
 
 // Returns whether the tp ranks of a stage each send only a part of a boundary tensor to the next

@@ -1,13 +1,18 @@
 #include "sim/workload/plan/searched_schedule.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "schedules/search/bound.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/workload/model/state.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -40,6 +45,21 @@ void add_stage(const Activations& stage, double fragmentation, ActivationMemory&
   memory.released_by_input_grad.push_back(to_bytes(held - after * factor));
 }
 
+// Returns the bytes of the weights of the largest stages of a device that may be gathered at a
+// time; 0 if gathered weights count as static memory.
+double unsharded_bytes(const config::Scenario& scenario, const StageCosts& costs,
+                       const Routes& routes, std::uint32_t device) {
+  const auto limit = max_unsharded_stages(scenario.parallel, routes);
+  if (!limit || costs.traffic.empty()) return 0;
+  std::vector<double> bytes;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+    if (routes.device(stage, 0) == device)
+      bytes.push_back(static_cast<double>(costs.gathered_whole(stage)));
+  std::ranges::sort(bytes, std::ranges::greater());
+  bytes.resize(std::min<std::size_t>(bytes.size(), *limit));
+  return std::accumulate(bytes.begin(), bytes.end(), 0.0);
+}
+
 ActivationMemory memory_in_bytes(const config::Scenario& scenario, const StageCosts& costs,
                                  const Routes& routes, const std::vector<std::uint64_t>& limits) {
   ActivationMemory memory;
@@ -55,7 +75,8 @@ ActivationMemory memory_in_bytes(const config::Scenario& scenario, const StageCo
   }
   for (std::size_t device = 0; device < available.size(); ++device)
     memory.limit.push_back(
-        to_bytes(available[device] - static_bytes(costs.state[device]) - working[device]));
+        to_bytes(available[device] - static_bytes(costs.state[device]) - working[device] -
+                 unsharded_bytes(scenario, costs, routes, static_cast<std::uint32_t>(device))));
   return memory;
 }
 

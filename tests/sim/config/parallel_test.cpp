@@ -152,13 +152,23 @@ TEST_CASE("every fault of a layout has a message") {
       {"{dp: 8, zero: 1, reshard_after_forward: false}",
        "t:1:41: parallel.reshard_after_forward needs sharded weights, and parallel.zero is 1; "
        "allowed: zero 3, or leave it out"},
+      {"{shard: 8, max_unsharded_stages: 0}",
+       "t:1:34: parallel.max_unsharded_stages is 0; allowed: a whole number from 1 to 2147483648, "
+       "such as 3"},
+      {"{dp: 8, zero: 1, max_unsharded_stages: 3}",
+       "t:1:40: parallel.max_unsharded_stages is for weights that stay gathered from pass to pass, "
+       "and parallel.zero is 1; allowed: zero 3, or leave it out"},
+      {"{shard: 8, reshard_after_forward: true, max_unsharded_stages: 3}",
+       "t:1:63: parallel.max_unsharded_stages is for weights that stay gathered from pass to pass, "
+       "and parallel.reshard_after_forward is true; allowed: reshard_after_forward false, or leave "
+       "it out"},
       {"dpp: 4",
        "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), "
        "tp_by_device, cp (or context), cp_comm_type, "
        "hierarchical_context_parallel_sizes, cp_load_balance, ep (or expert), etp, dp (or data), "
        "pp (or pipeline), vocab_parallel, sp (or "
        "sequence), zero, shard (or dp_shard), replicate (or dp_replicate), reshard_after_forward, "
-       "order"},
+       "max_unsharded_stages, order"},
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
       {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
       {"order: tp-dp-xp-pp",

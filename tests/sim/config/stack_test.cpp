@@ -244,6 +244,23 @@ TEST_CASE("flash attention, the fused loss and early stopping follow the stack u
   CHECK(training("megatron-core", "recompute: {early_stop: true}").recompute.early_stop);
 }
 
+TEST_CASE("the number of gathered FSDP stages is that of the stack unless set", "[stack]") {
+  const auto stages = [](const std::string& stack_name, const std::string& keys) {
+    return scenario(", stack: " + stack_name + ", parallel: {" + keys + "}")
+        .parallel.max_unsharded_stages;
+  };
+  CHECK(stages("torchtitan", "shard: 4") == 3U);
+  CHECK(stages("torchtitan-eager", "shard: 4") == 3U);
+  CHECK(stages("torchtitan", "shard: 4, max_unsharded_stages: 5") == 5U);
+  CHECK(stages("{like: torchtitan, max_unsharded_stages: 2}", "shard: 4") == 2U);
+  CHECK_FALSE(stages("pytorch-fsdp", "shard: 4"));
+  CHECK(stages("pytorch-fsdp", "shard: 4, max_unsharded_stages: 2") == 2U);
+  CHECK_NOTHROW(stages("torchtitan", "dp: 4, zero: 1"));  // without effect
+  CHECK_THAT(
+      error_of([] { stack("{host: {kernel: 1 us}, attention: fa2, max_unsharded_stages: 0}"); }),
+      Contains("stack.max_unsharded_stages is 0; allowed: a whole number from 1"));
+}
+
 TEST_CASE("flash attention needs a stack with a fused kernel", "[stack]") {
   const std::string text = ", stack: {like: megatron-core, attention: unfused}";
   CHECK_FALSE(scenario(text).training.flash_attention);

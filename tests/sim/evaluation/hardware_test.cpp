@@ -1,12 +1,18 @@
 #include "sim/evaluation/hardware.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
 #include "analysis/report/summary.hpp"
+#include "analysis/trace/sink.hpp"
+#include "schedules/unshard.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/evaluator.hpp"
+#include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
+#include "sim/execution/ledger.hpp"
 #include "sim/execution/run.hpp"
 #include "tests/sim/config/support.hpp"
 
@@ -110,6 +116,63 @@ TEST_CASE("a GPU has the launch factor of its host, whatever names the GPU", "[h
     CHECK(opened.hardware.gpus[0].launch_factor == 1);
     CHECK(opened.hardware.gpus[1].launch_factor == 1.3);
   }
+}
+
+TEST_CASE("torchtitan gathers three of a device's stages at a time", "[hardware]") {
+  constexpr std::uint32_t stages = 8;
+  constexpr std::uint32_t last = stages - 1;
+  const std::string host = property("gpu", "h100-sxm");
+  struct Run {
+    Run(const std::string& xml, const std::string& more)
+        : opened(xml,
+                 "model: llama-3-8b, schedule: {name: interleaved-1f1b, chunks: 4}, microbatches: "
+                 "8, training: {sequence: 512}, stack: torchtitan, parallel: {pp: 2, shard: 2" +
+                     more + "}"),
+          plan(evaluation::plan_on(opened.scenario, opened.scenario.schedules.front(),
+                                   opened.hardware)) {
+      const execution::Job job = evaluation::make_job(opened.scenario, opened.hardware, plan);
+      peak = execution::peak_memory(job, 1);
+      execution::run(job, execution::EngineKind::timing, {}, collector);
+    }
+    // Number of collectives that gather the last stage.
+    std::ptrdiff_t gathers() const {
+      return std::ranges::count_if(collector.trace.collectives, [](const auto& row) {
+        return row.kind == trace::CollectiveKind::gather_weights && row.stage == last;
+      });
+    }
+
+    Opened opened;
+    workload::Plan plan;
+    execution::PeakMemory peak;
+    trace::TraceCollector collector;
+  };
+  const std::string xml = platform({host, host, host, host});
+  const Run three(xml, "");
+  const Run all(xml, ", max_unsharded_stages: 4");
+
+  std::ptrdiff_t planned = 0;
+  for (const auto& step : schedules::plan_unshards(three.plan.schedule.programs[1], 3))
+    planned += std::ranges::count(step.unshard, last);
+  CHECK(planned > 1);
+  REQUIRE(all.gathers() > 0);
+  CHECK(three.gathers() == planned * all.gathers());
+
+  double whole = 0;
+  double largest = 0;
+  for (std::uint32_t stage = 1; stage < stages; stage += 2) {
+    const auto bytes = static_cast<double>(three.plan.costs.gathered_whole(stage));
+    whole += bytes;
+    largest = std::max(largest, bytes);
+  }
+  const auto weights = [](const Run& run) {
+    return static_cast<double>(run.plan.costs.state[1].weights);
+  };
+  CHECK(weights(all) - weights(three) == Approx(whole));
+  const auto category = static_cast<std::size_t>(trace::MemoryCategory::gathered);
+  CHECK(all.peak.at_peak[category] == 0);
+  CHECK(three.peak.at_peak[category] > 0);
+  CHECK(static_cast<double>(three.peak.at_peak[category]) <= 3 * largest);
+  CHECK(three.peak.bytes < all.peak.bytes);
 }
 
 TEST_CASE("a GPU without the attention kernels of the stack is refused", "[hardware]") {

@@ -81,6 +81,33 @@ TEST_CASE(
   CHECK(recomputed > 0);
 }
 
+TEST_CASE("the peak of the ledger equals that of a simulation that gathers stages again",
+          "[ledger]") {
+  const auto cluster = tests::mesh_cluster(16);
+  int resharding = 0;
+  tests::for_random_jobs(
+      506, 8, {.zeros = {1}, .max_iterations = 2},
+      [&](tests::HybridJob& random_job, tests::Random& random) {
+        set_random_bytes(random_job, random);
+        for (workload::StageTraffic& stage : random_job.costs.traffic)
+          stage.parameters = 840 * random.whole(0, 3);
+        random_job.limit_unsharded_stages(random.whole(1, 2));
+        if (!random_job.conditions.max_unsharded_stages || random_job.schedule.routes.count() > 1)
+          return;
+        const execution::Job job = random_job.job(cluster);
+        analysis::SummarySink sink;
+        execution::run(job, execution::EngineKind::simgrid, {}, sink);
+        CAPTURE(tests::describe(random_job));
+        for (const analysis::DeviceSummary& device : sink.summary().devices) {
+          const execution::PeakMemory peak = execution::peak_memory(job, device.device);
+          CHECK(peak.bytes == device.peak_memory_bytes);
+          CHECK(peak.at_peak == device.at_peak);
+        }
+        ++resharding;
+      });
+  CHECK(resharding > 10);
+}
+
 TEST_CASE("a loop whose rounds add memory peaks in its last round", "[ledger]") {
   schedules::Program program;
   program.repeat(1000, 1, {{PassKind::forward, 0, 0}});

@@ -23,10 +23,10 @@ void make(const tests::CommandFolder& place, const std::string& nodes) {
   REQUIRE(ran.status == 0);
 }
 
-void write(const tests::CommandFolder& place, const std::string& layout) {
-  place.write(
-      "s.yaml",
-      "model: llama-3-8b\ncluster: cluster.xml\nmicrobatches: 4\nschedule: 1f1b\n" + layout);
+void write(const tests::CommandFolder& place, const std::string& layout,
+           const std::string& schedule = "1f1b") {
+  place.write("s.yaml", "model: llama-3-8b\ncluster: cluster.xml\nmicrobatches: 4\nschedule: " +
+                            schedule + "\n" + layout);
 }
 
 double makespan(const tests::CommandFolder& place, bool symmetric) {
@@ -71,6 +71,16 @@ TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
     CAPTURE(nodes, layout, full, single);
     CHECK(single == Approx(full).epsilon(1e-6));
   }
+}
+
+TEST_CASE("a symmetric run gathers FSDP stages again like the full one", "[symmetric]") {
+  const tests::CommandFolder place;
+  make(place, "8 --fabric leaf-spine --leaf-nodes 2 --oversubscription 4");
+  write(place,
+        "devices: 2\nparallel: {tp: 4, shard: 8, max_unsharded_stages: 2}\n"
+        "communication: {overlap_slowdown: 1}\n",
+        "{name: interleaved-1f1b, chunks: 4}");
+  CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(1e-6));
 }
 
 TEST_CASE("collectives slow a symmetric run nearly as much as the full one", "[symmetric]") {

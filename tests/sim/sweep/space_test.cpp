@@ -325,9 +325,10 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
       error_with("devices: 2\n" + passes + "search:\n  constraints: [tp <= 4, tp <= gpu_count]") ==
       "s.yaml:6:26: constraint 'tp <= gpu_count', column 7: unknown name 'gpu_count'; allowed: "
       "domain, microbatches, global_batch, iterations, tp, cp, cp_comm_type, cp_load_balance, ep, "
-      "etp, dp, pp, vocab_parallel, sp, zero, shard, replicate, reshard_after_forward, partition, "
-      "first, last, account_for_embedding, account_for_loss, microbatch_size, mean, p95, shortest, "
-      "longest, packed, balance, pad_to, recompute, granularity, modules, method, num_layers, "
+      "etp, dp, pp, vocab_parallel, sp, zero, shard, replicate, reshard_after_forward, "
+      "max_unsharded_stages, partition, first, last, account_for_embedding, account_for_loss, "
+      "microbatch_size, mean, p95, shortest, longest, packed, balance, pad_to, recompute, "
+      "granularity, modules, method, num_layers, "
       "every, precision, fp8_param_gather, cuda_graphs, tensor_format, causal, flash_attention, "
       "fused_loss, "
       "fused_accumulation, deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, "

@@ -103,6 +103,25 @@ TEST_CASE("the bound equals the simulated time without contention", "[bound]") {
   }
 }
 
+TEST_CASE("the bound equals the time of FSDP stages that are gathered again", "[bound]") {
+  const auto cluster = tests::mesh_cluster(16);
+  int resharding = 0;
+  tests::for_random_jobs(
+      99, 12, {.zeros = {1}}, [&](tests::HybridJob& random_job, tests::Random& random) {
+        set_random_parameters(random_job, random);
+        random_job.limit_unsharded_stages(random.whole(1, 2));
+        if (!random_job.conditions.max_unsharded_stages || random_job.schedule.routes.count() > 1)
+          return;
+        if (!schedules::has_fused_pairs(random_job.schedule))
+          random_job.costs.boundary_bytes = 1'000'000;
+        const execution::Job job = random_job.job(cluster);
+        CAPTURE(tests::describe(random_job), *random_job.conditions.max_unsharded_stages);
+        CHECK(execution::lower_bound(job) == Approx(simulated(job)).epsilon(1e-9));
+        ++resharding;
+      });
+  CHECK(resharding > 20);
+}
+
 TEST_CASE("the bound of 1F1B is its closed form", "[bound]") {
   // For p devices, m microbatches, F of 1 s and B of 2 s, an iteration takes (m + p - 1) (F + B)
   // and a hop in each direction between neighbours.
@@ -132,6 +151,19 @@ TEST_CASE("the bound holds on nodes with a shared NIC and thin uplinks", "[bound
 TEST_CASE("the bound holds on an oversubscribed fabric", "[bound]") {
   const auto cluster = leaf_spine_cluster("a100-4nic", 2, 4);
   check_bound_holds(cluster, 2, 5, {.max_iterations = 2}, [](auto&, auto&) {});
+}
+
+TEST_CASE("the bound holds with FSDP stages that are gathered again", "[bound]") {
+  const auto cluster = leaf_spine_cluster("a100-4nic", 2, 4);
+  check_bound_holds(cluster, 5, 5, {.zeros = {1}, .max_iterations = 2},
+                    [](tests::HybridJob& job, tests::Random& random) {
+                      if (job.schedule.routes.count() == 1)
+                        job.limit_unsharded_stages(random.whole(1, 2));
+                      if (random.flip())
+                        job.slowdown =
+                            random.reals(std::size_t{job.ranks.replicas()} * job.schedule.devices,
+                                         random.flip() ? 0.6 : 1, 1.6);
+                    });
 }
 
 TEST_CASE("the bound holds with slow and fast devices whose passes overlap", "[bound]") {

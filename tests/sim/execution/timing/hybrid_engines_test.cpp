@@ -136,6 +136,9 @@ struct Space {
   bool jitter = false;
   bool in_full = false;  // collectives inside passes are simulated individually
   bool copies = false;   // copies of shards
+  // FSDP pipelines of schedules with several stages per device, which gather 1 to 3 stages at a
+  // time
+  bool reshards_stages = false;
 };
 
 // Slows down the GPUs of one or two replicas.
@@ -174,7 +177,8 @@ void compare(const Space& space) {
             .devices = random.flip() ? 4U : 2U,
             .microbatches = 2 * random.whole(1, 6),
             .iterations = space.max_iterations > 1 ? random.whole(2, space.max_iterations) : 1};
-        if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
+        if (entry.takes(&schedules::Parameters::chunks))
+          parameters.chunks = random.whole(1, space.reshards_stages ? 5 : 3);
         if (entry.takes(&schedules::Parameters::fused)) parameters.fused = random.whole(0, 1);
         std::optional<schedules::Schedule> schedule;
         try {
@@ -197,6 +201,10 @@ void compare(const Space& space) {
                                                     .folded = folded});
         randomize(job, random);
         if (parameters.iterations > 1) job.communication().global_norm = true;
+        if (space.reshards_stages) {
+          job.limit_unsharded_stages(random.whole(1, 4));
+          if (!job.conditions.max_unsharded_stages || job.schedule.routes.count() > 1) continue;
+        }
         if (zero == 3 && random.flip())  // holds some layers at a time
           job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * 840 * 840);
         if (space.copies && zero == 3) {
@@ -234,6 +242,11 @@ TEST_CASE("the engines agree on replicas under ZeRO-2 and ZeRO-3", "[hybrid]") {
 
 TEST_CASE("the engines agree on copies of shards, with and without resharding", "[hybrid]") {
   compare({.zeros = {1, 2, 3, 3}, .copies = true});
+}
+
+TEST_CASE("the engines agree on FSDP stages that are gathered again", "[hybrid]") {
+  compare({.zeros = {1, 1, 1, 1, 1, 1}, .copies = true, .reshards_stages = true});
+  compare({.tp = 2, .zeros = {1, 1, 1, 1, 1, 1}, .max_iterations = 3, .reshards_stages = true});
 }
 
 TEST_CASE("the engines agree on replicas of tensor-parallel devices", "[hybrid]") {

@@ -74,6 +74,30 @@ TEST_CASE("a pipeline of FSDP keeps whole weights beside their shards, and whole
   CHECK(unsharded_gradient_bytes({6400, 0}, {}, zero) == 0);
 }
 
+TEST_CASE("stages that FSDP gathers in turn are no static memory", "[model]") {
+  config::Parallel parallel = parallel_of({.dp = 8, .zero = 3});
+  parallel.pp.value = 4;
+  parallel.reshard_after_forward = false;
+  const auto limit = [&](const schedules::Routes& routes) {
+    return workload::max_unsharded_stages(parallel, routes);
+  };
+  CHECK_FALSE(limit(schedules::Routes::looped(4, 4)));
+  parallel.max_unsharded_stages = 3;
+  CHECK(limit(schedules::Routes::looped(4, 4)) == 3U);
+  CHECK_FALSE(limit(schedules::Routes::looped(4, 3)));
+  parallel.reshard_after_forward = true;
+  CHECK_FALSE(limit(schedules::Routes::looped(4, 4)));
+  parallel.reshard_after_forward = false;
+
+  config::Training training;
+  training.bytes = {.weights = 4, .gradients = 4, .optimizer = 8};
+  auto zero = workload::zero_groups(parallel);
+  zero.reshards_stages = true;
+  const auto held = workload::state_of({6400, 0}, training, zero);
+  CHECK(held.weights == 6400 * 4 / 8);
+  CHECK(held.gradients == 6400 * 4);
+}
+
 TEST_CASE("experts are sharded over the ranks that have the same experts", "[model]") {
   const Parameters parameters{800, 1600};
   CHECK(state(parameters, {.ep = 4, .dp = 8, .zero = 1}).optimizer == 800 * 12 / 8 + 1600 * 12 / 2);

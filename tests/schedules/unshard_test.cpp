@@ -1,0 +1,142 @@
+#include "schedules/unshard.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/families/catalog.hpp"
+#include "schedules/text/torch_csv.hpp"
+#include "schedules/text/torch_lowering.hpp"
+
+using namespace pipewright::schedules;
+
+namespace {
+
+Schedule looped(std::uint32_t microbatches = 16, std::uint32_t iterations = 1) {
+  return make_schedule(
+      "interleaved-1f1b",
+      {.devices = 4, .microbatches = microbatches, .iterations = iterations, .chunks = 4});
+}
+
+std::ptrdiff_t gathers(const UnshardPlan& plan, std::uint16_t stage) {
+  std::ptrdiff_t count = 0;
+  for (const UnshardStep& step : plan) count += std::ranges::count(step.unshard, stage);
+  return count;
+}
+
+// Calls use(schedule) for every schedule of the catalog with several stages per device.
+template <class Use>
+void for_schedules(const Use& use) {
+  int count = 0;
+  for (const Entry& entry : catalog())
+    for (const std::uint32_t fused : {0U, 1U}) {
+      Parameters parameters{.devices = 4, .microbatches = 16};
+      if (entry.takes(&Parameters::chunks)) parameters.chunks = 4;
+      if (entry.takes(&Parameters::fused)) parameters.fused = fused;
+      std::optional<Schedule> schedule;
+      try {
+        schedule = entry.make(parameters);
+      } catch (const Error&) {
+        continue;
+      }
+      if (most_stages(schedule->routes) < 2 || schedule->routes.count() > 1) continue;
+      CAPTURE(entry.name, fused);
+      use(*schedule);
+      ++count;
+    }
+  CHECK(count > 5);
+}
+
+}  // namespace
+
+TEST_CASE("a stage is gathered again if fewer stages are gathered than the device has") {
+  // The counts follow from PyTorch's _add_unshard_reshard for interleaved 1F1B on 4 ranks with 4
+  // stages each and 16 microbatches.
+  const Program last = looped().programs[3];
+  const UnshardPlan three = plan_unshards(last, torch_unsharded_stages);
+  CHECK(gathers(three, 3) == 3);
+  CHECK(gathers(three, 7) == 5);
+  CHECK(gathers(three, 11) == 1);
+  CHECK(gathers(three, 15) == 4);
+  const UnshardPlan two = plan_unshards(last, 2);
+  CHECK(gathers(two, 3) == 6);
+  CHECK(gathers(two, 15) == 4);
+  CHECK(plan_unshards(last, 4) == UnshardPlan{{0, {}, {3, 7, 11, 15}}, {128, {3, 7, 11, 15}, {}}});
+}
+
+TEST_CASE("the stage that is needed last is freed for the next one") {
+  const Program last = looped().programs[3];
+  const UnshardPlan plan = plan_unshards(last, 3);
+  REQUIRE(plan.size() == 14);
+  CHECK(plan[0] == UnshardStep{0, {}, {3, 7, 11}});
+  CHECK(plan[1] == UnshardStep{4, {3}, {15}});  // after four forward passes on stage 3
+  CHECK(plan[2] == UnshardStep{8, {7}, {3}});
+  CHECK(plan.back() == UnshardStep{128, {3}, {}});
+}
+
+TEST_CASE("every pass finds its stage gathered, and no more stages are gathered than allowed") {
+  for_schedules([](const Schedule& schedule) {
+    for (const std::uint32_t max_stages : {1U, 2U, 3U})
+      for (const Program& program : schedule.programs) {
+        const UnshardPlan plan = plan_unshards(program, max_stages);
+        UnshardCursor cursor(plan);
+        std::set<std::uint16_t> gathered;
+        const auto change = [&](const UnshardStep* step) {
+          if (step == nullptr) return;
+          for (const std::uint16_t stage : step->reshard) CHECK(gathered.erase(stage) == 1);
+          for (const std::uint16_t stage : step->unshard) CHECK(gathered.insert(stage).second);
+        };
+        const std::vector<Pass> passes = passes_of(program);
+        for (std::size_t i = 0; i < passes.size(); ++i) {
+          if (i == 0 || !passes[i - 1].fused) change(cursor.before_pass());
+          CHECK(gathered.contains(passes[i].stage));
+          CHECK(gathered.size() <= max_stages + (has_fused_pairs(schedule) ? 1 : 0));
+          change(cursor.after_pass());
+        }
+        CHECK(gathered.empty());
+      }
+  });
+}
+
+TEST_CASE("a plan has the actions of PyTorch's schedule files") {
+  for_schedules([](const Schedule& schedule) {
+    TorchRows rows;
+    try {
+      rows = torch_passes(schedule);
+    } catch (const Error&) {
+      return;  // a schedule that PyTorch's files cannot express
+    }
+    for (std::uint32_t device = 0; device < schedule.devices; ++device) {
+      std::vector<TorchAction> actions = add_unshard_reshard(rows[device]);
+      std::erase_if(actions, [](const TorchAction& action) { return is_pass(action.op); });
+      std::vector<TorchAction> planned;
+      for (const UnshardStep& step :
+           plan_unshards(schedule.programs[device], torch_unsharded_stages)) {
+        for (const std::uint16_t stage : step.reshard) planned.push_back({TorchOp::reshard, stage});
+        for (const std::uint16_t stage : step.unshard) planned.push_back({TorchOp::unshard, stage});
+      }
+      CHECK(actions == planned);
+    }
+  });
+}
+
+TEST_CASE("a plan is that of one iteration, and is followed once in each") {
+  const Schedule schedule = looped(8, 3);
+  const UnshardPlan plan = plan_unshards(schedule.programs[1], 3);
+  CHECK(plan == plan_unshards(looped(8).programs[1], 3));
+  UnshardCursor cursor(plan);
+  std::vector<const UnshardStep*> steps;
+  for (PassCursor at(schedule.programs[1]); !at.done(); at.next())
+    for (const UnshardStep* step : {cursor.before_pass(), cursor.after_pass()})
+      if (step != nullptr) steps.push_back(step);
+  REQUIRE(steps.size() == 3 * plan.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) CHECK(*steps[i] == plan[i % plan.size()]);
+}
+
+TEST_CASE("the device with the most stages counts") {
+  CHECK(most_stages(Routes::looped(4, 3)) == 3);
+  CHECK(most_stages(Routes::both_ways(4)) == 2);
+  CHECK(most_stages(Routes({{0, 1, 1, 0, 1}})) == 3);
+}
