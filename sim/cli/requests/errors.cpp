@@ -24,12 +24,12 @@ Json describe_error(const std::exception& error) {
     return "InternalError";
   };
   Json described{{"kind", kind_of()}, {"found", error.what()}};
-  if (const auto* const fault = dynamic_cast<const config::Error*>(&error))
+  if (const auto* const fault = dynamic_cast<const config::StructuredError*>(&error))
     described.update(config::error_to_json(*fault));
-  if (const auto* const fault = dynamic_cast<const cluster::Error*>(&error)) {
-    described["found"] = fault->message;
-    if (!fault->file.empty()) described["file"] = fault->file.string();
-    if (fault->line > 0) described["line"] = fault->line;
+  // The place of a fault in a cluster is its file, also where the line is unknown.
+  if (described["kind"] == "ClusterError" && described.contains("source")) {
+    described["file"] = described["source"];
+    described.erase("source");
   }
   return described;
 }

@@ -44,6 +44,11 @@ void StructuredError::set_option(std::string_view option) {
   update_text();
 }
 
+void StructuredError::set_location(const Origin& location) {
+  location_ = location;
+  update_text();
+}
+
 void StructuredError::set_place(const Origin& location, std::string_view key) {
   if (location_.source.empty()) location_ = location;
   if (key_.empty()) key_ = key;

@@ -55,6 +55,7 @@ class StructuredError : public std::runtime_error {
   void set_advice(std::string_view advice);
   void set_name(std::string_view name);
   void set_option(std::string_view option);
+  void set_location(const Origin& location);
   void set_place(const Origin& location, std::string_view key);
   void add_subject(const Origin& location, std::string_view subject);
 
@@ -80,6 +81,8 @@ class ErrorOf : public StructuredError {
   ErrorOf(const Origin& location, std::string_view found, std::string_view key = {})
       : StructuredError(location, found, key) {}
   explicit ErrorOf(const LocatedMessage& found) : ErrorOf(found.location, found.message) {}
+  // Copies the parts of an error of another kind.
+  explicit ErrorOf(const StructuredError& error) : StructuredError(error) {}
 
   // Adds what is allowed: "a whole number from 1 to 8".
   Kind& allow(std::string_view allowed) {
@@ -106,6 +109,12 @@ class ErrorOf : public StructuredError {
   Kind at(const Origin& location, std::string_view key = {}) const {
     Kind error = static_cast<const Kind&>(*this);
     error.set_place(location, key);
+    return error;
+  }
+  // Returns a copy whose place is `location`.
+  Kind relocated(const Origin& location) const {
+    Kind error = static_cast<const Kind&>(*this);
+    error.set_location(location);
     return error;
   }
   // Returns a copy whose message begins with "subject: " and whose place is `location`.
