@@ -22,14 +22,14 @@ std::string hosts_text(const config::Value* value) {
 const config::Value& require_value(const SlurmBuilder& builder, const config::Value& map,
                                    const char* key, config::Value::Kind kind) {
   const config::Value* const value = find(map, key);
-  if (value == nullptr || value->kind != kind)
-    builder.fail(map.origin.line,
-                 fmt::format("{} {}", key,
-                             value == nullptr ? "is missing"
-                             : kind == config::Value::Kind::text
-                                 ? "is not a text; allowed: a name"
-                                 : "is not a list; allowed: a list of maps, see Slurm's manual"));
-  return *value;
+  const int line = map.origin.line;
+  if (value == nullptr) builder.fail(line, fmt::format("{} is missing", key));
+  if (value->kind == kind) return *value;
+  if (kind == config::Value::Kind::text)
+    builder.fail(line, Error(fmt::format("{} is not a text", key)).allow("a name"));
+  builder.fail(
+      line,
+      Error(fmt::format("{} is not a list", key)).allow("a list of maps, see Slurm's manual"));
 }
 
 using Kind = config::Value::Kind;
