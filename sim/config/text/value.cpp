@@ -185,9 +185,4 @@ std::string_view nearest_name(std::string_view text, std::span<const std::string
   return nearest;
 }
 
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> names) {
-  const std::string_view name = nearest_name(text, names);
-  return name.empty() ? "; " : fmt::format("; did you mean {}? ", in_quotes(name));
-}
-
 }  // namespace pipewright::config

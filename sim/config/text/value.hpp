@@ -65,8 +65,4 @@ std::string describe(const Value& value);
 // Returns the name that is closest to a misspelt text; empty if none is close.
 std::string_view nearest_name(std::string_view text, std::span<const std::string_view> names);
 
-// Returns text that joins a fault to "allowed: ..." in messages that are not an Error: "; did you
-// mean 'forward_times'? ", or "; " if no name is close.
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> names);
-
 }  // namespace pipewright::config
