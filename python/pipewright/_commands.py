@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,14 +13,12 @@ from typing import Any
 from . import _worker
 from ._scenario import Scenario
 from ._words import in_python, keyword_of, nearest
-from .errors import ArgumentError, Error
+from .errors import ArgumentError, UnknownOption
 
 PathLike = str | os.PathLike[str]
 
 #: Commands that have subcommands.
 _GROUPS = ("comm", "platform", "schedule")
-_UNKNOWN = re.compile(r"unrecognised option '(?:--)?(?P<option>[\w-]+)'")
-_LISTED = re.compile(r"^ +(?:-\w(?: \[ |, |/))?--([a-z][a-z0-9-]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -41,18 +38,15 @@ def command(*words: Any) -> Output:
     texts = [word_of(word) for word in words]
     try:
         return output_of(_worker.request("command", {"words": texts}))
-    except Error as error:
-        unknown = _UNKNOWN.match(str(error))
-        if unknown is None:
-            raise
-        raise _unknown_keyword(keyword_of(unknown["option"]), texts) from None
+    except UnknownOption as error:
+        raise _unknown_keyword(error, texts) from None
 
 
-def _unknown_keyword(name: str, words: list[str]) -> ArgumentError:
-    """The error for an unknown keyword; the help of the command lists its options."""
+def _unknown_keyword(error: UnknownOption, words: list[str]) -> ArgumentError:
+    """The error for an unknown keyword."""
+    name = error.key or ""
     verb = words[:2] if words[0] in _GROUPS else words[:1]
-    text = str(_worker.request("command", {"words": [*verb, "--help"]})["output"])
-    keywords = {keyword_of(option) for option in _LISTED.findall(text)} - {"help", "json", "output"}
+    keywords = {keyword_of(option) for option in error.options} - {"help", "json", "output"}
     near = nearest(name, keywords)
     return ArgumentError(
         f"{'.'.join(verb)} has no keyword {name!r}",

@@ -37,6 +37,8 @@ def in_python(text: str) -> str:
 def with_keywords(parts: dict[str, Any]) -> dict[str, Any]:
     """The parts of an error with the names of keywords in place of command-line options."""
     changed = dict(parts)
+    if changed.get("suggestion") == "see --help":
+        del changed["suggestion"]
     for part in ("found", "allowed", "suggestion"):
         if part in changed:
             changed[part] = in_python(changed[part])

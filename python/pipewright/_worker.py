@@ -38,6 +38,7 @@ _ERROR_TYPES: dict[str, type[errors.Error]] = {
         errors.Deadlock,
         errors.ConditionError,
         errors.TraceError,
+        errors.UnknownOption,
     )
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 
@@ -120,6 +121,17 @@ class TraceError(Error):
 
 class ArgumentError(Error, TypeError):
     """An argument of the wrong type, or a keyword that the function does not have."""
+
+
+class UnknownOption(Error):
+    """An option that a command of the program does not have; callers get an :class:`ArgumentError`.
+
+    ``key`` is the keyword at fault, and ``options`` lists the options of the command.
+    """
+
+    def __init__(self, found: str, *, options: Sequence[str] = (), **parts: Any) -> None:
+        super().__init__(found, **parts)
+        self.options = tuple(options)
 
 
 class KeywordError(ScenarioError, ArgumentError):

@@ -169,7 +169,8 @@ std::span<const Command> commands() {
 int run_named(const Arguments& words) {
   for (const Command& command : commands())
     if (command.name == words.at(0)) return run(command, {words.begin() + 1, words.end()});
-  throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));
+  throw UsageError(fmt::format("no command is called '{}'", words[0]))
+      .suggest("see 'pipewright --help'");
 }
 
 int run(const Command& command, const Arguments& arguments) {

@@ -1,18 +1,29 @@
 #pragma once
 
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "sim/config/text/error.hpp"
 
 namespace pipewright::cli {
 
 using Arguments = std::vector<std::string>;  // without the names of program and command
 
 // Error for a wrong command line: an unknown command or option, or a value that is not allowed.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct UsageError : config::ErrorOf<UsageError> {
+  using ErrorOf::ErrorOf;
+};
+
+// Error for an option that a command does not have. key() is the option as written.
+struct UnknownOption : UsageError {
+  UnknownOption(std::string_view text, std::string_view option, std::vector<std::string> known)
+      : UsageError({}, text, option), options(std::move(known)) {
+    suggest("see --help");
+  }
+  std::vector<std::string> options;  // options of the command, without dashes
 };
 
 // Exit statuses. A user's error is reported in one message and leaves no incomplete files.

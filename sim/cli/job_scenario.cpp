@@ -29,15 +29,18 @@ const config::Value* value_in(const config::Value& tree, const std::string& key)
   return value->kind == config::Value::Kind::map ? value_in(*value, key.substr(dot + 1)) : nullptr;
 }
 
-// Error message that says which key of a scenario is missing and which option sets it.
-std::string missing_key_text(const std::string& key) {
-  if (key == "parallel.dp")
-    return "the number of GPUs is unknown; give --dp, or --set parallel.dp=N";
+// Error that says which key of a scenario is missing and which option sets it.
+config::Error missing_key(const std::string& key) {
+  const auto unknown = [&](std::string_view subject, std::string_view option) {
+    return config::Error({}, fmt::format("{} is unknown", subject), key)
+        .suggest(fmt::format("give {}", option));
+  };
+  if (key == "parallel.dp") return unknown("the number of GPUs", "--dp, or --set parallel.dp=N");
   if (key == "model.vocabulary")
-    return "the size of the vocabulary is unknown; give --set model.vocabulary=N";
-  if (key == "model") return "the model is unknown; give --model X";
-  if (key == "global_batch") return "the global batch is unknown; give --global-batch N";
-  return fmt::format("the key {} is unknown; give --set {}=N", key, key);
+    return unknown("the size of the vocabulary", "--set model.vocabulary=N");
+  if (key == "model") return unknown("the model", "--model X");
+  if (key == "global_batch") return unknown("the global batch", "--global-batch N");
+  return unknown(fmt::format("the key {}", key), fmt::format("--set {}=N", key));
 }
 
 }  // namespace
@@ -72,7 +75,8 @@ std::string job_report(const jobs::Job& job) {
   std::string text;
   for (const std::string& assumption : job.assumed)
     text += fmt::format("assumed: {}\n", assumption);
-  for (const std::string& key : job.missing) text += fmt::format("{}\n", missing_key_text(key));
+  for (const std::string& key : job.missing)
+    text += fmt::format("{}\n", missing_key(key).message());
   for (const jobs::Note& note : job.not_understood)
     text +=
         fmt::format("not understood: {}\n", std::string(config::locate(note.origin, note.text)));
@@ -89,10 +93,10 @@ void check_job(const jobs::Job& job, const config::Value& tree) {
     if (value_in(tree, key) == nullptr &&
         (key != "parallel.dp" || !value_in(tree, "parallel.shard")))
       if (key != "global_batch" || value_in(tree, "microbatches") == nullptr)
-        throw config::Error(fmt::format("{}: {}", job.name, missing_key_text(key)));
+        throw missing_key(key).within({}, job.name);
   if (value_in(tree, "cluster") != nullptr || value_in(tree, "gpu") != nullptr) return;
-  throw config::Error(fmt::format("{}: the cluster is unknown; give --cluster X, {}", job.name,
-                                  fitting_clusters(job.gpu, gpus_of(tree))));
+  throw config::Error(fmt::format("{}: the cluster is unknown", job.name))
+      .suggest(fmt::format("give --cluster X, {}", fitting_clusters(job.gpu, gpus_of(tree))));
 }
 
 }  // namespace pipewright::cli

@@ -146,8 +146,12 @@ po::variables_map parse(const Arguments& arguments, const po::options_descriptio
         flags);
     po::notify(flags);
     return flags;
+  } catch (const po::unknown_option& error) {
+    std::vector<std::string> known;
+    for (const auto& option : options.options()) known.push_back(option->long_name());
+    throw UnknownOption(error.what(), error.get_option_name(), std::move(known));
   } catch (const po::error& error) {
-    throw UsageError(std::string(error.what()) + "; see --help");
+    throw UsageError(error.what()).suggest("see --help");
   }
 }
 
@@ -258,7 +262,7 @@ config::Value scenario_tree(const po::variables_map& flags,
       throw UsageError(fmt::format("--set takes KEY=VALUE, not '{}'", word));
     const std::string key = word.substr(0, equals);
     if (!keys.insert(key).second)
-      throw UsageError(fmt::format("--set {}: is given twice; leave out one", key));
+      throw UsageError(fmt::format("--set {}: is given twice", key)).suggest("leave out one");
     config::override_key(root, key, word.substr(equals + 1), {.source = "--set " + key});
   }
   if (job) check_job(*job, root);

@@ -39,11 +39,12 @@ Output parse_output(const std::filesystem::path& file) {
   const auto* const kind = std::find_if(kinds.begin(), kinds.end(),
                                         [&](const auto& row) { return row.first == extension; });
   if (kind == kinds.end())
-    throw UsageError(fmt::format(
-        "{}: {}; allowed: .html (page), .svg, .png and .pdf (picture), .json and .csv (summary)",
-        file.string(),
-        extension.empty() ? "the file needs an extension, which selects the kind of output"
-                          : fmt::format("unknown kind of output '{}'", extension)));
+    throw UsageError(
+        fmt::format("{}: {}", file.string(),
+                    extension.empty()
+                        ? "the file needs an extension, which selects the kind of output"
+                        : fmt::format("unknown kind of output '{}'", extension)))
+        .allow(".html (page), .svg, .png and .pdf (picture), .json and .csv (summary)");
   return {file, kind->second, {}};
 }
 
@@ -67,8 +68,8 @@ Picture parse_picture(const std::string& name) {
   constexpr std::array<std::string_view, 4> names{"timeline", "memory", "tradeoff", "bubbles"};
   const std::optional<Picture> picture = base::value_of<Picture>(names, name);
   if (!picture)
-    throw UsageError(
-        fmt::format("--picture is '{}'; allowed: timeline, memory, tradeoff, bubbles", name));
+    throw UsageError(fmt::format("--picture is '{}'", name))
+        .allow("timeline, memory, tradeoff, bubbles");
   return *picture;
 }
 

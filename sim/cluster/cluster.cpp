@@ -33,7 +33,7 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   cluster.records_ = read_records(file);
   std::optional<Platform> platform = read_platform(file);
   if (platform && platform->hosts.empty())
-    throw Error(path, 0, "has no hosts; declare each GPU as a host");
+    throw Error(path, 0, "has no hosts").suggest("declare each GPU as a host");
   const bool finds_routes =
       platform && (multipath.by != config::MultipathBy::file || !has_equal_paths(*platform));
   cluster.network_ =
@@ -41,7 +41,8 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   read_host_properties(file, *cluster.network_);
   read_model(file, *cluster.network_);
   cluster.gpus_ = cluster.network_->gpus;
-  if (cluster.gpus_.empty()) throw Error(path, 0, "has no hosts; declare each GPU as a host");
+  if (cluster.gpus_.empty())
+    throw Error(path, 0, "has no hosts").suggest("declare each GPU as a host");
   for (Host* gpu : cluster.gpus_) {
     const std::uint32_t node = cluster.node_of(gpu);
     if (node >= cluster.nodes_.size()) cluster.nodes_.resize(node + std::size_t{1});

@@ -56,9 +56,9 @@ std::string parameter_names(bool is_per_class) {
 }
 
 [[noreturn]] void fail_unknown(const Name& name) {
-  throw Error(fmt::format("property '{}.{}': '{}' is unknown; choose from {}", name.owner,
-                          name.suffix, name.suffix,
-                          parameter_names(name.owner != collective_owner)));
+  throw Error(
+      fmt::format("property '{}.{}': '{}' is unknown", name.owner, name.suffix, name.suffix))
+      .suggest(fmt::format("choose from {}", parameter_names(name.owner != collective_owner)));
 }
 
 // Sets a property that has a fixed set of values: NCCL's version, or an NVLink generation. Returns
@@ -68,8 +68,8 @@ bool set_choice(MessageModel& model, const Name& name, const std::string& value)
   if (name.owner == collective_owner && name.suffix == "nccl") {
     model.nccl = config::parse_nccl(value);
     if (!model.nccl)
-      throw Error(
-          fmt::format("{} is '{}'; expected a version of NCCL 2, such as 2.27", subject, value));
+      throw Error(fmt::format("{} is '{}'", subject, value))
+          .suggest("expected a version of NCCL 2, such as 2.27");
     return true;
   }
   if (name.owner == collective_owner || name.suffix != "generation") return false;

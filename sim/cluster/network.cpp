@@ -54,8 +54,8 @@ void read_model(const PlatformFile& file, Network& network) {
         // Checking after every property makes the error point at the property that is wrong.
         network.model = read_message_model(properties, classes);
         read_message_model(expected, classes);
-      } catch (const std::runtime_error& error) {
-        file.fail(node.offset_debug(), error.what());
+      } catch (const config::StructuredError& error) {
+        file.fail(node.offset_debug(), Error(error));
       }
     }
   // A value that NCCL is not said to expect defaults to the actual value.
@@ -78,7 +78,8 @@ void read_host_properties(const PlatformFile& file, Network& network) {
         gpu->launch_factor = config::parse_positive_number(
             *gpu->launch_factor_text, subject("launch_factor"), "a factor of launch times");
     } catch (const config::Error& error) {
-      throw Error(file.path(), SourceLines(file).line_of_host(gpu->name), error.what());
+      throw Error(error).at(
+          {.source = file.path().string(), .line = SourceLines(file).line_of_host(gpu->name)});
     }
   }
 }

@@ -29,8 +29,8 @@ Roles roles_of(const PlatformFile& file, const Platform& platform) {
   try {
     return assign_roles(members);
   } catch (const MemberError& error) {
-    file.fail(platform.hosts[error.member].offset,
-              fmt::format("host '{}': {}", *members[error.member].name, error.message));
+    const std::string subject = fmt::format("host '{}'", *members[error.member].name);
+    file.fail(platform.hosts[error.member].offset, error.fault.within({}, subject));
   }
 }
 

@@ -44,8 +44,8 @@ std::string count_text(std::uint64_t minimum, std::uint64_t maximum, const char*
 }
 
 [[noreturn]] void fail_record(std::string_view part, std::string_view expected) {
-  throw Error(fmt::format("the record has '{}' in place of {}; expected a record such as: {}", part,
-                          expected, example_record));
+  throw Error(fmt::format("the record has '{}' in place of {}", part, expected))
+      .suggest(fmt::format("expected a record such as: {}", example_record));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -60,10 +60,9 @@ std::array<std::string_view, record_parts> split_record(std::string_view text) {
   for (std::size_t i = 0; i < record_parts; ++i) {
     const std::size_t end = i + 1 == record_parts ? std::string_view::npos : text.find(';');
     if (i + 1 < record_parts && end == std::string_view::npos)
-      throw Error(
-          fmt::format("the record has {} parts separated by semicolons instead of {}; expected a "
-                      "record such as: {}",
-                      i + 1, record_parts, example_record));
+      throw Error(fmt::format("the record has {} parts separated by semicolons instead of {}",
+                              i + 1, record_parts))
+          .suggest(fmt::format("expected a record such as: {}", example_record));
     fields[i] = trimmed(text.substr(0, end));
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
@@ -146,8 +145,8 @@ std::vector<Record> read_records(const PlatformFile& file) {
       try {
         records.push_back(parse_record(node.attribute("value").value()));
       } catch (const Error& error) {
-        file.fail(node.offset_debug(),
-                  fmt::format("property '{}': {}", node.attribute("id").value(), error.what()));
+        const std::string subject = fmt::format("property '{}'", node.attribute("id").value());
+        file.fail(node.offset_debug(), error.within({}, subject));
       }
     }
   return records;

@@ -16,76 +16,74 @@
 namespace pipewright::comm {
 namespace {
 
+using config::Error;
+using config::Origin;
+
 constexpr std::size_t max_ranks = 2048;
 constexpr std::uintmax_t max_file_bytes = std::uintmax_t{64} << 20U;
-
-[[noreturn]] void fail_at(const std::string& location, const std::string& message) {
-  throw config::Error(fmt::format("{}: {}", location, message));
-}
 
 std::string count_text(std::size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Builder of a byte matrix that checks each row and cell. Locations are "FILE:LINE", optionally
-// with a column.
+// Builder of a byte matrix that checks each row and cell.
 class MatrixRows {
  public:
-  void begin(std::string location) {
+  void begin(const Origin& location) {
     end_row();
-    location_ = std::move(location);
-    if (++rows_ > max_ranks) fail_at(location_, fmt::format("more than {} rows", max_ranks));
+    location_ = location;
+    if (++rows_ > max_ranks) throw Error(location_, fmt::format("more than {} rows", max_ranks));
     row_cells_ = 0;
     row_bytes_ = 0;
   }
 
-  void add(std::string_view text, const std::string& location) {
+  void add(std::string_view text, const Origin& location) {
     ++row_cells_;
     const auto reject = [&](std::string_view allowed) {
-      fail_at(location,
-              fmt::format("cell {} is {}; {}", row_cells_, config::describe_text(text), allowed));
+      throw Error(location, fmt::format("cell {} is {}", row_cells_, config::describe_text(text)))
+          .allow(allowed);
     };
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || end != text.data() + text.size() || !std::isfinite(value) ||
         (error != std::errc() && error != std::errc::result_out_of_range))
-      reject("allowed: a number of bytes");
-    if (value < 0) reject("allowed: 0 bytes or more");
-    if (error != std::errc() || value > static_cast<double>(max_bytes))
-      reject("allowed: up to 1024 TiB");
-    if (value != std::floor(value)) reject("allowed: whole bytes");
+      reject("a number of bytes");
+    if (value < 0) reject("0 bytes or more");
+    if (error != std::errc() || value > static_cast<double>(max_bytes)) reject("up to 1024 TiB");
+    if (value != std::floor(value)) reject("whole bytes");
     if (row_cells_ > max_ranks)
-      fail_at(location, fmt::format("the row has more than {} cells", max_ranks));
+      throw Error(location, fmt::format("the row has more than {} cells", max_ranks));
     bytes_.push_back(static_cast<std::uint64_t>(value));
     row_bytes_ += bytes_.back();
-    if (row_bytes_ > max_bytes) fail_at(location, "this row exceeds the limit of 1024 TiB");
+    if (row_bytes_ > max_bytes) throw Error(location, "this row exceeds the limit of 1024 TiB");
   }
 
   ByteMatrix finish(const std::string& name) {
     if (rows_ == 0)
-      fail_at(fmt::format("{}:1", name),
-              "no rows; each rank needs a row, with a cell for every rank");
+      throw Error({.source = name, .line = 1},
+                  "no rows; each rank needs a row, with a cell for every rank");
     end_row();
     if (rows_ != columns_)
-      fail_at(location_, fmt::format("{} of {}; each rank needs a row, with a cell for every rank",
-                                     count_text(rows_, "row"), count_text(columns_, "cell")));
-    if (rows_ < 2) fail_at(location_, "1 rank; at least 2 are needed");
+      throw Error(location_,
+                  fmt::format("{} of {}; each rank needs a row, with a cell for every rank",
+                              count_text(rows_, "row"), count_text(columns_, "cell")));
+    if (rows_ < 2) throw Error(location_, "1 rank; at least 2 are needed");
     for (std::size_t i = 0; i < bytes_.size(); ++i)
       if (bytes_[i] > 0 && i / columns_ != i % columns_)
         return {name, static_cast<std::uint32_t>(rows_), std::move(bytes_)};
-    fail_at(location_, "all cells are 0; at least one rank must send bytes to another rank");
+    throw Error(location_, "all cells are 0; at least one rank must send bytes to another rank");
   }
 
  private:
   void end_row() {
     if (rows_ == 1) columns_ = row_cells_;
     if (rows_ > 0 && row_cells_ != columns_)
-      fail_at(location_, fmt::format("{} in this row, but {} in the first",
-                                     count_text(row_cells_, "cell"), columns_));
+      throw Error(location_, fmt::format("{} in this row, but {} in the first",
+                                         count_text(row_cells_, "cell"), columns_));
   }
 
   std::vector<std::uint64_t> bytes_;
-  std::string location_;  // location of the current row
+  Origin location_;  // of the current row
   std::size_t rows_ = 0;
   std::size_t columns_ = 0;
   std::size_t row_cells_ = 0;
@@ -103,15 +101,15 @@ void read_csv(const std::string& file, const std::string& name, MatrixRows& rows
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   std::ifstream stream(file, std::ios::binary);
-  if (error || !stream) fail_at(name, "cannot be read");
-  if (size > max_file_bytes) fail_at(name, "is larger than 64 MiB");
+  if (error || !stream) throw Error({.source = name}, "cannot be read");
+  if (size > max_file_bytes) throw Error({.source = name}, "is larger than 64 MiB");
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     std::string_view remaining = line;
     if (number == 1 && remaining.starts_with("\xef\xbb\xbf")) remaining.remove_prefix(3);
     remaining = trim_cell(remaining);
     if (remaining.empty() || remaining.front() == '#') continue;
-    const std::string location = fmt::format("{}:{}", name, number);
+    const Origin location{.source = name, .line = number};
     rows.begin(location);
     for (std::size_t comma = 0; comma != std::string_view::npos;) {
       comma = remaining.find(',');
@@ -128,16 +126,16 @@ void read_json(const std::string& file, MatrixRows& rows) {
                                       "[[0, 4], [4, 0]]"};
   const auto check = [](const config::Value& value, config::Value::Kind kind, const char* allowed) {
     if (value.kind != kind)
-      throw config::Error(config::locate(value.origin, fmt::format("allowed: {}", allowed)));
+      throw Error(value.origin, fmt::format("found {}", config::describe(value))).allow(allowed);
   };
   const config::Value matrix = config::read_yaml_file(file, document);
   check(matrix, config::Value::Kind::list, "a list of rows, a row for each rank");
   for (const config::Value& row : matrix.items) {
     check(row, config::Value::Kind::list, "a row, which is a list of numbers");
-    rows.begin(config::to_string(row.origin));
+    rows.begin(row.origin);
     for (const config::Value& cell : row.items) {
       check(cell, config::Value::Kind::text, "a number of bytes");
-      rows.add(cell.text, config::to_string(cell.origin));
+      rows.add(cell.text, cell.origin);
     }
   }
 }

@@ -137,11 +137,11 @@ std::vector<Parameter> named_parameters(const Cluster& cluster,
     }
     if (is_class_parameter && std::ranges::find(classes, owner) == classes.end())
       throw cluster::Error(
-          fmt::format("parameter '{}': {} has no links of class '{}'; choose from collective, {}",
-                      name, cluster.name(), owner, fmt::join(classes, ", ")));
+          fmt::format("parameter '{}': {} has no links of class '{}'", name, cluster.name(), owner))
+          .suggest(fmt::format("choose from collective, {}", fmt::join(classes, ", ")));
     if (info == nullptr)
-      throw cluster::Error(fmt::format("parameter '{}' is unknown; choose from {}", name,
-                                       fmt::join(names_of_owner, ", ")));
+      throw cluster::Error(fmt::format("parameter '{}' is unknown", name))
+          .suggest(fmt::format("choose from {}", fmt::join(names_of_owner, ", ")));
     if (std::ranges::any_of(parameters,
                             [&](const Parameter& parameter) { return parameter.name == name; }))
       throw cluster::Error(fmt::format("parameter '{}' is named twice", name));

@@ -68,11 +68,10 @@ execution::RankPlacement place_ranks(const cluster::Cluster& cluster, std::uint3
   const std::size_t gpus = cluster.gpus().size();
   const auto gpus_of_nodes = gpus_by_node(cluster);
   const auto fail = [&](const std::string& message) {
-    throw cluster::Error(
-        fmt::format("{}: {}; it has {} GPUs in {} {}; generate a cluster of any size with "
-                    "'pipewright platform make'",
-                    cluster.name(), message, gpus, gpus_of_nodes.size(),
-                    gpus_of_nodes.size() == 1 ? "node" : "nodes"));
+    throw cluster::Error(fmt::format("{}: {}; it has {} GPUs in {} {}", cluster.name(), message,
+                                     gpus, gpus_of_nodes.size(),
+                                     gpus_of_nodes.size() == 1 ? "node" : "nodes"))
+        .suggest("generate a cluster of any size with 'pipewright platform make'");
   };
   if (nodes == 0) {
     if (ranks > gpus) fail(fmt::format("has too few GPUs for {} ranks", ranks));
@@ -137,7 +136,7 @@ BenchmarkRun benchmark_run(const cluster::Cluster& cluster, const Measurement& r
   try {
     return make_single_group(cluster, row.operation, row.ranks, row.nodes, algorithm);
   } catch (const cluster::Error& error) {
-    throw cluster::Error(fmt::format("{}:{}: {}", row.file, row.line, error.what()));
+    throw error.at({.source = row.file, .line = row.line});
   }
 }
 

@@ -54,7 +54,7 @@ void judge(CandidateRow& row, const Work& work) {
   } catch (const schedules::Error& error) {  // includes deadlocks
     refuse(error.what());
   } catch (const cluster::Error& error) {
-    refuse(error.message);
+    refuse(error.message());
   }
 }
 

@@ -43,15 +43,16 @@ config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) 
   if (scenario.gpu) return beside_host(*scenario.gpu);
   const std::string name = host == nullptr ? "" : cluster::gpu_of(host);
   if (!name.empty()) return beside_host(library_gpu(scenario, host));
-  throw config::Error(config::locate(
-      scenario.model->origin,
-      scenario.cluster
-          ? fmt::format("a model needs a GPU type, but the cluster states none for host '{}'; add "
-                        "<prop id=\"gpu\" value=\"a100-80gb\"/> to it in the "
-                        "platform file, or a gpu to the scenario (--gpu a100-80gb)",
-                        cluster::name_of(host))
-          : std::string("a model needs a GPU type; give a cluster, or a gpu (--gpu "
-                        "a100-80gb)")));
+  const config::Origin& origin = scenario.model->origin;
+  if (!scenario.cluster)
+    throw config::Error(origin, "a model needs a GPU type")
+        .suggest("give a cluster, or a gpu (--gpu a100-80gb)");
+  throw config::Error(
+      origin, fmt::format("a model needs a GPU type, but the cluster states none for host '{}'",
+                          cluster::name_of(host)))
+      .suggest(
+          "add <prop id=\"gpu\" value=\"a100-80gb\"/> to it in the platform file, or a gpu to "
+          "the scenario (--gpu a100-80gb)");
 }
 
 // Returns for each pipeline device the seconds that a microbatch takes: one forward and one
@@ -103,9 +104,8 @@ std::vector<double> slowdown_factors(const config::Scenario& scenario, const Har
   for (const config::Variation::Straggler& straggler : scenario.variation.stragglers) {
     const auto check = [&](std::uint32_t index, std::uint32_t count, const char* name) {
       if (index >= count)
-        throw config::Error(config::locate(
-            straggler.origin,
-            fmt::format("{} {} does not exist; allowed: 0 to {}", name, index, count - 1)));
+        throw config::Error(straggler.origin, fmt::format("{} {} does not exist", name, index))
+            .allow(fmt::format("0 to {}", count - 1));
     };
     check(straggler.device, devices, "device");
     check(straggler.replica.value_or(0), replicas, "replica");
@@ -206,21 +206,22 @@ workload::Conditions conditions_of(const config::Scenario& scenario,
   return conditions;
 }
 
-// Returns text for the error about an unknown link: similar names, and an example of each class.
-std::string nearest_links(const std::string& name, const cluster::Cluster& cluster) {
+// Adds to the error about an unknown link a similar name, and an example of each class.
+config::Error with_link_names(config::Error error, const std::string& name,
+                              const cluster::Cluster& cluster) {
   std::vector<std::string> names;
   std::map<std::string, std::string> name_by_class;
   for (const cluster::Link* link : cluster.links()) {
     names.push_back(cluster::without_direction(cluster::Cluster::link_name(link)));
     name_by_class.try_emplace(cluster.link_class(link), names.back());
   }
-  if (names.empty()) return "";
+  if (names.empty()) return error;
   std::vector<std::string> examples;
   for (const auto& [link_class, example] : name_by_class)
     examples.push_back(fmt::format("{} ({})", example, link_class));
   const std::vector<std::string_view> views(names.begin(), names.end());
-  return fmt::format("{}examples: {}", config::did_you_mean(name, views),
-                     fmt::join(examples, ", "));
+  return error.suggest_name(config::nearest_name(name, views))
+      .allow(fmt::format("names such as {}", fmt::join(examples, ", ")));
 }
 
 }  // namespace
@@ -251,10 +252,9 @@ void scale_bandwidth(const config::Variation::Bandwidth& change, cluster::Cluste
     return;
   }
   if (std::ranges::find(classes, change.link_class) == classes.end())
-    throw config::Error(config::locate(
-        change.origin, fmt::format("{}: has no links of class '{}'; allowed: {}, {}",
-                                   cluster.name(), change.link_class, fmt::join(classes, ", "),
-                                   config::Variation::Bandwidth::all)));
+    throw config::Error(change.origin, fmt::format("{}: has no links of class '{}'", cluster.name(),
+                                                   change.link_class))
+        .allow(fmt::format("{}, {}", fmt::join(classes, ", "), config::Variation::Bandwidth::all));
   cluster.scale_bandwidth(change.link_class, change.factor);
 }
 
@@ -262,8 +262,7 @@ void scale_link(const config::Variation::SlowLink& link, cluster::Cluster& clust
   try {
     cluster.scale_link(link.link, link.factor);
   } catch (const cluster::Error& error) {
-    throw config::Error(config::locate(
-        link.origin, fmt::format("{}{}", error.what(), nearest_links(link.link, cluster))));
+    throw with_link_names(config::Error(error).relocated(link.origin), link.link, cluster);
   }
 }
 

@@ -55,10 +55,10 @@ void Layouts::set_multipath(const config::Scenario& scenario) {
   // SimGrid itself reads routes from the file while it loads the cluster; later they are fixed.
   if ((multipath.by == config::MultipathBy::file) !=
       (cluster_->multipath().by == config::MultipathBy::file))
-    throw config::Error(config::locate(
-        config::origin_of(scenario.tree, "communication.multipath"),
-        "communication.multipath is file for some candidates only, but a process "
-        "loads a cluster once; allowed: file for all candidates, or only spread and hash"));
+    throw config::Error(config::origin_of(scenario.tree, "communication.multipath"),
+                        "communication.multipath is file for some candidates only, but a process "
+                        "loads a cluster once")
+        .allow("file for all candidates, or only spread and hash");
   cluster_->set_multipath(multipath);
   entries_.clear();
 }

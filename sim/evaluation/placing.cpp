@@ -51,6 +51,16 @@ Domains gpus_of_types(const config::Placement& placement, const Domains& domains
   return chosen;
 }
 
+config::Error types_error(const config::Located<std::string>& type, const Cluster& cluster,
+                          const std::set<std::string>& types) {
+  const bool has_types = !types.empty();
+  config::Error error(type.origin,
+                      fmt::format("placement.gpu_types names {}, but {} has {}", type.value,
+                                  cluster.name(), has_types ? "none" : "no GPU types"));
+  return has_types ? error.allow(fmt::format("{}", fmt::join(types, ", ")))
+                   : error.suggest("leave the key out");
+}
+
 // Throws config::Error if the placement names a GPU type that the cluster lacks.
 void check_types(const config::Placement& placement, const Cluster& cluster) {
   if (placement.gpu_types.empty()) return;
@@ -58,12 +68,7 @@ void check_types(const config::Placement& placement, const Cluster& cluster) {
   for (const Host* gpu : cluster.gpus()) types.insert(cluster::gpu_of(gpu));
   types.erase("");
   for (const auto& type : placement.gpu_types)
-    if (!types.contains(type.value))
-      throw config::Error(config::locate(
-          type.origin,
-          fmt::format("placement.gpu_types names {}, but {} has {}", type.value, cluster.name(),
-                      types.empty() ? std::string("no GPU types; leave the key out")
-                                    : fmt::format("none; allowed: {}", fmt::join(types, ", ")))));
+    if (!types.contains(type.value)) throw types_error(type, cluster, types);
 }
 
 std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
@@ -165,22 +170,21 @@ std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& domain_lim
                                 std::uint32_t ranks) {
   const std::uint32_t largest = largest_of(domains);
   if (domain_limit.value > largest)
-    throw config::Error(config::locate(
+    throw config::Error(
         domain_limit.origin,
-        fmt::format("placement.domain is {}, but the largest NVLink domain of {} has "
-                    "{} GPUs; allowed: 1 to {}",
-                    domain_limit.value, cluster.name(), largest, largest)));
+        fmt::format("placement.domain is {}, but the largest NVLink domain of {} has {} GPUs",
+                    domain_limit.value, cluster.name(), largest))
+        .allow(fmt::format("1 to {}", largest));
   const std::vector<std::uint64_t> counts = limited_counts(domains, domain_limit.value);
   if (sum(counts) >= ranks) return take(domains, counts, ranks);
   const std::uint32_t min_gpus = min_gpus_per_domain(domains, ranks);
-  throw config::Error(config::locate(
+  throw config::Error(
       domain_limit.origin,
-      fmt::format(
-          "placement.domain is {}: {} NVLink domains of {} then offer {} GPUs, but the job takes "
-          "{}; allowed: {}",
-          domain_limit.value, domains.size(), cluster.name(), sum(counts), ranks,
-          min_gpus > 0 ? fmt::format("{} to {}", min_gpus, largest)
-                       : std::string("a job of fewer GPUs, or a larger cluster"))));
+      fmt::format("placement.domain is {}: {} NVLink domains of {} then offer {} GPUs, but the job "
+                  "takes {}",
+                  domain_limit.value, domains.size(), cluster.name(), sum(counts), ranks))
+      .allow(min_gpus > 0 ? fmt::format("{} to {}", min_gpus, largest)
+                          : std::string("a job of fewer GPUs, or a larger cluster"));
 }
 
 // Throws config::Error if the cluster has fewer GPUs of the named types than the job has ranks. If
@@ -189,11 +193,10 @@ void check_enough(const config::Placement& placement, const Domains& domains,
                   const Cluster& cluster, std::uint32_t ranks) {
   const std::uint64_t gpus = sum(limited_counts(domains, largest_of(domains)));
   if (placement.gpu_types.empty() || gpus >= ranks) return;
-  throw config::Error(config::locate(
-      placement.gpu_types.front().origin,
-      fmt::format("placement.gpu_types leaves {} GPUs of {}, but the job takes {}; allowed: more "
-                  "types, or fewer GPUs",
-                  gpus, cluster.name(), ranks)));
+  throw config::Error(placement.gpu_types.front().origin,
+                      fmt::format("placement.gpu_types leaves {} GPUs of {}, but the job takes {}",
+                                  gpus, cluster.name(), ranks))
+      .allow("more types, or fewer GPUs");
 }
 
 std::vector<Host*> take_named(const config::Placement& placement, const Cluster& cluster,
@@ -203,7 +206,7 @@ std::vector<Host*> take_named(const config::Placement& placement, const Cluster&
   try {
     return cluster.place(names, ranks);
   } catch (const cluster::Error& error) {
-    throw config::Error(config::locate(placement.hosts.front().origin, error.what()));
+    throw config::Error(error).relocated(placement.hosts.front().origin);
   }
 }
 

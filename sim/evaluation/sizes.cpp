@@ -156,13 +156,10 @@ void check_gpus(const LayoutContext& context, const std::string& cluster) {
     if (is_uneven && (axis == Axis::tp || axis == Axis::pp))
       continue;
     else if (const auto offers = smaller_sizes(context, axis, size.value); !offers.empty())
-      throw config::Error(config::locate(
-          size.origin,
-          fmt::format("{}; allowed: {} {}", problem, name, fmt::join(offers, " or "))));
-  throw config::Error(
-      config::locate(context.scenario.cluster->origin,
-                     fmt::format("{}; allowed: a layout of at most {} GPUs, or a larger cluster",
-                                 problem, context.gpus)));
+      throw config::Error(size.origin, problem)
+          .allow(fmt::format("{} {}", name, fmt::join(offers, " or ")));
+  throw config::Error(context.scenario.cluster->origin, problem)
+      .allow(fmt::format("a layout of at most {} GPUs, or a larger cluster", context.gpus));
 }
 
 std::string or_list(const std::vector<std::string>& words) {
@@ -232,14 +229,14 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
     offers.push_back(fmt::format("partition {}", fmt::join(partitions, " or ")));
 
   const bool is_partition_rule = partition.rule == Rule::ends_less || partition.rule == Rule::ends;
-  throw config::Error(config::locate(
+  throw config::Error(
       is_partition_rule ? partition.origin
       : chunks_option   ? chunks_option->origin
                         : scenario.devices.origin,
-      fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}", model.layers,
+      fmt::format("the {} layers of {} do not go into {}: {}", model.layers,
                   model.name.empty() ? "the model" : model.name, stages_text(devices, *stages),
-                  workload::partition_requirement(partition),
-                  offers.empty() ? "another layout" : or_list(offers))));
+                  workload::partition_requirement(partition)))
+      .allow(offers.empty() ? "another layout" : or_list(offers));
 }
 
 }  // namespace pipewright::evaluation

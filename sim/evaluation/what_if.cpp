@@ -104,8 +104,8 @@ auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
   try {
     return work();
   } catch (const cluster::Error& error) {
-    if (error.file != cluster.platform) throw;
-    throw cluster::Error(cluster.name, error.line, error.message);
+    if (error.location().source != cluster.platform) throw;
+    throw error.relocated({.source = cluster.name, .line = error.location().line});
   }
 }
 

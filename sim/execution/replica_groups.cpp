@@ -35,12 +35,13 @@ void check_switches(const Job& job) {
     if (choose(Collective::all_reduce, 1, largest, algorithm, placement).algorithm == algorithm)
       return;
   }
-  throw cluster::Error(fmt::format(
-      "communication.all_reduce is {}, but no group of this job can be reduced by switches {} "
-      "nodes: that needs {}, the same number on each node, and a platform file with the "
-      "property CLASS.sharp-efficiency; leave the key out, or use automatic",
-      config::to_string(algorithm), *switches,
-      *switches == "inside" ? "several ranks on a node" : "ranks on several nodes"));
+  throw cluster::Error(
+      fmt::format("communication.all_reduce is {}, but no group of this job can be reduced by "
+                  "switches {} nodes: that needs {}, the same number on each node, and a platform "
+                  "file with the property CLASS.sharp-efficiency",
+                  config::to_string(algorithm), *switches,
+                  *switches == "inside" ? "several ranks on a node" : "ranks on several nodes"))
+      .suggest("leave the key out, or use automatic");
 }
 
 }  // namespace

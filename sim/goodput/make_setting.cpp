@@ -37,10 +37,9 @@ double share_of(const Goodput& goodput, std::uint32_t nodes) {
   if (!goodput.trace)
     throw config::Error(origin, "goodput.trace_nodes needs goodput.failure_trace");
   if (nodes > trace_nodes)
-    throw config::Error(
-        origin, fmt::format("goodput.trace_nodes is {}, but the job has {} nodes; allowed: {} or "
-                            "more",
-                            trace_nodes, nodes, nodes));
+    throw config::Error(origin, fmt::format("goodput.trace_nodes is {}, but the job has {} nodes",
+                                            trace_nodes, nodes))
+        .allow(fmt::format("{} or more", nodes));
   return static_cast<double>(nodes) / trace_nodes;
 }
 
@@ -52,12 +51,10 @@ void check_interval(const config::Located<double>& interval, double minimum, std
   if (interval.value >= minimum * (1 - rounded)) return;
   throw config::Error(
       interval.origin,
-      fmt::format(
-          "{0} is {1}, but a checkpoint is taken at the end of an iteration, which takes {2}; "
-          "allowed: {2} or longer{3}",
-          key, analysis::format_seconds(interval.value), analysis::format_seconds(minimum),
-          alternative),
-      key);
+      fmt::format("{} is {}, but a checkpoint is taken at the end of an iteration, which takes {}",
+                  key, analysis::format_seconds(interval.value), analysis::format_seconds(minimum)),
+      key)
+      .allow(fmt::format("{} or longer{}", analysis::format_seconds(minimum), alternative));
 }
 
 // Throws config::Error if a run has too many incidents to simulate: with a rate that is wrong by
@@ -89,15 +86,16 @@ void check_incidents(const Goodput& goodput, const Setting& setting,
   constexpr double countless = 1e15;
   throw config::Error(
       main_source.origin,
-      fmt::format(
-          "{} causes {} incidents {}, one every {}; allowed: at most {}; lower the rate{}",
-          main_source.key, count < countless ? analysis::format_scaled(count) : "countless",
-          setting.target < never
-              ? "until the tokens are trained"
-              : fmt::format("in the {:.4g} days of a seed", goodput.duration / 86400),
-          analysis::format_seconds(1 / rate), analysis::format_scaled(max_incidents),
-          setting.target < never ? " or train fewer tokens" : " or shorten goodput.duration"),
-      main_source.key);
+      fmt::format("{} causes {} incidents {}, one every {}", main_source.key,
+                  count < countless ? analysis::format_scaled(count) : "countless",
+                  setting.target < never
+                      ? "until the tokens are trained"
+                      : fmt::format("in the {:.4g} days of a seed", goodput.duration / 86400),
+                  analysis::format_seconds(1 / rate)),
+      main_source.key)
+      .suggest(setting.target < never ? "lower the rate or train fewer tokens"
+                                      : "lower the rate or shorten goodput.duration")
+      .allow(fmt::format("at most {}", analysis::format_scaled(max_incidents)));
 }
 
 }  // namespace
@@ -138,9 +136,8 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
   setting.mode = checkpoint.mode;
   setting.bytes = checkpoint.bytes ? static_cast<double>(*checkpoint.bytes) : iteration.state_bytes;
   if (setting.bytes <= 0)
-    throw config::Error(
-        "the size of a checkpoint is unknown without a model or a map `state`; set it "
-        "(--set goodput.checkpoint.bytes='100 GB')");
+    throw config::Error("the size of a checkpoint is unknown without a model or a map `state`")
+        .suggest("set it (--set goodput.checkpoint.bytes='100 GB')");
   setting.storage = checkpoint.storage.value_or(storage_per_node * nodes);
   setting.read = checkpoint.read.value_or(setting.storage);
   setting.copy = setting.bytes / iteration.gpus / checkpoint.copy;
@@ -168,8 +165,8 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
     if (iteration.cluster_nodes == 0)
       throw config::Error(
           "goodput.spares is rest, the nodes of the cluster that the job does not use, but there "
-          "is no "
-          "cluster; give the cluster, or a number of nodes");
+          "is no cluster")
+          .suggest("give the cluster, or a number of nodes");
     setting.spares = iteration.cluster_nodes - nodes;
   }
   setting.elastic = goodput.elastic;

@@ -87,9 +87,9 @@ void check_frameworks(std::span<const Source> sources, const Framework& framewor
   for (const Source& source : sources)
     if (const Framework* const row = recognise_source(source);
         row != nullptr && row != &framework && row != framework_rows.data())
-      throw config::Error(
-          fmt::format("{}: a file of {}, beside files of {}; give the files of one job",
-                      source.name, row->title, framework.title));
+      throw config::Error(fmt::format("{}: a file of {}, beside files of {}", source.name,
+                                      row->title, framework.title))
+          .suggest("give the files of one job");
 }
 
 // Framework of a job: of the frameworks of its files, the last in the table. Files that no
@@ -105,8 +105,8 @@ const Framework& framework_of(std::span<const Source> sources) {
   }
   std::vector<std::string_view> titles;
   for (const Framework& row : framework_rows) titles.push_back(row.title);
-  throw config::Error(fmt::format("{}: no known job; allowed: files of {}", sources.front().name,
-                                  fmt::join(titles, ", ")));
+  throw config::Error(fmt::format("{}: no known job", sources.front().name))
+      .allow(fmt::format("files of {}", fmt::join(titles, ", ")));
 }
 
 }  // namespace
@@ -159,17 +159,18 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
 Launch export_job(const config::Scenario& scenario, const Framework& framework,
                   const schedules::Schedule* planned, std::uint64_t gpus_per_node) {
   if (!scenario.model)
-    throw config::Error(fmt::format(
-        "{} needs a model, and the scenario has pass times alone; give --model", framework.title));
+    throw config::Error(
+        fmt::format("{} needs a model, and the scenario has pass times alone", framework.title))
+        .suggest("give --model");
   if (const auto& sizes = scenario.parallel.tp_by_device; !sizes.empty())
-    throw config::Error(config::locate(
+    throw config::Error(
         sizes.front().origin,
-        fmt::format("parallel.tp_by_device is {}, but a job of {} has one tp for all devices; "
-                    "allowed: parallel.tp, or no --launch",
-                    scenario.parallel.tp_text(), framework.title)));
+        fmt::format("parallel.tp_by_device is {}, but a job of {} has one tp for all devices",
+                    scenario.parallel.tp_text(), framework.title))
+        .allow("parallel.tp, or no --launch");
   if (framework.write == nullptr)
-    throw config::Error(fmt::format("launches of {} are not written; allowed: {}", framework.title,
-                                    writable_frameworks()));
+    throw config::Error(fmt::format("launches of {} are not written", framework.title))
+        .allow(writable_frameworks());
   const bool is_foreign =
       std::ranges::find(framework.stacks, scenario.training.stack.name) == framework.stacks.end();
   return framework.write({.scenario = scenario,

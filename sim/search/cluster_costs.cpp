@@ -34,8 +34,8 @@ double read_deadline(const std::string& text, const std::string& option) {
   if (fault != std::errc{} || !is_days)
     number = config::parse_time(text, option + ": deadline", "a deadline, such as 30d,") / day;
   if (!(number > 0))
-    throw config::Error(fmt::format("{}: deadline is '{}'; allowed: a time above 0, such as 30d",
-                                    option, config::shown(text)));
+    throw config::Error(fmt::format("{}: deadline is '{}'", option, config::shown(text)))
+        .allow("a time above 0, such as 30d");
   return number * day;
 }
 
@@ -51,10 +51,9 @@ void check_cluster_names(const CostQuestion& question, const std::vector<std::st
   for (const std::string& value : clusters) names.push_back(cluster_name(value));
   for (const auto& [name, price] : question.prices)
     if (std::ranges::count(names, name) == 0)
-      throw config::Error(
-          fmt::format("{}: unknown word {}; allowed: tokens, deadline, price, and the clusters of "
-                      "the sweep: {}",
-                      option, config::shown(name), fmt::join(names, ", ")));
+      throw config::Error(fmt::format("{}: unknown word {}", option, config::shown(name)))
+          .allow(fmt::format("tokens, deadline, price, and the clusters of the sweep: {}",
+                             fmt::join(names, ", ")));
 }
 
 std::optional<analysis::GpuPower> power_of(const Space& part, std::uint64_t candidate,
@@ -86,8 +85,8 @@ CostQuestion read_cost_question(std::span<const std::string> words, const std::s
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
-      throw config::Error(fmt::format("{}: '{}' has no value; write it as in tokens=300B", option,
-                                      config::shown(word)));
+      throw config::Error(fmt::format("{}: '{}' has no value", option, config::shown(word)))
+          .suggest("write it as in tokens=300B");
     const std::string key = word.substr(0, equals);
     const config::Value value = config::make_text(word.substr(equals + 1), {option});
     if (key == "tokens") {
@@ -104,7 +103,8 @@ CostQuestion read_cost_question(std::span<const std::string> words, const std::s
   }
   question.objective.kind = Objective::Kind::price;
   if (question.objective.tokens == 0)
-    throw config::Error(fmt::format("{} needs a number of tokens; add tokens=300B", option));
+    throw config::Error(fmt::format("{} needs a number of tokens", option))
+        .suggest("add tokens=300B");
   return question;
 }
 
@@ -124,10 +124,8 @@ std::vector<Space> cost_parts(const CostQuestion& question, const config::Value&
     const auto price = question.prices.find(name);
     if (price != question.prices.end()) part.objective.price_per_gpu_hour = price->second;
     if (part.objective.price_per_gpu_hour == 0)
-      throw config::Error(
-          fmt::format("{} needs the price of a GPU-hour of '{}'; add {}=2.5, or price=2.5 for all "
-                      "clusters",
-                      option, name, name));
+      throw config::Error(fmt::format("{} needs the price of a GPU-hour of '{}'", option, name))
+          .suggest(fmt::format("add {}=2.5, or price=2.5 for all clusters", name));
     parts.emplace_back(std::move(part), facts);
   }
   return parts;

@@ -119,8 +119,8 @@ RobustSettings read_robust_settings(std::span<const std::string> words, const st
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
-      throw config::Error(fmt::format("{}: '{}' has no value; write it as in draws=64", option,
-                                      config::shown(word)));
+      throw config::Error(fmt::format("{}: '{}' has no value", option, config::shown(word)))
+          .suggest("write it as in draws=64");
     map.entries.push_back(
         {word.substr(0, equals), {option}, config::make_text(word.substr(equals + 1), {option})});
   }

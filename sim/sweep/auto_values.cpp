@@ -28,19 +28,20 @@ struct DivisorKey {
   std::string_view key;
   std::set<std::uint64_t> AutoFacts::*numbers;
   std::string_view needs;  // for the error where there are no numbers
+  std::string_view advice = {};
 };
-constexpr std::string_view needs_gpus =
-    "the number of GPUs; give search.gpus, or a cluster that defines it";
+constexpr std::string_view needs_gpus = "the number of GPUs";
+constexpr std::string_view give_gpus = "give search.gpus, or a cluster that defines it";
 constexpr std::array divisor_keys{
-    DivisorKey{"parallel.tp", &AutoFacts::gpus, needs_gpus},
-    DivisorKey{"parallel.cp", &AutoFacts::gpus, needs_gpus},
-    DivisorKey{"parallel.dp", &AutoFacts::gpus, needs_gpus},
-    DivisorKey{"parallel.pp", &AutoFacts::gpus, needs_gpus},
-    DivisorKey{"devices", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.tp", &AutoFacts::gpus, needs_gpus, give_gpus},
+    DivisorKey{"parallel.cp", &AutoFacts::gpus, needs_gpus, give_gpus},
+    DivisorKey{"parallel.dp", &AutoFacts::gpus, needs_gpus, give_gpus},
+    DivisorKey{"parallel.pp", &AutoFacts::gpus, needs_gpus, give_gpus},
+    DivisorKey{"devices", &AutoFacts::gpus, needs_gpus, give_gpus},
     DivisorKey{"parallel.ep", &AutoFacts::experts, "a model"},
-    DivisorKey{"parallel.etp", &AutoFacts::gpus, needs_gpus},
-    DivisorKey{"parallel.shard", &AutoFacts::gpus, needs_gpus},
-    DivisorKey{"parallel.replicate", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.etp", &AutoFacts::gpus, needs_gpus, give_gpus},
+    DivisorKey{"parallel.shard", &AutoFacts::gpus, needs_gpus, give_gpus},
+    DivisorKey{"parallel.replicate", &AutoFacts::gpus, needs_gpus, give_gpus},
     DivisorKey{"training.microbatch_size", &AutoFacts::batches, "global_batch"},
 };
 
@@ -142,9 +143,9 @@ void check_auto(const std::string& key, const Origin& origin) {
   for (const config::KeyRow& row : scenario_rows())
     if (!choices_of(row).empty()) keys.push_back(row.name);
   if (std::ranges::find(keys, key) != keys.end()) return;
-  throw Error(origin, fmt::format("{} is auto, but has no fixed set of values; write the values, "
-                                  "as in [1, 2]; auto is allowed for: {}",
-                                  key, fmt::join(keys, ", ")));
+  throw Error(origin, fmt::format("{} is auto, but has no fixed set of values", key))
+      .suggest(fmt::format("write the values, as in [1, 2]; auto is allowed for: {}",
+                           fmt::join(keys, ", ")));
 }
 
 std::vector<std::string> auto_values(const std::string& key, const AutoFacts& facts,
@@ -158,7 +159,8 @@ std::vector<std::string> auto_values(const std::string& key, const AutoFacts& fa
   for (const DivisorKey& row : divisor_keys) {
     if (row.key != key) continue;
     if ((facts.*row.numbers).empty())
-      throw Error(origin, fmt::format("{} is auto, which needs {}", key, row.needs));
+      throw Error(origin, fmt::format("{} is auto, which needs {}", key, row.needs))
+          .suggest(row.advice);
     return divisors(facts.*row.numbers);
   }
   const auto& rows = scenario_rows();

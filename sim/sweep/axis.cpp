@@ -63,8 +63,9 @@ void check_gpus(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
   const auto largest = std::ranges::max_element(facts, {}, &ClusterFacts::gpus);
   for (const std::uint32_t gpus : sweep.gpus)
     if (gpus > largest->gpus)
-      throw Error(fmt::format("search.gpus is {}, but {} has {}; allowed: 1 to {}", gpus,
-                              largest->name, largest->gpus, largest->gpus));
+      throw Error(
+          fmt::format("search.gpus is {}, but {} has {}", gpus, largest->name, largest->gpus))
+          .allow(fmt::format("1 to {}", largest->gpus));
 }
 
 // Throws config::Error if the number of devices is given beside parallel.tp_by_device, whose length
@@ -79,11 +80,11 @@ void check_devices(const SweepAxes& axes) {
   for (const std::string_view count : {"parallel.pp", "devices"})
     if (find_axis(axes.open, count) != nullptr ||
         std::ranges::find(fixed, count, &Scalar::key) != fixed.end())
-      throw Error(
-          fmt::format("{0} and {1} both set the number of devices; leave {1} out, or write both as "
-                      "alternatives, as in parallel: {{any_of: [{{pp: 2, tp: 8}}, "
-                      "{{tp_by_device: [8, 4]}}]}}",
-                      key, count));
+      throw Error(fmt::format("{} and {} both set the number of devices", key, count))
+          .suggest(fmt::format("leave {} out, or write both as "
+                               "alternatives, as in parallel: {{any_of: [{{pp: 2, tp: 8}}, "
+                               "{{tp_by_device: [8, 4]}}]}}",
+                               count));
 }
 
 // Adds `dp: auto` where the scenario gives no dp, so that it follows from the number of GPUs.

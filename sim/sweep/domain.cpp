@@ -139,9 +139,9 @@ std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& n
 }  // namespace
 
 config::Error fault_of(const Rule& rule, const ExpressionError& error) {
-  return config::Error(rule.origin,
-                       fmt::format("constraint {}, column {}: {}", config::in_quotes(rule.text),
-                                   error.column, error.what()));
+  return config::Error(error).within(
+      rule.origin,
+      fmt::format("constraint {}, column {}", config::in_quotes(rule.text), error.column));
 }
 
 Domain::Domain(const Sweep& sweep, const std::vector<ClusterFacts>& facts)

@@ -82,9 +82,8 @@ const Value* any_of_list(const Value& value, const std::string& key) {
   const Value* const list = value.kind == Value::Kind::map ? find(value, any_of) : nullptr;
   if (list == nullptr) return nullptr;
   if (value.entries.size() > 1)
-    throw Error(value.origin, fmt::format("{} has other keys beside any_of; use any_of alone, as "
-                                          "in {{any_of: [..., ...]}}",
-                                          key));
+    throw Error(value.origin, fmt::format("{} has other keys beside any_of", key))
+        .suggest("use any_of alone, as in {any_of: [..., ...]}");
   if (list->kind != Value::Kind::list || list->items.empty())
     throw config::wrong({*list, key + ".any_of"}, "a list of alternatives");
   return list;
@@ -212,9 +211,8 @@ class PlaceFinder {
   static void refuse_auto(const std::vector<Value>& values, const std::string& key) {
     for (const Value& value : values) {
       if (is_auto(value))
-        throw Error(value.origin, fmt::format("{} lists auto among other values; use auto alone, "
-                                              "which stands for all possible values",
-                                              key));
+        throw Error(value.origin, fmt::format("{} lists auto among other values", key))
+            .suggest("use auto alone, which stands for all possible values");
       refuse_auto(value.items, key);
       for (const Entry& entry : value.entries) refuse_auto({entry.value}, key + "." + entry.key);
     }

@@ -122,9 +122,9 @@ double Space::combinations() const { return impl_->domain.combinations; }
 void Space::Impl::check_numbers() const {
   if (domain.combinations >= max_numbered_combinations)
     throw config::Error(
-        fmt::format("{}: {:.3g} combinations are more than the 2^63 that are supported; give fewer "
-                    "values to an axis",
-                    sweep.title, domain.combinations));
+        fmt::format("{}: {:.3g} combinations are more than the 2^63 that are supported",
+                    sweep.title, domain.combinations))
+        .suggest("give fewer values to an axis");
 }
 
 namespace {

@@ -131,8 +131,8 @@ void check_alternatives(const Entry& entry, const Value* cluster) {
     check_entry(entry, cluster);
   } catch (const Error& error) {
     if (entry.value.kind != Value::Kind::list) throw;
-    throw Error(fmt::format("{}; to list alternatives, write {}: {{any_of: [..]}}", error.what(),
-                            entry.key));
+    throw Error(error).suggest(
+        fmt::format("to list alternatives, write {}: {{any_of: [..]}}", entry.key));
   }
 }
 
@@ -162,10 +162,11 @@ void check_together(Value scenario) {
 
 void refuse_jitter(const Value& value, bool under_jitter) {
   if (under_jitter && value.kind == Value::Kind::text && value.text != "0" && value.text != "0 %")
-    throw Error(value.origin,
-                fmt::format("variation.jitter is {}, but a search compares candidates under the "
-                            "same times; leave it out",
-                            config::describe(value)));
+    throw Error(
+        value.origin,
+        fmt::format("variation.jitter is {}, but a search compares candidates under the same times",
+                    config::describe(value)))
+        .suggest("leave it out");
   for (const Value& item : value.items) refuse_jitter(item, under_jitter);
   for (const Entry& entry : value.entries)
     refuse_jitter(entry.value, under_jitter || entry.key == "jitter");
@@ -284,9 +285,8 @@ void check_goodput(Sweep& sweep) {
         trace != nullptr && trace->kind == Value::Kind::text)
       make_absolute(*trace);
   if (goodput == nullptr && sweep.objective.kind == analysis::Objective::Kind::tokens_a_day)
-    throw Error(
-        "search.objective is tokens_a_day, which needs failures and recovery; add them, as in "
-        "goodput: {failures: rsc-1, restart: 10 min}");
+    throw Error("search.objective is tokens_a_day, which needs failures and recovery")
+        .suggest("add them, as in goodput: {failures: rsc-1, restart: 10 min}");
 }
 
 // Returns the section `search` with the key `rules` only if it is off, so that sweeps that exclude

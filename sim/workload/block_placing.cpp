@@ -42,8 +42,8 @@ Routes block_routes(const config::BuildingBlock& spec, std::uint32_t devices) {
   return Routes({spec.device_of_stage});
 }
 
-[[noreturn]] void leg_error(const BlockLeg& leg, std::string_view message) {
-  throw config::Error(config::locate(leg.origin, fmt::format("{} {}", name_of(leg), message)));
+config::Error leg_error(const BlockLeg& leg, std::string_view message) {
+  return config::Error(leg.origin, fmt::format("{} {}", name_of(leg), message));
 }
 
 // Assigns a cell of its device to each pass of a building block. A leg is the list of passes of one
@@ -108,10 +108,12 @@ class LegPlacer {
         cells += length(PassKind::weight_grad);
     }
     if (cells > spec.interval)
-      throw config::Error(config::locate(
-          spec.legs_origin, fmt::format("cells: the passes of a block take {} cells on every "
-                                        "device, but interval is {}; allowed: at least {}",
-                                        cells, spec.interval, cells)));
+      throw config::Error(
+          spec.legs_origin,
+          fmt::format(
+              "cells: the passes of a block take {} cells on every device, but interval is {}",
+              cells, spec.interval))
+          .allow(fmt::format("at least {}", cells));
   }
 
   Pass pass_of(const BlockLeg& leg, std::uint32_t stage) const {
@@ -155,20 +157,20 @@ class LegPlacer {
   void put_candidates(const BlockLeg& leg, const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       if (const schedules::BlockPass* blocker = obstacle(candidate))
-        leg_error(leg,
-                  fmt::format("collides on device {}: it is at cell {}, {} is at cell {}, and the "
-                              "block repeats every {} cells",
-                              device_of(candidate.pass), candidate.cell, describe(blocker->pass),
-                              blocker->cell, block_.interval));
+        throw leg_error(
+            leg, fmt::format("collides on device {}: it is at cell {}, {} is at cell {}, and the "
+                             "block repeats every {} cells",
+                             device_of(candidate.pass), candidate.cell, describe(blocker->pass),
+                             blocker->cell, block_.interval));
       put(candidate);
     }
   }
 
   void place_listed(const BlockLeg& leg) {
     if (leg.cells.size() != block_.devices)
-      leg_error(leg, fmt::format("has {} cells for {} devices; a map such as {{gap: 0, "
-                                 "step: 1}} fits any number of devices",
-                                 leg.cells.size(), block_.devices));
+      throw leg_error(leg, fmt::format("has {} cells for {} devices; a map such as {{gap: 0, "
+                                       "step: 1}} fits any number of devices",
+                                       leg.cells.size(), block_.devices));
     std::vector<Candidate> candidates;
     for (const std::uint32_t stage : stages_of_chunk_[leg.chunk]) {
       const Pass pass = pass_of(leg, stage);
@@ -201,9 +203,11 @@ class LegPlacer {
           }))
         return put_candidates(leg, candidates);
     }
-    leg_error(leg, fmt::format("collides with earlier passes wherever it starts, with step {} and "
-                               "interval {}; try another step or interval",
-                               step, block_.interval));
+    throw leg_error(leg,
+                    fmt::format("collides with earlier passes wherever it starts, with step {} and "
+                                "interval {}",
+                                step, block_.interval))
+        .suggest("try another step or interval");
   }
 
   // Returns the earliest cell at which a leg can start: where the pass ends that its first pass
@@ -225,8 +229,8 @@ class LegPlacer {
     }
     const schedules::BlockPass* predecessor = find(needed);
     if (predecessor == nullptr)
-      leg_error(leg, fmt::format("depends on {}, which is placed later; give its cell with `at`",
-                                 describe(needed)));
+      throw leg_error(leg, fmt::format("depends on {}, which is placed later", describe(needed)))
+          .suggest("give its cell with `at`");
     return predecessor->cell + length(predecessor->pass.kind) + recompute_cells;
   }
 

@@ -35,10 +35,10 @@ std::uint32_t overlapping_blocks(const config::BuildingBlock& spec, const Buildi
   constexpr double max_passes = 1e8;
   if (passes > max_passes)
     throw config::Error(
-        config::locate(spec.legs_origin,
-                       fmt::format("cells: a block spans {} cells, so {} blocks overlap and have "
-                                   "{:.0f} passes; allowed: at most {:.0f}",
-                                   last.cell - first.cell, blocks, passes, max_passes)));
+        spec.legs_origin,
+        fmt::format("cells: a block spans {} cells, so {} blocks overlap and have {:.0f} passes",
+                    last.cell - first.cell, blocks, passes))
+        .allow(fmt::format("at most {:.0f}", max_passes));
   return static_cast<std::uint32_t>(blocks);
 }
 
@@ -84,8 +84,8 @@ schedules::Schedule make_schedule(const config::BuildingBlock& spec, std::uint32
   const double passes = 3.0 * devices * spec.chunks * microbatches * iterations;
   constexpr double max_passes = 2147483648.0;
   if (passes > max_passes)
-    throw config::Error(fmt::format("{}: the schedule has {:.0f} passes; allowed: at most {:.0f}",
-                                    spec.name, passes, max_passes));
+    throw config::Error(fmt::format("{}: the schedule has {:.0f} passes", spec.name, passes))
+        .allow(fmt::format("at most {:.0f}", max_passes));
   return schedules::build(to_block(spec, devices), microbatches, iterations);
 }
 

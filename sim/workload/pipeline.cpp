@@ -70,11 +70,12 @@ std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenari
                                                  double hop) {
   if (limit.unit == Unit::bytes) check_activation(scenario);
   if (!scenario.input_grad_times || !scenario.weight_grad_times)
-    throw config::Error(config::locate(
+    throw config::Error(
         scenario.backward_times ? scenario.backward_times->origin : config::Origin{},
-        "backward_times covers both halves of a backward pass, but the search runs them "
-        "separately; give input_grad_times and weight_grad_times (--input-grad-times and "
-        "--weight-grad-times) instead"));
+        "backward_times covers both halves of a backward pass, but the search runs them separately")
+        .suggest(
+            "give input_grad_times and weight_grad_times (--input-grad-times and "
+            "--weight-grad-times) instead");
   const std::uint32_t devices = scenario.devices.value;
   const auto forward = stage_times(scenario.forward_times.value, routes, devices, 1);
   const auto input = stage_times(scenario.input_grad_times->value, routes, devices, 1);

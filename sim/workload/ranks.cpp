@@ -29,11 +29,10 @@ std::uint32_t count_ranks(const config::Parallel& parallel) {
   for (const auto* factor : {&parallel.tp, &parallel.cp, &parallel.dp, &parallel.pp}) {
     size *= factor->value;
     if (size > max_ranks)
-      throw config::Error(config::locate(
-          factor->origin,
-          fmt::format("tp x cp x dp x pp is {} x {} x {} x {} GPUs; allowed: at most {}",
-                      parallel.tp.value, parallel.cp.value, parallel.dp.value, parallel.pp.value,
-                      max_ranks)));
+      throw config::Error(factor->origin, fmt::format("tp x cp x dp x pp is {} x {} x {} x {} GPUs",
+                                                      parallel.tp.value, parallel.cp.value,
+                                                      parallel.dp.value, parallel.pp.value))
+          .allow(fmt::format("at most {}", max_ranks));
   }
   return static_cast<std::uint32_t>(parallel.gpus());
 }
@@ -51,21 +50,21 @@ std::uint32_t expert_replicas(const config::Parallel& parallel) {
   const std::string sizes = fmt::format("tp x cp x dp ({} x {} x {})", parallel.tp.value,
                                         parallel.cp.value, parallel.dp.value);
   if (ranks % etp != 0)
-    throw config::Error(config::locate(
+    throw config::Error(
         parallel.etp->origin,
-        fmt::format("etp is {}, which does not divide the {} ranks of {}; allowed: {}", etp, ranks,
-                    sizes, nearest_divisors(ranks, etp))));
+        fmt::format("etp is {}, which does not divide the {} ranks of {}", etp, ranks, sizes))
+        .allow(nearest_divisors(ranks, etp));
   const std::uint32_t ep = parallel.ep.value;
   if (ranks / etp % ep == 0) return static_cast<std::uint32_t>(parallel.expert_replicas());
   // The default of etp is tp, which may be the reason why ep does not fit; if so, etp 1 is
   // suggested.
   const bool suggests_etp = !parallel.etp && etp > 1 && ranks % ep == 0;
-  throw config::Error(config::locate(
-      parallel.ep.origin,
-      fmt::format(
-          "ep is {}, which does not divide the {} ranks of {} / etp ({}); allowed: {}{}", ep,
-          ranks / etp, sizes, etp, nearest_divisors(ranks / etp, ep),
-          suggests_etp ? ", or etp 1, which spreads experts over the ranks of tp too" : "")));
+  throw config::Error(parallel.ep.origin,
+                      fmt::format("ep is {}, which does not divide the {} ranks of {} / etp ({})",
+                                  ep, ranks / etp, sizes, etp))
+      .allow(fmt::format(
+          "{}{}", nearest_divisors(ranks / etp, ep),
+          suggests_etp ? ", or etp 1, which spreads experts over the ranks of tp too" : ""));
 }
 
 // Returns how many ranks of cp form a ring. They pass keys on to each other and have the same
@@ -76,11 +75,11 @@ std::uint32_t ring_size(const config::Parallel& parallel) {
   const std::uint64_t product =
       std::uint64_t{parallel.cp_sizes[0].value} * parallel.cp_sizes[1].value;
   if (product == cp) return parallel.cp_sizes[1].value;
-  throw config::Error(config::locate(
+  throw config::Error(
       parallel.cp_sizes.front().origin,
-      fmt::format("parallel.hierarchical_context_parallel_sizes are {} x {} = {}, but cp is {}; "
-                  "allowed: two sizes whose product is cp",
-                  parallel.cp_sizes[0].value, parallel.cp_sizes[1].value, product, cp)));
+      fmt::format("parallel.hierarchical_context_parallel_sizes are {} x {} = {}, but cp is {}",
+                  parallel.cp_sizes[0].value, parallel.cp_sizes[1].value, product, cp))
+      .allow("two sizes whose product is cp");
 }
 
 // Returns into how many shards `ranks` ranks with the same parameters divide them, if the
@@ -89,10 +88,10 @@ std::uint32_t shard_count(const config::Parallel& parallel, std::uint32_t ranks,
                           std::string_view name) {
   const std::uint32_t shard_copies = parallel.replicates();
   if (ranks % shard_copies == 0) return ranks / shard_copies;
-  throw config::Error(config::locate(
-      parallel.replicate->origin,
-      fmt::format("parallel.replicate is {}, which does not divide {} ({}); allowed: {}",
-                  shard_copies, name, ranks, nearest_divisors(ranks, shard_copies))));
+  throw config::Error(parallel.replicate->origin,
+                      fmt::format("parallel.replicate is {}, which does not divide {} ({})",
+                                  shard_copies, name, ranks))
+      .allow(nearest_divisors(ranks, shard_copies));
 }
 
 }  // namespace
@@ -179,13 +178,12 @@ Ranks::DeviceRanks Ranks::stage_of(const config::Parallel& parallel, std::uint32
                   shard_count(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
                   parallel.pp.value, parallel.replicates(), 1}}};
   if (parallel.pp.value > 1 && stage.dense.stride(Axis::pp) != stage.expert.stride(Axis::pp))
-    throw config::Error(config::locate(
+    throw config::Error(
         parallel.ep.origin,
         fmt::format("with etp x ep = {} x {} and tp x cp = {} x {}, this order of ranks puts "
-                    "experts of a stage on ranks of another; allowed: pp last in "
-                    "parallel.order",
-                    parallel.expert_tp(), parallel.ep.value, parallel.tp.value,
-                    parallel.cp.value)));
+                    "experts of a stage on ranks of another",
+                    parallel.expert_tp(), parallel.ep.value, parallel.tp.value, parallel.cp.value))
+        .allow("pp last in parallel.order");
   return stage;
 }
 

@@ -123,6 +123,17 @@ def test_errors_name_python_keywords():
         assert "--" not in str(caught.value)
 
 
+def test_errors_of_commands_have_parts():
+    with pytest.raises(pipewright.Error) as caught:
+        comm.bench("dgx-h100", op="no-such")
+    assert caught.value.found == "op 'no-such': unknown operation"
+    assert caught.value.suggestion.startswith("choose from all-reduce")
+    with pytest.raises(pipewright.ArgumentError) as caught:
+        platform.make("dgx-h100", 2, qqq=3)
+    assert caught.value.key == "qqq"
+    assert {"node", "nodes", "oversubscription"} <= set(caught.value.allowed.split(", "))
+
+
 def test_a_scenario_survives_a_round_trip_through_megatron():
     launch = pipewright.export_job(on_cluster(), "megatron")
     assert "--tensor-model-parallel-size 2" in launch.text

@@ -96,7 +96,8 @@ Operation parse_op(const po::variables_map& options) {
   std::string names;
   for (const analysis::OperationInfo& info : analysis::operation_list())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
-  throw UsageError(fmt::format("--op '{}': unknown operation; choose from {}", text, names));
+  throw UsageError(fmt::format("--op '{}': unknown operation", text))
+      .suggest(fmt::format("choose from {}", names));
 }
 
 std::optional<comm::ByteMatrix> read_matrix(const po::variables_map& options) {

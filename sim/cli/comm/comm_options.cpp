@@ -25,9 +25,8 @@ constexpr std::size_t max_sizes = 10'000;
 
 [[noreturn]] void fail_sizes(const std::string& flag, const std::string& text,
                              const std::string& reason) {
-  throw UsageError(
-      fmt::format("{} '{}': {}; expected sizes such as 8:8G:2 (factor 2), 1M:64M:+1M or 4K,1M,1G",
-                  flag, text, reason));
+  throw UsageError(fmt::format("{} '{}': {}", flag, text, reason))
+      .suggest("expected sizes such as 8:8G:2 (factor 2), 1M:64M:+1M or 4K,1M,1G");
 }
 
 // Parses a size: "8", "4K", "1.5M", "2GiB". K, M, G and T are powers of 1024.
@@ -86,8 +85,8 @@ std::optional<analysis::Operation> optional_operation(const po::variables_map& o
   std::string names;
   for (const analysis::OperationInfo& info : analysis::operation_list())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
-  throw UsageError(fmt::format("--op '{}': unknown operation; choose from {}",
-                               analysis::printable(text), names));
+  throw UsageError(fmt::format("--op '{}': unknown operation", analysis::printable(text)))
+      .suggest(fmt::format("choose from {}", names));
 }
 
 config::Multipath multipath_of(const po::variables_map& options) {
@@ -144,9 +143,9 @@ cluster::Cluster load_cluster(const po::variables_map& options, const std::strin
     throw UsageError(fmt::format("--cluster of comm {} takes one cluster, not {}", verb,
                                  fmt::join(words, " and ")));
   if (words.empty())
-    throw UsageError(
-        fmt::format("comm {} needs --cluster; give a FILE.xml or a name from the library: {}", verb,
-                    fmt::join(config::library_names("clusters", ".xml"), ", ")));
+    throw UsageError(fmt::format("comm {} needs --cluster", verb))
+        .suggest(fmt::format("give a FILE.xml or a name from the library: {}",
+                             fmt::join(config::library_names("clusters", ".xml"), ", ")));
   const std::string& word = words.front();
   const bool is_library_name = config::is_library_name(word, ".xml");
   const std::filesystem::path file = is_library_name
@@ -215,10 +214,8 @@ std::vector<std::filesystem::path> log_files(const po::variables_map& options,
                                              const std::string& verb) {
   const std::vector<std::string> words = values(options, "log");
   if (words.empty())
-    throw UsageError(
-        fmt::format("comm {} needs logs; name files with the output of nccl-tests or the OSU "
-                    "micro-benchmarks",
-                    verb));
+    throw UsageError(fmt::format("comm {} needs logs", verb))
+        .suggest("name files with the output of nccl-tests or the OSU micro-benchmarks");
   return {words.begin(), words.end()};
 }
 

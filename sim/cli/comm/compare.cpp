@@ -124,7 +124,8 @@ CommCompareRequest read_comm_compare_request(const po::variables_map& options) {
   if (const auto text = optional_text(options, "max-error"))
     request.max_error = config::parse_share(*text, "--max-error", "a median error such as 20%");
   if (options.count("in-place") != 0 && options.count("out-of-place") != 0)
-    throw UsageError("--in-place and --out-of-place exclude all rows; give at most one of them");
+    throw UsageError("--in-place and --out-of-place exclude all rows")
+        .suggest("give at most one of them");
   const std::vector<std::string> words = values(options, "output");
   const std::vector<std::filesystem::path> files(words.begin(), words.end());
   request.outputs = parse_outputs(files);

@@ -123,15 +123,16 @@ int comm_interference(const Arguments& arguments) {
   if (options.count("help") != 0) return print_interference_help();
   const std::vector<std::string> texts = values(options, "traffic");
   if (!scenario_file(options) && (texts.empty() || options.count("cluster") == 0))
-    throw UsageError(
-        "comm interference needs a job; give a scenario, or --cluster with a layout (--tp 8 --dp "
-        "2) and --traffic 'all-reduce 256M dp' ..; see --help");
+    throw UsageError("comm interference needs a job")
+        .suggest(
+            "give a scenario, or --cluster with a layout (--tp 8 --dp 2) and --traffic 'all-reduce "
+            "256M dp' ..; see --help");
   const std::filesystem::path file = interference_output(options);
   const config::Scenario scenario = config::read_scenario(
       scenario_tree(options, [&](config::Value& root) { describe_layout(options, root); }));
   if (!scenario.cluster)
-    throw UsageError(
-        "comm interference needs a cluster, as an ideal network has no contention; give --cluster");
+    throw UsageError("comm interference needs a cluster, as an ideal network has no contention")
+        .suggest("give --cluster");
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   const execution::RankPlacement placement(hardware.cluster, hardware.hosts);
   std::vector<comm::Traffic> traffic;
@@ -141,7 +142,8 @@ int comm_interference(const Arguments& arguments) {
   if (traffic.empty())
     throw UsageError(
         "comm interference needs traffic, but the scenario has none, because it has no model or "
-        "only one GPU; add --traffic, such as --traffic 'all-reduce 256M dp'");
+        "only one GPU")
+        .suggest("add --traffic, such as --traffic 'all-reduce 256M dp'");
   number_duplicates(traffic);
 
   watch_for_interrupts();

@@ -159,10 +159,9 @@ int comm_matrix(const Arguments& arguments) {
                                  return output.kind != OutputKind::json;
                                });
   if (needs_all_pairs && std::uint64_t{paths.size()} * paths.size() > comm::max_complete_pairs)
-    throw UsageError(
-        fmt::format("{} GPUs have {} pairs, which is too many for a complete matrix; limit them "
-                    "with --gpus 2000",
-                    paths.size(), std::uint64_t{paths.size()} * (paths.size() - 1)));
+    throw UsageError(fmt::format("{} GPUs have {} pairs, which is too many for a complete matrix",
+                                 paths.size(), std::uint64_t{paths.size()} * (paths.size() - 1)))
+        .suggest("limit them with --gpus 2000");
   watch_for_interrupts();
   {
     ProgressBar bar("pairs", true);

@@ -112,8 +112,8 @@ SurveyTarget collective_target(const po::variables_map& options) {
 SurveyTarget job_target(const po::variables_map& options) {
   const config::Scenario scenario = config::read_scenario(scenario_tree(options));
   if (!scenario.cluster)
-    throw UsageError(
-        "comm survey needs a cluster, as an ideal network has no links; give --cluster");
+    throw UsageError("comm survey needs a cluster, as an ideal network has no links")
+        .suggest("give --cluster");
   SurveyTarget target{.cluster = evaluation::open_cluster(scenario), .description = "an iteration"};
   target.measure = [scenario, cluster = target.cluster] {
     evaluation::Hardware hardware = evaluation::place_on(cluster, scenario);

@@ -41,11 +41,11 @@ Groups traffic_groups(const std::string& name, Collective collective, const Rank
 comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
                             const RankPlacement& placement) {
   const auto reject = [&](const std::string& reason) {
-    throw UsageError(
-        fmt::format("--traffic '{}': {}; expected an operation, a size, groups (tp, cp, ep, etp, "
-                    "dp, edp, shard, replicate, pp, embedding or world) and optionally an "
-                    "algorithm, such as 'all-reduce 256M dp'",
-                    text, reason));
+    throw UsageError(fmt::format("--traffic '{}': {}", text, reason))
+        .suggest(
+            "expected an operation, a size, groups (tp, cp, ep, etp, dp, edp, shard, replicate, "
+            "pp, "
+            "embedding or world) and optionally an algorithm, such as 'all-reduce 256M dp'");
   };
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -68,9 +68,9 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
   const Collective collective = comm::collective_of(*operation);
   const Groups groups = traffic_groups(name, collective, ranks);
   if (!evaluation::have_partners(groups))
-    throw UsageError(
-        fmt::format("--traffic '{}': groups of {} have one rank each; give --{} 2 or more", text,
-                    name, name == "edp" || name == "world" ? "dp" : name));
+    throw UsageError(fmt::format("--traffic '{}': groups of {} have one rank each", text, name))
+        .suggest(
+            fmt::format("give --{} 2 or more", name == "edp" || name == "world" ? "dp" : name));
   const bool between_stages = name == "pp" && collective == Collective::send_recv;
   return comm::make_traffic(name,
                             evaluation::operation_text(collective, sizes.front(), between_stages),

@@ -54,7 +54,7 @@ int completion_command(const Arguments& arguments) {
   const std::string_view script = shells.size() == 1
                                       ? completion_script(fmt::format("pipewright.{}", shells[0]))
                                       : std::string_view();
-  if (script.empty()) throw UsageError("completion needs a shell; allowed: bash, zsh, fish");
+  if (script.empty()) throw UsageError("completion needs a shell").allow("bash, zsh, fish");
   fmt::print("{}", script);
   return exit_ok;
 }

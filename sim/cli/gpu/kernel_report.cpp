@@ -17,8 +17,8 @@ void add_kernel_options(po::options_description& options) {
 
 GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb) {
   if (options.count("gpu-file") == 0)
-    throw UsageError(fmt::format(
-        "gpu {} needs --gpu-file; give a file or a library name, such as h100-sxm", verb));
+    throw UsageError(fmt::format("gpu {} needs --gpu-file", verb))
+        .suggest("give a file or a library name, such as h100-sxm");
   const std::string file_name = options["gpu-file"].as<std::string>();
   const bool is_name = config::is_library_name(file_name, ".yaml");
   constexpr config::Document document{"a GPU", "flops, memory, memory_bandwidth and processors",

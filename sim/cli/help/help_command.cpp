@@ -31,13 +31,14 @@ std::string list_of_topics() {
       text, describe(help_options()));
 }
 
-std::string unknown_topic_text(const std::string& word) {
+UsageError unknown_topic(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Topic& topic : topics()) names.push_back(topic.name);
   const std::string topic_names = fmt::format("{}", fmt::join(names, ", "));
   for (const Command& command : commands()) names.push_back(command.name);
-  return fmt::format("help: no topic is called '{}'{}topics: {}", word,
-                     config::did_you_mean(word, names), topic_names);
+  return UsageError(fmt::format("help: no topic is called '{}'", word))
+      .suggest_name(config::nearest_name(word, names))
+      .allow(topic_names);
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ int help_command(const Arguments& arguments) {
       rest.emplace_back("--help");
       return run(command, rest);
     }
-  throw UsageError(unknown_topic_text(fmt::format("{}", fmt::join(words, " "))));
+  throw unknown_topic(fmt::format("{}", fmt::join(words, " ")));
 }
 
 }  // namespace pipewright::cli

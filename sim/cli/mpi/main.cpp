@@ -38,8 +38,8 @@ double read_seconds(const std::string& text) {
   constexpr double max_seconds = 1e9;
   const bool is_valid = seconds && *seconds >= min_seconds && *seconds <= max_seconds;
   if (!is_valid)
-    throw cli::UsageError(
-        fmt::format("--lost-after is '{}'; allowed: at least {:g} (seconds)", text, min_seconds));
+    throw cli::UsageError(fmt::format("--lost-after is '{}'", text))
+        .allow(fmt::format("at least {:g} (seconds)", min_seconds));
   return *seconds;
 }
 
@@ -59,10 +59,9 @@ Options read_options(const cli::Arguments& words) {
       return options;
     }
     if (word != "--worker" && word != "--lost-after")
-      throw cli::UsageError(fmt::format(
-          "unknown option '{}' before the command; allowed: --worker and --lost-after; put options "
-          "of the search after 'search'",
-          word));
+      throw cli::UsageError(fmt::format("unknown option '{}' before the command", word))
+          .suggest("put options of the search after 'search'")
+          .allow("--worker and --lost-after");
     if (++at == words.size()) throw cli::UsageError(fmt::format("{} needs a value", word));
     if (word == "--worker")
       options.worker = words[at];
@@ -70,8 +69,8 @@ Options read_options(const cli::Arguments& words) {
       options.silence_s = read_seconds(words[at]);
   }
   if (at == words.size() || words[at] != "search")
-    throw cli::UsageError(
-        "the only command of pipewright-mpi is 'search'; see 'pipewright-mpi --help'");
+    throw cli::UsageError("the only command of pipewright-mpi is 'search'")
+        .suggest("see 'pipewright-mpi --help'");
   if (options.worker.empty()) options.worker = pipewright_beside_this_program();
   options.search.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
   return options;

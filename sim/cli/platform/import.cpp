@@ -81,9 +81,10 @@ struct ImportSources {
 
 ImportSources read_sources(const std::vector<std::string>& files) {
   if (files.empty())
-    throw UsageError(
-        "platform import needs a file; allowed: NCCL's topology, output of 'nvidia-smi topo -m' "
-        "or 'ibnetdiscover', Slurm's topology; --help has an example of each");
+    throw UsageError("platform import needs a file")
+        .suggest("--help has an example of each")
+        .allow(
+            "NCCL's topology, output of 'nvidia-smi topo -m' or 'ibnetdiscover', Slurm's topology");
   ImportSources sources;
   for (const std::string& file : files) {
     cluster::SourceText source = cluster::read_source(file);

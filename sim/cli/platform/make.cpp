@@ -97,9 +97,9 @@ std::vector<cluster::NodeGroup> node_groups(const po::variables_map& options,
     kinds.push_back(cluster::read_node_kind(tree, name));
   const std::vector<std::string> counts = values(options, "nodes");
   if (!counts.empty() && counts.size() != kinds.size())
-    throw UsageError(
-        fmt::format("--node names {} kinds, but --nodes has {} numbers; give one number per kind",
-                    kinds.size(), counts.size()));
+    throw UsageError(fmt::format("--node names {} kinds, but --nodes has {} numbers", kinds.size(),
+                                 counts.size()))
+        .suggest("give one number per kind");
   std::vector<cluster::NodeGroup> groups;
   for (std::size_t i = 0; i < kinds.size(); ++i)
     groups.push_back({&kinds[i], counts.empty() ? 1 : parse_whole_number(counts[i], "--nodes")});

@@ -26,10 +26,9 @@ std::vector<std::pair<std::string, config::Value>> node_trees(const po::variable
     const std::string option(option_row.option);
     if (options.count(option) == 0) continue;
     if (trees.size() > 1)
-      throw UsageError(
-          fmt::format("--{} needs a single kind of node, but --node names {}; write a node file "
-                      "for each instead",
-                      option, trees.size()));
+      throw UsageError(fmt::format("--{} needs a single kind of node, but --node names {}", option,
+                                   trees.size()))
+          .suggest("write a node file for each instead");
     if (trees.empty()) {
       trees.emplace_back("node", config::Value{.kind = config::Value::Kind::map});
       trees.front().second.origin = {"the node that the options describe"};

@@ -5,6 +5,7 @@
 #include "analysis/measured/compare/condition.hpp"
 #include "analysis/trace/error.hpp"
 #include "schedules/deadlock.hpp"
+#include "sim/cli/commands.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/error_json.hpp"
@@ -15,6 +16,7 @@ Json describe_error(const std::exception& error) {
   const auto kind_of = [&] {
     if (dynamic_cast<const config::Error*>(&error) != nullptr) return "ScenarioError";
     if (dynamic_cast<const cluster::Error*>(&error) != nullptr) return "ClusterError";
+    if (dynamic_cast<const UnknownOption*>(&error) != nullptr) return "UnknownOption";
     if (dynamic_cast<const schedules::Deadlock*>(&error) != nullptr) return "Deadlock";
     if (dynamic_cast<const schedules::Error*>(&error) != nullptr) return "ScheduleError";
     if (dynamic_cast<const analysis::ConditionError*>(&error) != nullptr) return "ConditionError";
@@ -24,12 +26,14 @@ Json describe_error(const std::exception& error) {
     return "InternalError";
   };
   Json described{{"kind", kind_of()}, {"found", error.what()}};
-  if (const auto* const fault = dynamic_cast<const config::Error*>(&error))
+  if (const auto* const fault = dynamic_cast<const config::StructuredError*>(&error))
     described.update(config::error_to_json(*fault));
-  if (const auto* const fault = dynamic_cast<const cluster::Error*>(&error)) {
-    described["found"] = fault->message;
-    if (!fault->file.empty()) described["file"] = fault->file.string();
-    if (fault->line > 0) described["line"] = fault->line;
+  if (const auto* const fault = dynamic_cast<const UnknownOption*>(&error))
+    described["options"] = fault->options;
+  // The place of a fault in a cluster is its file, also where the line is unknown.
+  if (described["kind"] == "ClusterError" && described.contains("source")) {
+    described["file"] = described["source"];
+    described.erase("source");
   }
   return described;
 }

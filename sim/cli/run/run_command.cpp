@@ -98,9 +98,8 @@ std::vector<path> input_files(const RunRequest& request) {
 // Throws UsageError for --repeat if nothing is random, so that every seed would give the same time.
 void check_repeat(const RunRequest& request) {
   if (request.repeat == 1 || request.scenario.variation.is_random()) return;
-  throw UsageError(
-      "--repeat runs with several seeds, but nothing here is random; give variation.jitter as well "
-      "(--set variation.jitter='2 %')");
+  throw UsageError("--repeat runs with several seeds, but nothing here is random")
+      .suggest("give variation.jitter as well (--set variation.jitter='2 %')");
 }
 
 struct Results {

@@ -167,10 +167,9 @@ void set_schedules(config::Value& root, const po::variables_map& flags) {
     const std::string flag(info.flag);
     if (info.key == "recompute" &&
         std::ranges::find(config::recompute_names, words.front()) != config::recompute_names.end())
-      throw UsageError(
-          fmt::format("--recompute takes a number of chunks; use --recompute-activations {} to "
-                      "recompute layers",
-                      words.front()));
+      throw UsageError("--recompute takes a number of chunks")
+          .suggest(
+              fmt::format("use --recompute-activations {} to recompute layers", words.front()));
     const config::Value value = config::make_text(single(words, flag), {.source = flag});
     if (names.size() < 2) {
       config::set_key(root, fmt::format("schedule.{}", info.key), value);

@@ -139,7 +139,8 @@ analysis::AtOnce at_once(const analysis::Sharing& sharing) {
 int run_together(const po::variables_map& flags) {
   for (const char* const option : single_run_options)
     if (flags.count(option) != 0)
-      throw UsageError(fmt::format("--{} needs a single scenario; leave out --together", option));
+      throw UsageError(fmt::format("--{} needs a single scenario", option))
+          .suggest("leave out --together");
   const bool json = flags.count("json") != 0;
   const bool visible = !json && flags.count("quiet") == 0;
   const std::vector<Output> outputs = outputs_of(flags);

@@ -46,7 +46,8 @@ evaluation::Placing placing_of(const po::variables_map& flags) {
   const auto& names = evaluation::placing_names;
   const auto* const match = std::ranges::find(names, word);
   if (match == names.end())
-    throw UsageError(fmt::format("--placing is '{}'; allowed: {}", word, fmt::join(names, ", ")));
+    throw UsageError(fmt::format("--placing is '{}'", word))
+        .allow(fmt::format("{}", fmt::join(names, ", ")));
   return static_cast<evaluation::Placing>(match - names.begin());
 }
 
@@ -54,7 +55,7 @@ std::vector<double> phases_of(const po::variables_map& flags) {
   const std::vector<std::string> words = values(flags, "phase");
   const std::vector<std::string> count = values(flags, "phases");
   if (!words.empty() && !count.empty())
-    throw UsageError("--phases and --phase exclude each other; leave out one");
+    throw UsageError("--phases and --phase exclude each other").suggest("leave out one");
   if (words.empty())
     return evaluation::even_phases(
         count.empty() ? default_phases

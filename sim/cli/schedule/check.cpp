@@ -90,9 +90,8 @@ schedules::PassTimes pass_times(const po::variables_map& options, const Schedule
   const auto input = times_option(options, "input-grad-times");
   const auto weight = times_option(options, "weight-grad-times");
   if (scenario.backward_times && (input || weight))
-    throw UsageError(
-        "--backward-times excludes --input-grad-times and --weight-grad-times; give one or the "
-        "other");
+    throw UsageError("--backward-times excludes --input-grad-times and --weight-grad-times")
+        .suggest("give one or the other");
   scenario.input_grad_times = input.value_or(unit);
   scenario.weight_grad_times = weight.value_or(unit);
   return workload::pass_times(scenario, schedule);
@@ -112,9 +111,8 @@ double hop_time(const po::variables_map& options) {
       config::read_time({config::make_text(text, {}), "--p2p-time"}, "a transfer's time");
   if (unit_of(options) == TimeUnit::cell && text.find_first_of("nmus") != std::string::npos)
     throw UsageError(
-        fmt::format("--p2p-time is {}, but without times of passes it counts cells; give a number "
-                    "without a unit, or add --forward-times and the other times",
-                    text));
+        fmt::format("--p2p-time is {}, but without times of passes it counts cells", text))
+        .suggest("give a number without a unit, or add --forward-times and the other times");
   return hop;
 }
 
@@ -124,7 +122,7 @@ std::vector<ReceiveCost> find_receive_costs(const TorchFile& file,
   const double hop = hop_time(options);
   const std::string queue = options["queue"].as<std::string>();
   if (queue != "rank" && queue != "pair")
-    throw UsageError(fmt::format("--queue is '{}'; allowed: rank, pair", queue));
+    throw UsageError(fmt::format("--queue is '{}'", queue)).allow("rank, pair");
   const auto judge = [&](std::string_view receives, const schedules::TorchRows& rows) {
     const auto timed = [&](schedules::ReceiveQueue order) {
       return schedules::time_receives(rows, file.schedule, times, hop, order);

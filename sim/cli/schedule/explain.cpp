@@ -66,10 +66,9 @@ schedules::BuildingBlock block_of(std::string_view name, const schedules::Parame
     if (entry.name == name) return entry.block(parameters);
     built.push_back(entry.name);
   }
-  throw UsageError(fmt::format(
-      "schedule explain needs a building block, but {} follows a rule; allowed: {}, and "
-      "files of building blocks (.yaml)",
-      name, fmt::join(built, ", ")));
+  throw UsageError(
+      fmt::format("schedule explain needs a building block, but {} follows a rule", name))
+      .allow(fmt::format("{}, and files of building blocks (.yaml)", fmt::join(built, ", ")));
 }
 
 int print_explain_help() {

@@ -150,9 +150,9 @@ std::vector<Output> frontier_outputs(const SearchSettings& settings) {
   std::vector<Output> outputs = parse_outputs(settings.outputs);
   for (const Output& output : outputs)
     if (output.kind == OutputKind::html || output.kind == OutputKind::json)
-      throw UsageError(fmt::format(
-          "{}: cannot write a frontier in this format; allowed: .csv (table), .svg, .png, .pdf",
-          output.file.string()));
+      throw UsageError(
+          fmt::format("{}: cannot write a frontier in this format", output.file.string()))
+          .allow(".csv (table), .svg, .png, .pdf");
   return outputs;
 }
 

@@ -23,9 +23,10 @@ void check_times(const config::Value& tree) {
   const bool is_set = has_halves || config::find(tree, "backward_times") != nullptr ||
                       config::find(tree, "model") != nullptr;
   if (!is_set)
-    throw UsageError(
-        "the backward pass has no time; give both --input-grad-times and --weight-grad-times (or "
-        "input_grad_times and weight_grad_times in a scenario)");
+    throw UsageError("the backward pass has no time")
+        .suggest(
+            "give both --input-grad-times and --weight-grad-times (or input_grad_times and "
+            "weight_grad_times in a scenario)");
 }
 
 // The longest list has one value per stage, for the two chunks per device of most placements.
@@ -132,7 +133,7 @@ SearchSettings read_search_settings(const po::variables_map& options) {
   for (const std::string& file : values(options, "output")) settings.outputs.emplace_back(file);
   const std::string objective = options["objective"].as<std::string>();
   if (objective != "makespan" && objective != "span")
-    throw UsageError(fmt::format("--objective is '{}'; allowed: makespan, span", objective));
+    throw UsageError(fmt::format("--objective is '{}'", objective)).allow("makespan, span");
   settings.objective = objective == "span" ? Objective::span : Objective::makespan;
   settings.effort =
       config::parse_positive_number(options["effort"].as<std::string>(), "--effort", "an effort");

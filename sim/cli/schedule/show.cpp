@@ -56,7 +56,7 @@ schedules::Receives receives_of(const po::variables_map& options, const std::str
     throw UsageError(
         fmt::format("--{} needs --format comms", late ? "late-receives" : "defer-receives"));
   if (late && deferred)
-    throw UsageError("--late-receives excludes --defer-receives; give one of them");
+    throw UsageError("--late-receives excludes --defer-receives").suggest("give one of them");
   return late       ? schedules::Receives::before_pass
          : deferred ? schedules::Receives::deferred
                     : schedules::Receives::at_send;
@@ -115,11 +115,11 @@ int show_schedule(const Arguments& arguments) {
   if (options.count("help") != 0) return print_show_help();
   const std::vector<std::string> names = values(options, "name");
   if (names.size() != 1)
-    throw UsageError(
-        "schedule show takes the name or file of a schedule; see 'pipewright schedule list'");
+    throw UsageError("schedule show takes the name or file of a schedule")
+        .suggest("see 'pipewright schedule list'");
   const std::string format = options["format"].as<std::string>();
   if (format != "text" && format != "csv" && format != "comms")
-    throw UsageError(fmt::format("--format is '{}'; allowed: text, csv, comms", format));
+    throw UsageError(fmt::format("--format is '{}'", format)).allow("text, csv, comms");
   const schedules::Receives receives = receives_of(options, format);
 
   schedules::Schedule schedule = load_named_schedule(names.front(), options);

@@ -102,10 +102,9 @@ const OutputKind* output_kind_of(const std::filesystem::path& file) {
 void check_sweep_outputs(std::span<const std::filesystem::path> files) {
   for (const std::filesystem::path& file : files) {
     if (output_kind_of(file) == nullptr)
-      throw UsageError(
-          fmt::format("{}: unknown extension; allowed: .html (page), .yaml (the best as a "
-                      "scenario), .csv, .json and .h5 (all candidates)",
-                      file.string()));
+      throw UsageError(fmt::format("{}: unknown extension", file.string()))
+          .allow(
+              ".html (page), .yaml (the best as a scenario), .csv, .json and .h5 (all candidates)");
     const std::filesystem::path folder = file.parent_path();
     std::error_code ignored;
     if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
@@ -128,10 +127,9 @@ void check_size(const search::Space& space, const SweepRequest& request) {
   std::string axes;
   for (const analysis::SearchAxis& axis : space.axes())
     axes += fmt::format("{}{} {}", axes.empty() ? "" : " x ", axis.values.size(), axis.name);
-  throw UsageError(fmt::format(
-      "{}: {:.3g} combinations ({}) are more than {:.0e}; reduce the values of an axis, add "
-      "constraints and --yes, or set a --budget",
-      request.file.string(), space.combinations(), axes, max_combinations));
+  throw UsageError(fmt::format("{}: {:.3g} combinations ({}) are more than {:.0e}",
+                               request.file.string(), space.combinations(), axes, max_combinations))
+      .suggest("reduce the values of an axis, add constraints and --yes, or set a --budget");
 }
 
 // Measures the seconds since its construction.
@@ -371,10 +369,10 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   // --candidate only has an effect on an output of a scenario.
   const auto is_scenario = [](const path& file) { return file.extension() == ".yaml"; };
   if (request.candidate && std::ranges::none_of(request.outputs, is_scenario))
-    throw UsageError(fmt::format(
+    throw UsageError(
         "--candidate selects the candidate that is written as a scenario, but no output is a "
-        "scenario; add -o candidate-{0}.yaml",
-        *request.candidate));
+        "scenario")
+        .suggest(fmt::format("add -o candidate-{}.yaml", *request.candidate));
 
   // A file of results contains the sweep of its search. One worker suffices to read the facts of
   // that sweep's clusters.

@@ -33,16 +33,15 @@ std::size_t option_count(const po::variables_map& options, const std::string& na
 std::uint64_t read_candidate(const std::string& text) {
   const std::optional<std::uint64_t> number = base::parse_number<std::uint64_t>(text);
   if (!number)
-    throw UsageError(fmt::format(
-        "--candidate is '{}'; allowed: the number of a candidate, as in --candidate 12 (the first "
-        "column of -o FILE.csv)",
-        text));
+    throw UsageError(fmt::format("--candidate is '{}'", text))
+        .allow("the number of a candidate, as in --candidate 12 (the first column of -o FILE.csv)");
   return *number;
 }
 
 template <class Number>
 Number positive_limit(Number value, const char* flag) {
-  if (value <= 0) throw UsageError(fmt::format("{} is 0; leave it out for no limit", flag));
+  if (value <= 0)
+    throw UsageError(fmt::format("{} is 0", flag)).suggest("leave it out for no limit");
   return value;
 }
 
@@ -123,7 +122,7 @@ SweepRequest read_sweep_request(const po::variables_map& options,
   keys.erase("shard");
   if (!has_results) request.tree = tree ? *tree : scenario_tree(keys);
   if (const auto text = option_word(options, "shard")) {
-    if (has_results) throw UsageError("--shard needs a sweep, not results; leave it out");
+    if (has_results) throw UsageError("--shard needs a sweep, not results").suggest("leave it out");
     config::set_key(*request.tree, "search.shard", config::make_text(*text, {.source = "--shard"}));
   }
   if (const auto text = option_word(options, "budget"))
@@ -134,22 +133,22 @@ SweepRequest read_sweep_request(const po::variables_map& options,
   if (const auto text = option_word(options, "results")) request.results = *text;
   request.resume = options.count("resume") != 0;
   if (request.resume && !request.results)
-    throw UsageError("--resume needs the results to continue from; add --results FILE.h5");
+    throw UsageError("--resume needs the results to continue from")
+        .suggest("add --results FILE.h5");
   for (const std::string& results : values(options, "reuse")) request.reused.emplace_back(results);
   if (has_results && !request.reused.empty())
-    throw UsageError("--reuse needs a sweep, not results; give the sweep");
+    throw UsageError("--reuse needs a sweep, not results").suggest("give the sweep");
   if (request.results && request.results->extension() != ".h5")
-    throw UsageError(fmt::format("--results is '{}'; allowed: a file name that ends in .h5",
-                                 request.results->string()));
+    throw UsageError(fmt::format("--results is '{}'", request.results->string()))
+        .allow("a file name that ends in .h5");
   if (has_results && options.count("set") != 0)
-    throw UsageError(fmt::format(
-        "--set: {} holds results, whose sweep cannot be changed; give the sweep instead",
-        file->string()));
+    throw UsageError(
+        fmt::format("--set: {} holds results, whose sweep cannot be changed", file->string()))
+        .suggest("give the sweep instead");
   const bool is_new_search = request.budget_s && !request.questions.any();
   if (has_results && (request.results || is_new_search || request.exhaustive))
-    throw UsageError(
-        fmt::format("{} holds results, which are only shown; give the sweep to continue the search",
-                    file->string()));
+    throw UsageError(fmt::format("{} holds results, which are only shown", file->string()))
+        .suggest("give the sweep to continue the search");
   request.yes = options.count("yes") != 0;
   for (const std::string& output : values(options, "output")) request.outputs.emplace_back(output);
   if (const auto text = option_word(options, "candidate"))

@@ -68,7 +68,7 @@ std::string text_option(const po::variables_map& flags, const char* option,
 std::uint16_t port_of(const po::variables_map& flags) {
   if (text_option(flags, "port", "0") == "0") return 0;
   const std::uint32_t port = read_count(flags, "port");
-  if (port > 65535) throw UsageError(fmt::format("--port is {}; allowed: 0 to 65535", port));
+  if (port > 65535) throw UsageError(fmt::format("--port is {}", port)).allow("0 to 65535");
   return static_cast<std::uint16_t>(port);
 }
 

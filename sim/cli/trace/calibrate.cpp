@@ -30,10 +30,8 @@ std::string calibrate(const std::vector<std::filesystem::path>& files,
                       const std::string& scenario_file) {
   const config::Scenario scenario = config::read_scenario(config::read_yaml_file(scenario_file));
   if (!scenario.model)
-    throw UsageError(
-        fmt::format("{}: --calibrate needs a scenario with a model; replace its pass times by the "
-                    "key 'model'",
-                    scenario_file));
+    throw UsageError(fmt::format("{}: --calibrate needs a scenario with a model", scenario_file))
+        .suggest("replace its pass times by the key 'model'");
   const evaluation::Calibration calibration =
       evaluation::calibrate(read_kernel_profiles(files), scenario,
                             {.measured = analysis::printable(measured_name(files)),

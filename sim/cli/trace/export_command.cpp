@@ -70,7 +70,7 @@ Format format_of(const po::variables_map& flags, const std::string& output) {
     const auto& word = flags["as"].as<std::string>();
     const auto* const match = std::ranges::find(format_names, word);
     if (match == format_names.end())
-      throw UsageError(fmt::format("--as is '{}'; allowed: chrome, csv, json, paje", word));
+      throw UsageError(fmt::format("--as is '{}'", word)).allow("chrome, csv, json, paje");
     return static_cast<Format>(match - format_names.begin());
   }
   const std::string extension = fs::path(output).extension().string();
@@ -78,10 +78,10 @@ Format format_of(const po::variables_map& flags, const std::string& output) {
   if (extension == ".paje") return Format::paje;
   if (extension == ".csv" || flags.count("table") != 0 || is_folder(output)) return Format::csv;
   throw UsageError(
-      fmt::format("{}: the format is unknown; give --as chrome, csv, json or paje, or a name that "
-                  "ends in .json "
-                  "(chrome), .paje, .csv or / (a folder of csv)",
-                  output == "-" ? "standard output" : output));
+      fmt::format("{}: the format is unknown", output == "-" ? "standard output" : output))
+      .suggest(
+          "give --as chrome, csv, json or paje, or a name that ends in .json (chrome), .paje, .csv "
+          "or / (a folder of csv)");
 }
 
 void check_table(const ExportRequest& request) {
@@ -93,13 +93,14 @@ void check_table(const ExportRequest& request) {
   }
   if (!request.table.empty()) {
     if (std::ranges::find(tables, request.table) == tables.end())
-      throw UsageError(
-          fmt::format("--table is '{}'; allowed: {}", request.table, fmt::join(tables, ", ")));
+      throw UsageError(fmt::format("--table is '{}'", request.table))
+          .allow(fmt::format("{}", fmt::join(tables, ", ")));
   } else if (!is_folder(request.output) && request.output.find(table_mark) == std::string::npos) {
-    throw UsageError(fmt::format(
-        "{}: csv has one table; give --table, or for all tables a folder, which ends in "
-        "/, or a file name with {}",
-        request.to_standard_output() ? "standard output" : request.output, table_mark));
+    throw UsageError(fmt::format("{}: csv has one table",
+                                 request.to_standard_output() ? "standard output" : request.output))
+        .suggest(fmt::format(
+            "give --table, or for all tables a folder, which ends in /, or a file name with {}",
+            table_mark));
   }
 }
 
@@ -110,7 +111,7 @@ ExportRequest parse_request(const po::variables_map& flags) {
                          ? "export needs a trace, as in 'pipewright export FILE.h5 -o FILE.json'"
                          : fmt::format("export takes one trace at a time, not {}", traces.size()));
   if (flags.count("output") == 0)
-    throw UsageError("export needs an output file; give -o FILE, or -o -");
+    throw UsageError("export needs an output file").suggest("give -o FILE, or -o -");
   ExportRequest request{traces.front(), flags["output"].as<std::string>(), {}, {}};
   request.format = format_of(flags, request.output);
   if (flags.count("table") != 0) request.table = flags["table"].as<std::string>();

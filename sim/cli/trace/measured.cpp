@@ -22,8 +22,8 @@ std::uint32_t number(const po::variables_map& flags, const char* option, std::ui
   const std::string text = flags[option].as<std::string>();
   const std::optional<std::uint32_t> value = base::parse_number<std::uint32_t>(text);
   if (!value || *value < minimum)
-    throw UsageError(fmt::format("--{} is '{}'; allowed: a whole number of at least {}", option,
-                                 analysis::printable(text), minimum));
+    throw UsageError(fmt::format("--{} is '{}'", option, analysis::printable(text)))
+        .allow(fmt::format("a whole number of at least {}", minimum));
   return *value;
 }
 

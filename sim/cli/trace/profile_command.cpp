@@ -264,9 +264,9 @@ int profile_command(const Arguments& arguments) {
   for (const path& file : files)
     if (const auto kind = analysis::file_kind(file);
         kind != analysis::FileKind::chrome && kind != analysis::FileKind::primus_passes)
-      throw UsageError(fmt::format(
-          "{} has no passes that profile can read; allowed: JSON of a profiler or of Primus",
-          analysis::printable(file.string())));
+      throw UsageError(
+          fmt::format("{} has no passes that profile can read", analysis::printable(file.string())))
+          .allow("JSON of a profiler or of Primus");
   if (flags.count("calibrate") + flags.count("gpu-file") > 0)
     return calibrate_command(flags, files);
   const std::string order = text_option(flags, "order");

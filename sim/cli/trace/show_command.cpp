@@ -48,7 +48,7 @@ int show_command(const Arguments& arguments) {
   std::vector<Output> outputs = parse_outputs(output_files);
   if (flags.count("picture") != 0) {
     if (std::ranges::none_of(outputs, is_picture))
-      throw UsageError("--picture needs a picture; give -o FILE.svg, .png or .pdf");
+      throw UsageError("--picture needs a picture").suggest("give -o FILE.svg, .png or .pdf");
     const Picture picture = parse_picture(flags["picture"].as<std::string>());
     for (Output& output : outputs) output.picture = picture;
   }

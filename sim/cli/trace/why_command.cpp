@@ -42,7 +42,7 @@ void print_why_help() {
 std::size_t process_count(const po::variables_map& flags) {
   if (flags.count("jobs") == 0) return std::max(1U, std::thread::hardware_concurrency());
   const int jobs = flags["jobs"].as<int>();
-  if (jobs < 1) throw UsageError(fmt::format("--jobs is {}; allowed: 1 or more", jobs));
+  if (jobs < 1) throw UsageError(fmt::format("--jobs is {}", jobs)).allow("1 or more");
   return static_cast<std::size_t>(jobs);
 }
 

@@ -71,11 +71,12 @@ class GraphBuilder {
         if (distance[port.switch_index] == unreachable)
           parts_.source.fail(
               port.line,
-              fmt::format("switch '{}' of host '{}' is not connected to switch '{}' of "
-                          "host '{}'; allowed: a fabric that connects the NICs of all "
-                          "hosts, or --only with the hosts of one part",
-                          parts_.switches[port.switch_index].name, host.name,
-                          parts_.switches[first.switch_index].name, parts_.hosts.front().name));
+              Error(fmt::format(
+                        "switch '{}' of host '{}' is not connected to switch '{}' of host '{}'",
+                        parts_.switches[port.switch_index].name, host.name,
+                        parts_.switches[first.switch_index].name, parts_.hosts.front().name))
+                  .allow("a fabric that connects the NICs of all hosts, or --only with the hosts "
+                         "of one part"));
   }
 
   std::vector<std::uint32_t> leaves(bool with_hosts) const {

@@ -47,9 +47,7 @@ class HostSelector {
   }
 
  private:
-  [[noreturn]] void fail(int line, const std::string& message) const {
-    parts_.source.fail(line, message);
-  }
+  [[noreturn]] void fail(int line, const Error& error) const { parts_.source.fail(line, error); }
 
   void choose_hosts() {
     std::size_t excluded = 0;
@@ -86,17 +84,19 @@ class HostSelector {
     if (hosts_per_kind == 0 || hosts_per_kind < largest || kind_.gpus % hosts_per_kind != 0 ||
         kind_.nics % hosts_per_kind != 0)
       fail(line,
-           fmt::format(
-               "{} GPUs and {} NICs of {} cannot be divided evenly among {} hosts of a block; give "
-               "the number of GPUs per host with --host-gpus, and the node kind with --node",
-               kind_.gpus, kind_.nics, kind_.name, largest));
+           Error(fmt::format(
+                     "{} GPUs and {} NICs of {} cannot be divided evenly among {} hosts of a block",
+                     kind_.gpus, kind_.nics, kind_.name, largest))
+               .suggest("give the number of GPUs per host with --host-gpus, and the node kind with "
+                        "--node"));
     share_.gpus = kind_.gpus / hosts_per_kind;
     share_.nics = kind_.nics / hosts_per_kind;
     if (kind_.wiring != NodeKind::Wiring::nvswitch)
-      fail(line, fmt::format("blocks are NVLink domains, but the GPUs of node kind {} have no "
-                             "NVSwitch; choose another kind with "
-                             "--node",
-                             kind_.name));
+      fail(line,
+           Error(fmt::format(
+                     "blocks are NVLink domains, but the GPUs of node kind {} have no NVSwitch",
+                     kind_.name))
+               .suggest("choose another kind with --node"));
     findings_.push_back({"GPUs per host", fmt::format("{}, with {} NICs", share_.gpus, share_.nics),
                          options_.host_gpus ? "--host-gpus"
                                             : fmt::format("{} GPUs / {} hosts of the largest block",
@@ -114,12 +114,13 @@ class HostSelector {
       std::vector<std::string> devices;
       for (const Port& port : incomplete->ports) devices.push_back(port.device);
       fail(incomplete->line,
-           fmt::format("host '{}'{} has {} NIC ports here ({}), but {} has {}; allowed: a --node "
-                       "with the same number, --skip '{}' to leave out the host, or "
-                       "--skip-incomplete to leave out all such hosts",
-                       incomplete->name, count > 1 ? fmt::format(" (and {} more)", count - 1) : "",
-                       incomplete->ports.size(), fmt::join(devices, ", "), kind_.name, share_.nics,
-                       incomplete->name));
+           Error(fmt::format(
+                     "host '{}'{} has {} NIC ports here ({}), but {} has {}", incomplete->name,
+                     count > 1 ? fmt::format(" (and {} more)", count - 1) : "",
+                     incomplete->ports.size(), fmt::join(devices, ", "), kind_.name, share_.nics))
+               .allow(fmt::format("a --node with the same number, --skip '{}' to leave out the "
+                                  "host, or --skip-incomplete to leave out all such hosts",
+                                  incomplete->name)));
     }
     findings_.push_back({"left out",
                          fmt::format("{} hosts without {} NICs: {}{}", count, share_.nics,

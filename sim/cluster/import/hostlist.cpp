@@ -15,9 +15,8 @@ namespace {
 constexpr std::size_t max_names = 1U << 20U;
 
 [[noreturn]] void fail_hostlist(std::string_view text, std::string_view reason) {
-  throw Error(
-      fmt::format("{} is not a hostlist: {}; expected a hostlist such as node[001-128],login1",
-                  config::in_quotes(text), reason));
+  throw Error(fmt::format("{} is not a hostlist: {}", config::in_quotes(text), reason))
+      .suggest("expected a hostlist such as node[001-128],login1");
 }
 
 void check_count(std::string_view text, std::size_t names) {

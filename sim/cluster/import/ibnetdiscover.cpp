@@ -81,9 +81,7 @@ class IbnetdiscoverReader {
   }
 
  private:
-  [[noreturn]] void fail(int line, const std::string& message) const {
-    parts_.source.fail(line, message);
-  }
+  [[noreturn]] void fail(int line, const Error& error) const { parts_.source.fail(line, error); }
 
   void take_line(std::string_view line, int number) {
     line = trimmed(line);
@@ -96,9 +94,8 @@ class IbnetdiscoverReader {
                               "Leaf",   "Line",   "DDR",        "chassisguid"};
     const auto is_word = [&](const char* key) { return word == key; };
     if (std::none_of(keys.begin(), keys.end(), is_word))
-      fail(number, fmt::format("{} is not a line of ibnetdiscover; allowed: Switch, Ca, [PORT], "
-                               "vendid=.. and similar keys",
-                               config::in_quotes(word)));
+      fail(number, Error(fmt::format("{} is not a line of ibnetdiscover", config::in_quotes(word)))
+                       .allow("Switch, Ca, [PORT], vendid=.. and similar keys"));
   }
 
   void take_device(std::string_view line, std::string_view word, int number) {
@@ -143,8 +140,8 @@ class IbnetdiscoverReader {
     for (const std::string_view word : words)
       if (const auto rate = rate_of(word)) end.rate = *rate;
     if (!words.empty() && end.rate == 0 && words.back().find('x') != std::string_view::npos)
-      fail(number, fmt::format("{} is not a rate; allowed: lanes and speed, such as 4xNDR ({})",
-                               config::in_quotes(words.back()), speeds()));
+      fail(number, Error(fmt::format("{} is not a rate", config::in_quotes(words.back())))
+                       .allow(fmt::format("lanes and speed, such as 4xNDR ({})", speeds())));
     Device& device = devices_.back();
     const auto [entry, is_new] = device.ports.try_emplace(*port, std::move(end));
     if (!is_new)

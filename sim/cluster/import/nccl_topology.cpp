@@ -32,7 +32,9 @@ class NcclTopologyReader {
 
   NodeParts read() {
     if (!root_)
-      parts_.source.fail(1, "has no <system>; run NCCL with NCCL_TOPO_DUMP_FILE=FILE to write one");
+      parts_.source.fail(
+          1,
+          Error("has no <system>").suggest("run NCCL with NCCL_TOPO_DUMP_FILE=FILE to write one"));
     file_.for_each_element([&](const xml_node& node, int depth) {
       if (depth > max_depth) fail(node, "is nested deeper than any PCIe tree");
       if (has_tag(node, "gpu")) add_gpu(node.parent(), node);
@@ -41,9 +43,9 @@ class NcclTopologyReader {
     if (parts_.gpus.empty()) add_by_class("0x03");
     if (parts_.nics.empty()) add_by_class("0x02");
     if (parts_.gpus.empty())
-      fail(root_,
-           "has no GPU: neither <gpu> nor a <pci> of class 0x0302..; run NCCL over all GPUs of a "
-           "node with NCCL_TOPO_DUMP_FILE=FILE to write a complete file");
+      fail(root_, Error("has no GPU: neither <gpu> nor a <pci> of class 0x0302..")
+                      .suggest("run NCCL over all GPUs of a node with NCCL_TOPO_DUMP_FILE=FILE to "
+                               "write a complete file"));
     find_links();
     find_near_gpus();
     return std::move(parts_);
@@ -52,8 +54,8 @@ class NcclTopologyReader {
  private:
   static constexpr int max_depth = 64;
 
-  [[noreturn]] void fail(const xml_node& node, const std::string& message) const {
-    parts_.source.fail(line_of(node), message);
+  [[noreturn]] void fail(const xml_node& node, const Error& error) const {
+    parts_.source.fail(line_of(node), error);
   }
   int line_of(const xml_node& node) const { return file_.line_of(node.offset_debug()); }
 
@@ -145,10 +147,10 @@ class NcclTopologyReader {
         } else if (std::string_view(link.attribute("tclass").value()).starts_with("0x0680")) {
           gpu.switch_links += links;
         } else {
-          fail(link,
-               fmt::format("NVLinks lead to '{}', which is neither a GPU of this file nor a switch "
-                           "(tclass 0x068000); use a dump of a run over all GPUs of the node",
-                           link.attribute("target").value()));
+          fail(link, Error(fmt::format("NVLinks lead to '{}', which is neither a GPU of this file "
+                                       "nor a switch (tclass 0x068000)",
+                                       link.attribute("target").value()))
+                         .suggest("use a dump of a run over all GPUs of the node"));
         }
       }
     // A dump lists the links of every GPU, so a GPU without links has none; a static file lists no

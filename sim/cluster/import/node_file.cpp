@@ -51,9 +51,7 @@ class NodeImporter {
   }
 
  private:
-  [[noreturn]] void fail(int line, const std::string& message) const {
-    parts_.source.fail(line, message);
-  }
+  [[noreturn]] void fail(int line, const Error& error) const { parts_.source.fail(line, error); }
   std::string location(int line) const { return parts_.source.location(line); }
   std::string type_default() const { return fmt::format("default of {}", gpu_); }
   bool has_option(const std::string& key) const { return options_.contains(key); }
@@ -81,9 +79,9 @@ class NodeImporter {
     const NodeParts::Gpu& first = parts_.gpus.front();
     for (const NodeParts::Gpu& gpu : parts_.gpus)
       if (gpu.sm != first.sm || gpu.device != first.device)
-        fail(gpu.line, fmt::format("GPU {} has a different type than {} at line {}; allowed: nodes "
-                                   "with GPUs of one type",
-                                   gpu.name, first.name, first.line));
+        fail(gpu.line, Error(fmt::format("GPU {} has a different type than {} at line {}", gpu.name,
+                                         first.name, first.line))
+                           .allow("nodes with GPUs of one type"));
     std::vector<std::string_view> types_with_sm;
     const GpuType* device = nullptr;
     for (const GpuType& type : gpu_types()) {
@@ -107,9 +105,9 @@ class NodeImporter {
       set("gpu", "", "");
     } else {
       fail(first.line,
-           fmt::format(
-               "the file does not name the GPU type{}; give it with --gpu, such as --gpu h100-sxm",
-               first.sm != 0 ? fmt::format(" (sm {} is unknown)", first.sm) : ""));
+           Error(fmt::format("the file does not name the GPU type{}",
+                             first.sm != 0 ? fmt::format(" (sm {} is unknown)", first.sm) : ""))
+               .suggest("give it with --gpu, such as --gpu h100-sxm"));
     }
     config::read_gpu({*find(tree_, "gpu"), "gpu"});  // reports an unknown name first
     gpu_ = find(tree_, "gpu")->text;
@@ -140,9 +138,10 @@ class NodeImporter {
       for (const NodeParts::Gpu& gpu : parts_.gpus)
         if (gpu.switch_links != switch_links)
           fail(gpu.line,
-               fmt::format("GPU {} has {} NVLinks to switches, but other GPUs have {}; check for "
-                           "links that are down, or override with --wiring and --nvlink",
-                           gpu.name, gpu.switch_links, switch_links));
+               Error(fmt::format("GPU {} has {} NVLinks to switches, but other GPUs have {}",
+                                 gpu.name, gpu.switch_links, switch_links))
+                   .suggest(
+                       "check for links that are down, or override with --wiring and --nvlink"));
       return NodeWiring{"nvswitch", switch_links};
     }
     if (linked == 0) return NodeWiring{"pcie", 0};
@@ -192,9 +191,9 @@ class NodeImporter {
                : fmt::format("{}: the file does not list NVLinks", type_default()));
     if (wires.wiring == "pcie") return set_pcie();
     if (type_ == nullptr && !has_option("link_bandwidth"))
-      fail(parts_.gpus.front().line, fmt::format("the bandwidth of a link of {} is unknown; give "
-                                                 "it with --nvlink, such as --nvlink '370 GB/s'",
-                                                 gpu_));
+      fail(parts_.gpus.front().line,
+           Error(fmt::format("the bandwidth of a link of {} is unknown", gpu_))
+               .suggest("give it with --nvlink, such as --nvlink '370 GB/s'"));
     if (type_ != nullptr && type_->nvlink > 0)
       set("nvlink", std::to_string(type_->nvlink), type_default());
     if (type_ != nullptr && type_->is_xgmi) set("link_class", "xgmi", type_default());
@@ -245,8 +244,8 @@ class NodeImporter {
     const std::vector<const NodeParts::Nic*> nics = chosen_nics();
     if (nics.empty())
       fail(parts_.gpus.front().line,
-           "lists no NIC, which nodes need to reach each other; give --nics and --nic, such as "
-           "--nics 8 --nic '47 GB/s'");
+           Error("lists no NIC, which nodes need to reach each other")
+               .suggest("give --nics and --nic, such as --nics 8 --nic '47 GB/s'"));
     const std::size_t gpus = parts_.gpus.size();
     std::size_t count = nics.size();
     std::size_t ports = 1;  // per NIC
@@ -283,7 +282,8 @@ class NodeImporter {
     else if (has_option("nic_bandwidth"))
       set("nic_bandwidth", "", "");
     else
-      fail(nics.front()->line, "lists no NIC rate; give it with --nic, such as --nic '47 GB/s'");
+      fail(nics.front()->line,
+           Error("lists no NIC rate").suggest("give it with --nic, such as --nic '47 GB/s'"));
   }
   // Number of hosts in an NVLink domain of which the file describes one: --gpus-per-node 72 with 4
   // GPUs in the file is 18 hosts.

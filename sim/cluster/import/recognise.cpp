@@ -20,9 +20,8 @@ SourceKind recognise_xml(const SourceText& source) {
   if (has("<platform"))
     source.fail(1, "is already a platform file; 'pipewright platform show' describes it");
   if (has("<graphs"))
-    source.fail(1,
-                "has NCCL's graphs (NCCL_GRAPH_DUMP_FILE); use the topology that "
-                "NCCL_TOPO_DUMP_FILE writes");
+    source.fail(1, Error("has NCCL's graphs (NCCL_GRAPH_DUMP_FILE)")
+                       .suggest("use the topology that NCCL_TOPO_DUMP_FILE writes"));
   source.fail(1,
               "is XML without <system>; the only XML that is read is NCCL's topology "
               "(NCCL_TOPO_DUMP_FILE)");
@@ -57,9 +56,9 @@ SourceKind recognise(const SourceText& source) {
          words[1].starts_with("NIC") || words[1].starts_with("mlx")))
       return SourceKind::smi_matrix;
   }
-  source.fail(1,
-              "is not recognized; allowed: NCCL's topology XML (NCCL_TOPO_DUMP_FILE), the output "
-              "of 'nvidia-smi topo -m' or 'ibnetdiscover', Slurm's topology.conf or topology.yaml");
+  source.fail(1, Error("is not recognized")
+                     .allow("NCCL's topology XML (NCCL_TOPO_DUMP_FILE), the output of 'nvidia-smi "
+                            "topo -m' or 'ibnetdiscover', Slurm's topology.conf or topology.yaml"));
 }
 
 }  // namespace pipewright::cluster

@@ -14,9 +14,10 @@ void SlurmBuilder::add_switch(int line, const std::string& name, std::string_vie
                               std::string_view nodes) {
   if (name.empty()) fail(line, "a switch has no name");
   if (children.empty() == nodes.empty())
-    fail(line, fmt::format("switch '{}' {}; allowed: either switches or nodes below it", name,
-                           nodes.empty() ? "has neither switches nor nodes"
-                                         : "has both switches and nodes"));
+    fail(line, Error(fmt::format("switch '{}' {}", name,
+                                 nodes.empty() ? "has neither switches nor nodes"
+                                               : "has both switches and nodes"))
+                   .allow("either switches or nodes below it"));
   const auto index = static_cast<std::uint32_t>(parts_.switches.size());
   const auto [entry, is_new] = switch_of_.try_emplace(name, index);
   if (!is_new)
@@ -30,10 +31,10 @@ void SlurmBuilder::add_switch(int line, const std::string& name, std::string_vie
     const std::size_t at = host_at(line, host);
     FabricParts::Host& node = parts_.hosts[at];
     if (!node.ports.empty())
-      fail(line, fmt::format("node '{}' is also on switch '{}' (line {}); allowed: one switch per "
-                             "node, since all NICs of a node are on its leaf",
-                             host, parts_.switches[node.ports.front().switch_index].name,
-                             node.ports.front().line));
+      fail(line, Error(fmt::format("node '{}' is also on switch '{}' (line {})", host,
+                                   parts_.switches[node.ports.front().switch_index].name,
+                                   node.ports.front().line))
+                     .allow("one switch per node, since all NICs of a node are on its leaf"));
     node.ports.push_back({.device = {}, .switch_index = index, .rate = 0, .line = line});
     parts_.switches.back().is_leaf = true;
   }
@@ -60,7 +61,8 @@ void SlurmBuilder::add_block(int line, const std::string& name, std::string_view
 
 FabricParts SlurmBuilder::finish() {
   if (parts_.hosts.empty())
-    fail(1, "names no nodes; add them to a leaf, such as SwitchName=leaf-1 Nodes=node[001-032]");
+    fail(1, Error("names no nodes")
+                .suggest("add them to a leaf, such as SwitchName=leaf-1 Nodes=node[001-032]"));
   connect_switches();
   connect_tops();
   for (const FabricParts::Host& host : parts_.hosts)
@@ -77,7 +79,7 @@ std::vector<std::string> SlurmBuilder::expand(int line, std::string_view text) c
   try {
     return expand_hostlist(text);
   } catch (const Error& error) {
-    fail(line, error.what());
+    fail(line, error);
   }
 }
 

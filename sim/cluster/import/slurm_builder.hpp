@@ -16,9 +16,7 @@ class SlurmBuilder {
   explicit SlurmBuilder(SourceText source) { parts_.source = std::move(source); }
 
   const SourceText& source() const { return parts_.source; }
-  [[noreturn]] void fail(int line, const std::string& message) const {
-    parts_.source.fail(line, message);
-  }
+  [[noreturn]] void fail(int line, const Error& error) const { parts_.source.fail(line, error); }
 
   // Adds a switch with the switches or the nodes below it, as hostlists; exactly one of them is
   // empty.

@@ -47,9 +47,9 @@ void take_line(SlurmBuilder& builder, std::string_view line, int number) {
     constexpr std::array<std::string_view, 6> keys{"switchname", "switches",  "nodes",
                                                    "linkspeed",  "blockname", "blocksizes"};
     if (std::ranges::find(keys, key) == keys.end())
-      builder.fail(number, fmt::format("key {} is unknown; allowed: SwitchName, Switches, Nodes, "
-                                       "LinkSpeed, BlockName, BlockSizes",
-                                       config::in_quotes(key)));
+      builder.fail(number,
+                   Error(fmt::format("key {} is unknown", config::in_quotes(key)))
+                       .allow("SwitchName, Switches, Nodes, LinkSpeed, BlockName, BlockSizes"));
   }
   if (pairs.contains("switchname"))
     builder.add_switch(number, text("switchname"), text("switches"), text("nodes"));

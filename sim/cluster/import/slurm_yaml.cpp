@@ -22,14 +22,14 @@ std::string hosts_text(const config::Value* value) {
 const config::Value& require_value(const SlurmBuilder& builder, const config::Value& map,
                                    const char* key, config::Value::Kind kind) {
   const config::Value* const value = find(map, key);
-  if (value == nullptr || value->kind != kind)
-    builder.fail(map.origin.line,
-                 fmt::format("{} {}", key,
-                             value == nullptr ? "is missing"
-                             : kind == config::Value::Kind::text
-                                 ? "is not a text; allowed: a name"
-                                 : "is not a list; allowed: a list of maps, see Slurm's manual"));
-  return *value;
+  const int line = map.origin.line;
+  if (value == nullptr) builder.fail(line, fmt::format("{} is missing", key));
+  if (value->kind == kind) return *value;
+  if (kind == config::Value::Kind::text)
+    builder.fail(line, Error(fmt::format("{} is not a text", key)).allow("a name"));
+  builder.fail(
+      line,
+      Error(fmt::format("{} is not a list", key)).allow("a list of maps, see Slurm's manual"));
 }
 
 using Kind = config::Value::Kind;
@@ -55,10 +55,11 @@ const config::Value& choose_topology(const SlurmBuilder& builder, const config::
     if (is_better) chosen = &topology;
   }
   if (chosen == nullptr)
-    builder.fail(root.origin.line, name.empty()
-                                       ? std::string("has no topology with a tree or a block")
-                                       : fmt::format("has no topology '{}'; choose from {}", name,
-                                                     fmt::join(names, ", ")));
+    builder.fail(root.origin.line,
+                 name.empty()
+                     ? Error("has no topology with a tree or a block")
+                     : Error(fmt::format("has no topology '{}'", name))
+                           .suggest(fmt::format("choose from {}", fmt::join(names, ", "))));
   return *chosen;
 }
 
@@ -78,11 +79,12 @@ FabricParts read_slurm_yaml(SourceText source, const std::string& topology) {
   const auto for_each_entry = [&](const config::Value& map, const char* list, const char* name,
                                   auto&& add) {
     if (map.kind != Kind::map)
-      builder.fail(map.origin.line, fmt::format("is not a map; allowed: {}: with a list", list));
+      builder.fail(map.origin.line,
+                   Error("is not a map").allow(fmt::format("{}: with a list", list)));
     for (const config::Value& item : require_value(builder, map, list, Kind::list).items) {
       if (item.kind != Kind::map)
         builder.fail(item.origin.line,
-                     fmt::format("is not a map; allowed: {}: with its properties", name));
+                     Error("is not a map").allow(fmt::format("{}: with its properties", name)));
       add(item, require_value(builder, item, name, Kind::text).text);
     }
   };

@@ -73,7 +73,7 @@ class SmiMatrixReader {
   }
 
   void take_row(const std::vector<std::string_view>& words, int number) {
-    const auto fail = [&](const std::string& message) { parts_.source.fail(number, message); };
+    const auto fail = [&](const Error& error) { parts_.source.fail(number, error); };
     if (rows_ >= gpus_ || words[0] != columns_[rows_].name)
       fail(fmt::format("found the row of {}, but expected {}", words[0],
                        rows_ < gpus_ ? "that of " + columns_[rows_].name : "no further row"));
@@ -92,10 +92,9 @@ class SmiMatrixReader {
       const bool is_path = word == "PIX" || word == "PXB" || word == "PHB" || word == "NODE" ||
                            word == "SYS" || word == "SOC" || word == "PSB";
       if (!is_path && (!links || !columns_[i].is_gpu))
-        fail(fmt::format(
-            "{} is not a connection from {} to {}; allowed: NV1, NV2, .. between GPUs, PIX, PXB, "
-            "PHB, NODE, SYS",
-            config::in_quotes(word), words[0], columns_[i].name));
+        fail(Error(fmt::format("{} is not a connection from {} to {}", config::in_quotes(word),
+                               words[0], columns_[i].name))
+                 .allow("NV1, NV2, .. between GPUs, PIX, PXB, PHB, NODE, SYS"));
       if (links) gpu.links[i] = *links;
       if (!columns_[i].is_gpu && (word == "PIX" || word == "PXB" || word == "PSB"))
         parts_.nics[i - gpus_].near_gpus.push_back(rows_);

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::cluster {
@@ -24,35 +23,32 @@ constexpr std::string_view supported_files =
 
 std::string SourceText::location(int line) const { return fmt::format("{}:{}", name, line); }
 
-void SourceText::fail(int line, const std::string& message) const {
-  throw Error(fmt::format("{}: {}", location(line), message));
+void SourceText::fail(int line, const Error& error) const {
+  throw error.at({.source = name, .line = line});
 }
 
 SourceText read_source(const std::filesystem::path& path) {
   std::error_code ignored;
   SourceText source{.name = path.string(), .text = {}};
-  if (!std::filesystem::exists(path, ignored))
-    throw Error(fmt::format("{}: no such file", source.name));
+  if (!std::filesystem::exists(path, ignored)) throw Error(path, 0, "no such file");
   if (std::filesystem::is_directory(path, ignored))
-    throw Error(fmt::format("{}: is a directory; name the files in it", source.name));
+    throw Error(path, 0, "is a directory").suggest("name the files in it");
   std::ifstream stream(path, std::ios::binary);
   std::array<char, 1U << 16U> buffer{};
   while (stream.good() && source.text.size() <= max_bytes) {
     stream.read(buffer.data(), buffer.size());
     source.text.append(buffer.data(), static_cast<std::size_t>(stream.gcount()));
   }
-  if (!stream.eof() && source.text.size() <= max_bytes)
-    throw Error(fmt::format("{}: {}", source.name, std::strerror(errno)));
+  if (!stream.eof() && source.text.size() <= max_bytes) throw Error(path, 0, std::strerror(errno));
   if (source.text.size() > max_bytes)
-    throw Error(fmt::format("{}: is larger than 256 MiB, which is the limit; allowed: {}",
-                            source.name, supported_files));
+    throw Error(path, 0, "is larger than 256 MiB, which is the limit").allow(supported_files);
   if (source.text.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw Error(fmt::format("{}: is empty; allowed: {}", source.name, supported_files));
+    throw Error(path, 0, "is empty").allow(supported_files);
   if (const std::size_t at = source.text.find('\0'); at != std::string::npos)
     source.fail(
         1 + static_cast<int>(std::count(
                 source.text.begin(), source.text.begin() + static_cast<std::ptrdiff_t>(at), '\n')),
-        fmt::format("contains bytes that are not text; allowed: {}", supported_files));
+        Error("contains bytes that are not text").allow(supported_files));
   return source;
 }
 

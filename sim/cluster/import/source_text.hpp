@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cluster/platform/error.hpp"
+
 namespace pipewright::cluster {
 
 // Text of a file that another tool wrote.
@@ -12,8 +14,8 @@ struct SourceText {
   std::string name;  // path of the file
   std::string text;
 
-  // Throws Error with the text "FILE:LINE: message".
-  [[noreturn]] void fail(int line, const std::string& message) const;
+  // Throws an error with file and line.
+  [[noreturn]] void fail(int line, const Error& error) const;
   std::string location(int line) const;  // "FILE:LINE"
 };
 

@@ -23,9 +23,8 @@ class XmlText {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
     text_ += '\n';
     if (text_.size() > max_bytes)
-      throw Error(
-          "the file would be larger than 1 GB; allowed: fewer nodes, or nodes with a switch, which "
-          "need only one line each");
+      throw Error("the file would be larger than 1 GB")
+          .allow("fewer nodes, or nodes with a switch, which need only one line each");
   }
   template <class... Values>
   void open(fmt::format_string<Values...> format, Values&&... values) {

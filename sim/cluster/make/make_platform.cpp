@@ -69,7 +69,8 @@ const FabricWriter& find_fabric(const std::string& name) {
     if (writer.fabric.name == name) return writer;
     names.push_back(writer.fabric.name);
   }
-  throw Error(fmt::format("fabric '{}' is unknown; choose from {}", name, fmt::join(names, ", ")));
+  throw Error(fmt::format("fabric '{}' is unknown", name))
+      .suggest(fmt::format("choose from {}", fmt::join(names, ", ")));
 }
 
 void check_request(const PlatformRequest& request) {
@@ -77,7 +78,7 @@ void check_request(const PlatformRequest& request) {
   std::uint64_t gpus = 0;
   for (const NodeGroup& group : request.nodes) {
     if (group.count == 0)
-      throw Error(fmt::format("0 nodes of {}; allowed: at least 1", group.kind->name));
+      throw Error(fmt::format("0 nodes of {}", group.kind->name)).allow("at least 1");
     gpus += std::uint64_t{group.count} * group.kind->gpus;
   }
   check_gpus(gpus);
@@ -89,12 +90,12 @@ void check_request(const PlatformRequest& request) {
           "{} {:g} must be from 0.01 to 100; 1 is non-blocking, 2 halves the uplink bandwidth",
           name, ratio));
   if (request.spines > max_spines || request.planes == 0 || request.planes > max_planes)
-    throw Error(fmt::format("{} spines and {} planes; allowed: at most {} spines, 1 to {} planes",
-                            request.spines, request.planes, max_spines, max_planes));
+    throw Error(fmt::format("{} spines and {} planes", request.spines, request.planes))
+        .allow(fmt::format("at most {} spines, 1 to {} planes", max_spines, max_planes));
   if (request.fabric == "torus" && request.leaf_nodes > 1)
     throw Error(fmt::format("a torus has one node per corner, not {}", request.leaf_nodes));
   if (request.pod_leaves == 0 || request.group_leaves == 0)
-    throw Error("a pod or a group has 0 leaves; allowed: at least 1");
+    throw Error("a pod or a group has 0 leaves").allow("at least 1");
 }
 
 // Adds the launch latency of each node kind to the comment if they differ, because the platform
@@ -151,8 +152,8 @@ std::span<const Fabric> fabrics() {
 
 void check_gpus(std::uint64_t gpus) {
   if (gpus > max_cluster_gpus)
-    throw Error(fmt::format("{} GPUs exceed the limit for simulation; allowed: at most {}", gpus,
-                            max_cluster_gpus));
+    throw Error(fmt::format("{} GPUs exceed the limit for simulation", gpus))
+        .allow(fmt::format("at most {}", max_cluster_gpus));
 }
 
 void open_platform(XmlText& xml, const PlatformRequest& request,

@@ -173,18 +173,15 @@ NodeKind read_node_kind(const config::Value& tree, const std::string& name) {
   if (kind.help.empty()) kind.help = fmt::format("{} {}", kind.gpus, kind.gpu);
   const bool is_fixed = kind.wiring == Wiring::cube_mesh || kind.wiring == Wiring::twin_mesh;
   if (is_fixed && kind.gpus != 8)
-    throw key_error(
-        tree, "gpus",
-        fmt::format("gpus is {}; allowed: 8 for {}", kind.gpus,
-                    kind.wiring == Wiring::cube_mesh ? "cube_mesh (DGX-1)" : "twin_mesh (MI250X)"));
+    throw key_error(tree, "gpus", fmt::format("gpus is {}", kind.gpus))
+        .allow(fmt::format("8 for {}", kind.wiring == Wiring::cube_mesh ? "cube_mesh (DGX-1)"
+                                                                        : "twin_mesh (MI250X)"));
   if (kind.gpus > max_node_gpus)
-    throw key_error(tree, "gpus",
-                    fmt::format("gpus is {}; allowed: at most {}", kind.gpus, max_node_gpus));
+    throw key_error(tree, "gpus", fmt::format("gpus is {}", kind.gpus))
+        .allow(fmt::format("at most {}", max_node_gpus));
   if (kind.nics > kind.gpus && kind.wiring != Wiring::pcie)
-    throw key_error(tree, "nics",
-                    fmt::format("nics is {} for {} GPUs; allowed: at most one per GPU, with the "
-                                "combined bandwidth of its ports",
-                                kind.nics, kind.gpus));
+    throw key_error(tree, "nics", fmt::format("nics is {} for {} GPUs", kind.nics, kind.gpus))
+        .allow("at most one per GPU, with the combined bandwidth of its ports");
   return kind;
 }
 

@@ -239,10 +239,11 @@ void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformReq
   const std::vector<Leaf> leaves = all_leaves(units);
   for (const Leaf& leaf : leaves) {
     if (leaf.kind->wiring == NodeKind::Wiring::pcie)
-      throw Error(fmt::format("a torus needs a NIC per GPU, which {} does not have; use leaf-spine",
-                              leaf.kind->name));
+      throw Error(
+          fmt::format("a torus needs a NIC per GPU, which {} does not have", leaf.kind->name))
+          .suggest("use leaf-spine");
     if (leaf.kind != leaves.front().kind)
-      throw Error("a torus needs nodes of one kind; use leaf-spine for several kinds");
+      throw Error("a torus needs nodes of one kind").suggest("use leaf-spine for several kinds");
   }
   const auto nodes = static_cast<std::uint32_t>(leaves.size());
   const std::vector<std::uint32_t> sides =
@@ -250,9 +251,9 @@ void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformReq
   const std::uint64_t corners =
       std::accumulate(sides.begin(), sides.end(), std::uint64_t{1}, std::multiplies<>());
   if (corners != nodes)
-    throw Error(fmt::format("a torus of {} has {} corners, but there are {} nodes; use {}",
-                            fmt::join(request.dimensions, " x "), corners, nodes,
-                            fmt::join(sides_above_1(near_cube(nodes)), " x ")));
+    throw Error(fmt::format("a torus of {} has {} corners, but there are {} nodes",
+                            fmt::join(request.dimensions, " x "), corners, nodes))
+        .suggest(fmt::format("use {}", fmt::join(sides_above_1(near_cube(nodes)), " x ")));
   // SimGrid creates two cables between the corners of a side of length 2, but uses only one.
   double cables = 0;
   for (const std::uint32_t side : sides) cables += side > 2 ? 2 : 1;

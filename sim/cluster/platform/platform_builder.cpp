@@ -143,9 +143,8 @@ Index PlatformBuilder::find_vertex(std::ptrdiff_t at, const std::string& name,
                                    std::string_view role) const {
   const auto it = vertex_of_.find(name);
   if (it == vertex_of_.end())
-    file_.fail(at, fmt::format("{} '{}' is not defined above this line; define hosts, routers and "
-                               "zones before the routes between them",
-                               role, name));
+    file_.fail(at, Error(fmt::format("{} '{}' is not defined above this line", role, name))
+                       .suggest("define hosts, routers and zones before the routes between them"));
   return it->second;
 }
 
@@ -202,8 +201,9 @@ void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& 
     there.destination_gateway = find_gateway(at, destination, spec.destination_gateway);
   }
   if (platform_.zones[zone].routing == Platform::Routing::none)
-    file_.fail(at, fmt::format("zone '{}' has routing None, which allows no routes; use Full",
-                               platform_.zones[zone].name));
+    file_.fail(at, Error(fmt::format("zone '{}' has routing None, which allows no routes",
+                                     platform_.zones[zone].name))
+                       .suggest("use Full"));
   if (source == destination) throw OnlySimgrid{};
   if (spec.links.empty())
     file_.fail(at, fmt::format("the route from '{}' to '{}' has no <link_ctn>", spec.source,
@@ -222,10 +222,10 @@ void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& 
               spec.source, spec.destination, name));
     const auto [link, duplex] = it->second;
     if (duplex != (direction != 'N'))
-      file_.fail(
-          at, duplex
-                  ? fmt::format("link '{}' is SPLITDUPLEX; add direction=\"UP\" or \"DOWN\"", name)
-                  : fmt::format("link '{}' is not SPLITDUPLEX, so it takes no direction", name));
+      file_.fail(at, duplex ? Error(fmt::format("link '{}' is SPLITDUPLEX", name))
+                                  .suggest("add direction=\"UP\" or \"DOWN\"")
+                            : Error(fmt::format(
+                                  "link '{}' is not SPLITDUPLEX, so it takes no direction", name)));
     there.links.push_back(link + (direction == 'D' ? 1 : 0));
     back.links.push_back(link + (direction == 'U' ? 1 : 0));
   }

@@ -51,13 +51,14 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void fail(const pugi::xml_node& node, const std::string& message) const {
-    file_.fail(node.offset_debug(), message);
+  [[noreturn]] void fail(const pugi::xml_node& node, const Error& error) const {
+    file_.fail(node.offset_debug(), error);
   }
   [[noreturn]] void fail_wifi(const pugi::xml_node& node) const {
-    fail(node, fmt::format("{} '{}' is Wi-Fi, which is not supported; use <link .. "
-                           "sharing_policy=\"SPLITDUPLEX\"> in a zone with routing Full",
-                           node.name(), node.attribute("id").value()));
+    fail(node,
+         Error(fmt::format("{} '{}' is Wi-Fi, which is not supported", node.name(),
+                           node.attribute("id").value()))
+             .suggest("use <link .. sharing_policy=\"SPLITDUPLEX\"> in a zone with routing Full"));
   }
   // Checks that the files that an element names, such as profiles of bandwidth, are readable.
   void check_files(const pugi::xml_node& node) const {
@@ -75,15 +76,17 @@ class Checker {
                                       : "a run has no failing GPUs"},
           std::pair{"latency_file", "latency=\"..\" holds for the whole run"}})
       if (node.attribute(attribute))
-        fail(node, fmt::format("{} '{}' has a {}, which changes it during a run; remove it: {}",
-                               node.name(), node.attribute("id").value(), attribute, remedy));
+        fail(node, Error(fmt::format("{} '{}' has a {}, which changes it during a run", node.name(),
+                                     node.attribute("id").value(), attribute))
+                       .suggest(fmt::format("remove it: {}", remedy)));
   }
   void check_trace(const pugi::xml_node& node) const {
     const std::string_view kind = node.attribute("kind").value();
     if (kind == "HOST_AVAIL" || kind == "LINK_AVAIL" || kind == "LATENCY")
-      fail(node, fmt::format("trace_connect changes '{}' (kind {}) during a run, which is not "
-                             "supported for hosts, links and latencies; remove it",
-                             node.attribute("element").value(), kind));
+      fail(node, Error(fmt::format("trace_connect changes '{}' (kind {}) during a run, which is "
+                                   "not supported for hosts, links and latencies",
+                                   node.attribute("element").value(), kind))
+                     .suggest("remove it"));
   }
   void check_topology(const pugi::xml_node& node) const {
     const std::string_view text = node.attribute("topo_parameters").value();
@@ -97,10 +100,10 @@ class Checker {
     for (const pugi::xml_node& property : node.children("prop")) {
       const std::string_view key = property.attribute("id").value();
       if (!key.starts_with("network/")) continue;
-      fail(property, fmt::format("<config> sets {}, but the link sharing model is fixed; remove "
-                                 "it, and describe message costs with properties of the outermost "
-                                 "zone, such as CLASS.efficiency and CLASS.latency",
-                                 key));
+      fail(property,
+           Error(fmt::format("<config> sets {}, but the link sharing model is fixed", key))
+               .suggest("remove it, and describe message costs with properties of the outermost "
+                        "zone, such as CLASS.efficiency and CLASS.latency"));
     }
   }
   void check_routing(const pugi::xml_node& node) const {
@@ -109,8 +112,9 @@ class Checker {
     const bool is_known = std::any_of(routings.begin(), routings.end(),
                                       [&](const char* name) { return routing == name; });
     if (!is_known && !routing.empty())
-      file_.fail(node.offset_debug(), fmt::format("routing '{}' is unknown; choose from {}",
-                                                  routing, fmt::join(routings, ", ")));
+      file_.fail(node.offset_debug(),
+                 Error(fmt::format("routing '{}' is unknown", routing))
+                     .suggest(fmt::format("choose from {}", fmt::join(routings, ", "))));
   }
   void check_number(const pugi::xml_node& node, const char* attribute, bool may_be_zero) const {
     const std::string_view text = node.attribute(attribute).value();
@@ -169,8 +173,8 @@ int PlatformFile::line_of(std::ptrdiff_t offset) const {
   return static_cast<int>(line - line_ends_.begin()) + 1;
 }
 
-void PlatformFile::fail(std::ptrdiff_t offset, const std::string& message) const {
-  throw Error(path_, line_of(offset), message);
+void PlatformFile::fail(std::ptrdiff_t offset, const Error& error) const {
+  throw error.at({.source = path_.string(), .line = line_of(offset)});
 }
 
 PlatformFile read_platform_file(const std::filesystem::path& path) {
@@ -191,11 +195,10 @@ PlatformFile read_platform_file(const std::filesystem::path& path) {
     const std::string_view tag = node.name();
     if (tag != "zone" && tag != "AS" && tag != "cluster") continue;
     if (top)
-      file.fail(
-          node.offset_debug(),
-          fmt::format(
-              "{} '{}' follows '{}' in <platform>, which allows only one; put both into one zone",
-              tag, node.attribute("id").value(), top.attribute("id").value()));
+      file.fail(node.offset_debug(),
+                Error(fmt::format("{} '{}' follows '{}' in <platform>, which allows only one", tag,
+                                  node.attribute("id").value(), top.attribute("id").value()))
+                    .suggest("put both into one zone"));
     top = node;
   }
   const Checker checker(file);

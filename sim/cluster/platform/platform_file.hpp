@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/cluster/platform/error.hpp"
+
 namespace pugi {
 class xml_document;
 class xml_node;
@@ -28,8 +30,8 @@ class PlatformFile {
   // Calls visit(element, nesting depth) for every element in the order of the text.
   void for_each_element(const std::function<void(const pugi::xml_node&, int depth)>& visit) const;
   int line_of(std::ptrdiff_t offset) const;
-  // Throws Error with the text "FILE:LINE: message".
-  [[noreturn]] void fail(std::ptrdiff_t offset, const std::string& message) const;
+  // Throws an error with file and line.
+  [[noreturn]] void fail(std::ptrdiff_t offset, const Error& error) const;
 
  private:
   std::filesystem::path path_;

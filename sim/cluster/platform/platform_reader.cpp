@@ -61,15 +61,16 @@ class PlatformReader {
     const std::string version = text(root, "version");
     if (version != "4.1" && version != "4") throw OnlySimgrid{};
     const std::vector<xml_node> children = content(root);
-    if (children.empty()) fail(root, "<platform> is empty; put hosts and links into a <zone>");
+    if (children.empty())
+      fail(root, Error("<platform> is empty").suggest("put hosts and links into a <zone>"));
     if (children.size() > 1) throw OnlySimgrid{};
     read_element(children.front(), nothing);
     return builder_.finish();
   }
 
  private:
-  [[noreturn]] void fail(const xml_node& node, const std::string& message) const {
-    file_.fail(node.offset_debug(), message);
+  [[noreturn]] void fail(const xml_node& node, const Error& error) const {
+    file_.fail(node.offset_debug(), error);
   }
   static const char* id(const xml_node& node) { return node.attribute("id").value(); }
   std::string text(const xml_node& node, const char* attribute) const {
@@ -102,8 +103,8 @@ class PlatformReader {
         return is(entry, "route") || is(entry, "zoneRoute");
       };
       if (!children.empty() && is_route(children.back()) && !is_route(child))
-        fail(child, fmt::format("<{}> follows a route; put the routes of zone '{}' last",
-                                child.name(), id(node)));
+        fail(child, Error(fmt::format("<{}> follows a route", child.name()))
+                        .suggest(fmt::format("put the routes of zone '{}' last", id(node))));
       if (!children.empty() && is(child, "prop") && !is(children.back(), "prop"))
         fail(child, fmt::format("<prop> must come first in '{}'", id(node)));
       children.push_back(child);
@@ -162,9 +163,9 @@ class PlatformReader {
                                : is(child, "host") || is(child, "router") ? "hosts"
                                                                           : member_kind;
       if (member_kind != nullptr && member_kind != child_kind)
-        fail(child,
-             fmt::format("zone '{}' has {}, so it cannot have {}; put them into a separate zone",
-                         id(node), member_kind, child_kind));
+        fail(child, Error(fmt::format("zone '{}' has {}, so it cannot have {}", id(node),
+                                      member_kind, child_kind))
+                        .suggest("put them into a separate zone"));
       member_kind = child_kind;
       read_element(child, zone);
     }

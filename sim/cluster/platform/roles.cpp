@@ -40,10 +40,11 @@ void distribute_nics(const std::vector<Member>& members, const std::vector<Index
                                   "or \"node-0-nic-[0-3]\"",
                                   *first.nics)};
   if (gpus.size() % names->size() != 0 && names->size() % gpus.size() != 0)
-    throw MemberError{gpus.front(),
-                      fmt::format("{} GPUs cannot share {} NICs evenly (nic '{}'); use one NIC per "
-                                  "GPU, one NIC for 2, 4, .. GPUs, or 2, 4, .. NICs per GPU",
-                                  gpus.size(), names->size(), *first.nics)};
+    throw MemberError{
+        gpus.front(),
+        Error(fmt::format("{} GPUs cannot share {} NICs evenly (nic '{}')", gpus.size(),
+                          names->size(), *first.nics))
+            .suggest("use one NIC per GPU, one NIC for 2, 4, .. GPUs, or 2, 4, .. NICs per GPU")};
   const std::size_t nics_per_gpu = std::max<std::size_t>(names->size() / gpus.size(), 1);
   for (std::size_t i = 0; i < gpus.size() * nics_per_gpu; ++i) {
     const Index gpu = gpus[i / nics_per_gpu];
@@ -58,7 +59,7 @@ void distribute_nics(const std::vector<Member>& members, const std::vector<Index
       roles[gpu].latency = std::max(
           roles[gpu].latency, config::parse_time(*latency, "property latency", "a NIC's latency"));
     } catch (const config::Error& error) {
-      throw MemberError{nic->second, error.what()};
+      throw MemberError{nic->second, Error(error)};
     }
   }
 }

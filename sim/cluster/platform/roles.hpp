@@ -31,7 +31,7 @@ struct Role {
 // Error that concerns one member; the caller adds the member's position in the platform file.
 struct MemberError {
   Index member;
-  std::string message;
+  Error fault;
 };
 
 struct Roles {

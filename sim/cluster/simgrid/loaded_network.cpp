@@ -198,8 +198,10 @@ class SimgridNetwork final : public Network {
     try {
       return assign_roles(members);
     } catch (const MemberError& error) {
-      throw Error(file.path(), SourceLines(file).line_of_host(names[error.member]),
-                  fmt::format("host '{}': {}", names[error.member], error.message));
+      const std::string& name = names[error.member];
+      throw error.fault.within(
+          {.source = file.path().string(), .line = SourceLines(file).line_of_host(name)},
+          fmt::format("host '{}'", name));
     }
   }
 

@@ -4,12 +4,12 @@
 
 namespace pipewright::config {
 
-nlohmann::ordered_json error_to_json(const Error& error) {
+nlohmann::ordered_json error_to_json(const StructuredError& error) {
   nlohmann::ordered_json json{{"found", error.found()}};
   if (const Origin& place = error.location(); place.line > 0) {
     json["file"] = place.source;
     json["line"] = place.line;
-    json["column"] = place.column;
+    if (place.column > 0) json["column"] = place.column;
   } else if (!place.source.empty()) {
     json["source"] = place.source;
   }

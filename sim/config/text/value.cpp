@@ -147,112 +147,6 @@ const Origin& origin_of(const Value& root, std::string_view path) {
   return value->origin;
 }
 
-bool Origin::operator==(const Origin& rhs) const {
-  return source == rhs.source && line == rhs.line && column == rhs.column && folder == rhs.folder;
-}
-
-LocatedMessage::operator std::string() const {
-  const std::string place = to_string(location);
-  return place.empty() ? message : fmt::format("{}: {}", place, message);
-}
-
-Error::Error(std::string_view found) : Error(Origin{}, found) {}
-
-Error::Error(const Origin& location, std::string_view found, std::string_view key)
-    : std::runtime_error(""), location_(location), key_(key), found_(found) {
-  update_text();
-}
-
-Error::Error(const LocatedMessage& found) : Error(found.location, found.message) {}
-
-Error& Error::allow(std::string_view allowed) {
-  allowed_ = allowed;
-  update_text();
-  return *this;
-}
-
-Error& Error::suggest(std::string_view advice) {
-  suggestion_ = advice;
-  suggests_name_ = false;
-  update_text();
-  return *this;
-}
-
-Error& Error::suggest_name(std::string_view name) {
-  if (name.empty()) return *this;
-  suggestion_ = name;
-  suggests_name_ = true;
-  update_text();
-  return *this;
-}
-
-Error& Error::offer_option(std::string_view option) {
-  option_ = option;
-  update_text();
-  return *this;
-}
-
-const std::string& Error::key() const { return key_.empty() ? location_.key : key_; }
-
-std::string Error::message() const {
-  std::string text = found_;
-  if (!option_.empty()) text += fmt::format(" ({}, or the key {})", option_, key());
-  if (suggests_name_) text += fmt::format("; did you mean {}?", in_quotes(suggestion_));
-  if (!suggests_name_ && !suggestion_.empty()) text += fmt::format("; {}", suggestion_);
-  if (!allowed_.empty()) text += fmt::format("{} allowed: {}", suggests_name_ ? "" : ";", allowed_);
-  return text;
-}
-
-Error Error::at(const Origin& location, std::string_view key) const {
-  Error error = *this;
-  if (error.location_.source.empty()) error.location_ = location;
-  if (error.key_.empty()) error.key_ = key;
-  error.update_text();
-  return error;
-}
-
-Error Error::within(const Origin& location, std::string_view subject) const {
-  Error error = *this;
-  error.found_ = fmt::format("{}: {}", subject, std::string(locate(location_, found_)));
-  error.location_ = location;
-  error.update_text();
-  return error;
-}
-
-void Error::update_text() { text_ = locate(location_, message()); }
-
-std::string to_string(const Origin& origin) {
-  if (origin.line == 0) return origin.source;
-  return fmt::format("{}:{}:{}", origin.source, origin.line, origin.column);
-}
-
-LocatedMessage locate(const Origin& origin, std::string_view message) {
-  return {origin, std::string(message)};
-}
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t longest = 60;
-  std::size_t length = text.size();
-  if (length > longest) {
-    length = longest;
-    const auto is_inside_character = [&] {
-      return (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80U;
-    };
-    while (length > 0 && is_inside_character()) --length;
-  }
-  std::string result;
-  for (const char c : text.substr(0, length)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
-      result += fmt::format("\\x{:02x}", byte);
-    else
-      result += c;
-  }
-  return length < text.size() ? result + "..." : result;
-}
-
-std::string in_quotes(std::string_view text) { return fmt::format("'{}'", shown(text)); }
-
 std::string describe_text(std::string_view text) {
   if (text.empty()) return "an empty text";
   const bool numeric =
@@ -289,11 +183,6 @@ std::string_view nearest_name(std::string_view text, std::span<const std::string
     nearest = name;
   }
   return nearest;
-}
-
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> names) {
-  const std::string_view name = nearest_name(text, names);
-  return name.empty() ? "; " : fmt::format("; did you mean {}? ", in_quotes(name));
 }
 
 }  // namespace pipewright::config

@@ -20,32 +20,33 @@
 namespace pipewright::evaluation {
 namespace {
 
-[[noreturn]] void refuse_job(const std::string& name, const std::string& reason) {
-  throw config::Error(fmt::format("{}: {}", name, reason));
+config::Error job_error(const std::string& name, std::string_view reason) {
+  return config::Error(fmt::format("{}: {}", name, reason));
 }
 
 void check_joint_job(const std::string& name, const config::Scenario& scenario,
                      const config::Scenario& first) {
   if (!scenario.cluster)
-    refuse_job(name,
-               "has no cluster, and jobs do not interfere on an ideal network; give --cluster");
+    throw job_error(name, "has no cluster, and jobs do not interfere on an ideal network")
+        .suggest("give --cluster");
   if (scenario.cluster->value != first.cluster->value)
-    refuse_job(
-        name, fmt::format("is on {}, but the first job is on {}; jobs that run together must be on "
-                          "one cluster: give --cluster",
-                          scenario.cluster->value.string(), first.cluster->value.string()));
+    throw job_error(
+        name, fmt::format("is on {}, but the first job is on {}", scenario.cluster->value.string(),
+                          first.cluster->value.string()))
+        .suggest("jobs that run together must be on one cluster: give --cluster");
   if (scenario.engine != config::Engine::simgrid)
-    refuse_job(name, "engine: timing does not model contention; leave the key out");
+    throw job_error(name, "engine: timing does not model contention").suggest("leave the key out");
   if (scenario.schedules.size() != 1)
-    refuse_job(name, fmt::format("has {} schedules, but a job runs one; name one with --schedule",
-                                 scenario.schedules.size()));
+    throw job_error(name,
+                    fmt::format("has {} schedules, but a job runs one", scenario.schedules.size()))
+        .suggest("name one with --schedule");
   const config::Communication& communication = scenario.communication;
   if (communication.multipath != first.communication.multipath ||
       communication.nccl != first.communication.nccl)
-    refuse_job(
-        name,
-        "communication.multipath and communication.nccl apply to the cluster, but differ from "
-        "those of the first job; give all jobs the same values");
+    throw job_error(name,
+                    "communication.multipath and communication.nccl apply to the cluster, but "
+                    "differ from those of the first job")
+        .suggest("give all jobs the same values");
 }
 
 // Opens the common cluster, with the links that any of the scenarios slows down.

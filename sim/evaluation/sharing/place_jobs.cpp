@@ -96,10 +96,11 @@ void JobPlacer::refuse(std::size_t job, const std::string& remedy) const {
         fmt::format("{} has {}", jobs_[job_index].name, placed_[job_index]->size()));
   }
   const std::size_t gpus = cluster_.gpus().size();
-  throw config::Error(fmt::format(
-      "{} takes {} GPUs, but {} of the {} GPUs of {} are left{}; allowed: {}", jobs_[job].name,
-      ranks(job).size(), gpus - taken, gpus, cluster_.name(),
-      placed_jobs.empty() ? "" : fmt::format(" ({})", fmt::join(placed_jobs, ", ")), remedy));
+  throw config::Error(
+      fmt::format("{} takes {} GPUs, but {} of the {} GPUs of {} are left{}", jobs_[job].name,
+                  ranks(job).size(), gpus - taken, gpus, cluster_.name(),
+                  placed_jobs.empty() ? "" : fmt::format(" ({})", fmt::join(placed_jobs, ", "))))
+      .allow(remedy);
 }
 
 std::vector<Hosts> JobPlacer::side_by_side() {

@@ -167,9 +167,9 @@ void PhaseSweep::run_alone() {
   for (std::size_t job = 0; job < run_.size(); ++job)
     if (iteration_alone(job) <= 0)
       throw config::Error(
-          fmt::format("{}: an iteration takes no time, so that nothing can slow it down; give its "
-                      "passes durations",
-                      run_.job(job).name));
+          fmt::format("{}: an iteration takes no time, so that nothing can slow it down",
+                      run_.job(job).name))
+          .suggest("give its passes durations");
   period_ = iteration_alone(0);
 }
 

@@ -205,14 +205,14 @@ void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
     if (folded.plan_of[i] == folded.plan_of[i % plans_per_replica]) continue;
     const Flow& flow = plans.plans[i].front().flows.front();
     const Flow& first = plans.plans[i % plans_per_replica].front().flows.front();
-    throw cluster::Error(fmt::format(
-        "symmetric: replica {} uses links that replica 0 does not: '{}' -> '{}' differs from "
-        "'{}' -> '{}' of replica 0; leave out symmetric, or place all replicas "
-        "symmetrically",
-        i / plans_per_replica, cluster::name_of(placement_.host(flow.source)),
-        cluster::name_of(placement_.host(flow.destination)),
-        cluster::name_of(placement_.host(first.source)),
-        cluster::name_of(placement_.host(first.destination))));
+    throw cluster::Error(fmt::format("symmetric: replica {} uses links that replica 0 does not: "
+                                     "'{}' -> '{}' differs from '{}' -> '{}' of replica 0",
+                                     i / plans_per_replica,
+                                     cluster::name_of(placement_.host(flow.source)),
+                                     cluster::name_of(placement_.host(flow.destination)),
+                                     cluster::name_of(placement_.host(first.source)),
+                                     cluster::name_of(placement_.host(first.destination))))
+        .suggest("leave out symmetric, or place all replicas symmetrically");
   }
 }
 

@@ -128,8 +128,8 @@ Job without_overlap_slowdown(Job job) {
 
 void check_times(const Job& job) {
   if (job.conditions.variation.is_random())
-    throw config::Error(
-        "variation.jitter gives passes random times, which have no lower bound; leave it out");
+    throw config::Error("variation.jitter gives passes random times, which have no lower bound")
+        .suggest("leave it out");
 }
 
 TimedIterations::Ends iteration_ends(const Job& job, LeastTimes& least_times) {

@@ -205,8 +205,8 @@ std::vector<Line> function_lines(const Source& source, const JobWords& words, st
   if (names.empty()) return lines;
   if (name.empty() && names.size() == 1) name = names.front();
   if (std::ranges::find(names, name) == names.end())
-    throw config::Error(fmt::format("{}: the file has {} recipes; choose one by RECIPE=NAME: {}",
-                                    source.name, names.size(), fmt::join(names, ", ")));
+    throw config::Error(fmt::format("{}: the file has {} recipes", source.name, names.size()))
+        .suggest(fmt::format("choose one by RECIPE=NAME: {}", fmt::join(names, ", ")));
   return lines_of_function(lines, names, name, 0);
 }
 

@@ -29,17 +29,15 @@ void check_is_known(const Setting& setting, const std::string& value) {
   const std::optional<std::string> unknown = unknown_in(value);
   if (!unknown) return;
   if (unknown->starts_with("$(("))
-    throw refusal(setting,
-                  "it is computed from variables that the script does not set; set them on "
-                  "the command line, as in NAME=8");
+    throw refusal(setting, "it is computed from variables that the script does not set")
+        .suggest("set them on the command line, as in NAME=8");
   if (unknown->find_first_of("$`") != std::string::npos)
-    throw refusal(setting,
-                  fmt::format("its value is the output of the command {}, which is not run; "
-                              "replace it by the number",
-                              *unknown));
-  throw refusal(setting, fmt::format("its value is ${}, which the script does not set; give it on "
-                                     "the command line, as in {}=8",
-                                     *unknown, *unknown));
+    throw refusal(
+        setting,
+        fmt::format("its value is the output of the command {}, which is not run", *unknown))
+        .suggest("replace it by the number");
+  throw refusal(setting, fmt::format("its value is ${}, which the script does not set", *unknown))
+      .suggest(fmt::format("give it on the command line, as in {}=8", *unknown));
 }
 
 void sort_keys(config::Value& tree) {
@@ -117,8 +115,8 @@ const config::Value* value_at(const config::Value& tree, std::string_view key) {
 
 void check_has_value(const Setting& setting, std::string_view allowed) {
   if (!setting.values.empty() && !setting.values.front().empty()) return;
-  throw refusal(setting,
-                fmt::format("the value is empty; allowed: {}, or leave the setting out", allowed));
+  throw refusal(setting, "the value is empty")
+      .allow(fmt::format("{}, or leave the setting out", allowed));
 }
 
 std::uint64_t whole_number(const Setting& setting) {

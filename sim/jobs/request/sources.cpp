@@ -60,7 +60,7 @@ std::string gpu_in(std::string_view text) {
 Source read_source(const std::string& file) {
   std::error_code failed;
   if (std::filesystem::is_directory(file, failed))
-    throw config::Error(fmt::format("{} is a folder; allowed: a file of a job", file));
+    throw config::Error(fmt::format("{} is a folder", file)).allow("a file of a job");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw config::Error(fmt::format("{} cannot be read", file));
   Source source{.name = file, .text = {}};

@@ -58,7 +58,8 @@ Token number_token(std::string_view text, std::size_t column, std::size_t& lengt
 Token text_token(std::string_view text, std::size_t column, std::size_t& length) {
   const std::size_t end = text.find(text.front(), 1);
   if (end == std::string_view::npos)
-    throw ExpressionError(column, "the text that begins here has no end; close its quotes");
+    throw ExpressionError(column, "the text that begins here has no end")
+        .suggest("close its quotes");
   length = end + 1;
   return {Token::Kind::text, std::string(text.substr(1, end - 1)), 0, column};
 }
@@ -68,14 +69,14 @@ Token sign_token(std::string_view text, std::size_t column) {
       std::ranges::find_if(sign_texts, [&](std::string_view s) { return text.starts_with(s); });
   if (it != sign_texts.end()) return {Token::Kind::sign, std::string(*it), 0, column};
   if (text.front() == '=')
-    throw ExpressionError(column, "'=' is no comparison; write == for equal");
+    throw ExpressionError(column, "'=' is no comparison").suggest("write == for equal");
   if (text.front() == '&' || text.front() == '|')
-    throw ExpressionError(column, fmt::format("'{0}' is no operator; write '{0}{0}' or '{1}'",
-                                              text.front(), text.front() == '&' ? "and" : "or"));
+    throw ExpressionError(column, fmt::format("'{}' is no operator", text.front()))
+        .suggest(fmt::format("write '{0}{0}' or '{1}'", text.front(),
+                             text.front() == '&' ? "and" : "or"));
   throw ExpressionError(column,
-                        fmt::format("{} has no meaning here; allowed: + - * / %, comparisons, "
-                                    "and, or, not, min, max, parentheses",
-                                    config::in_quotes(text.substr(0, 1))));
+                        fmt::format("{} has no meaning here", config::in_quotes(text.substr(0, 1))))
+      .allow("+ - * / %, comparisons, and, or, not, min, max, parentheses");
 }
 
 using Op = Expression::Op;
@@ -83,9 +84,8 @@ using Op = Expression::Op;
 // Splits an expression into tokens. After the last one, a token of Kind::end marks the end.
 std::vector<Token> split_into_tokens(std::string_view text) {
   if (text.size() > longest_expression)
-    throw ExpressionError(1, fmt::format("more than the {} characters allowed; write several "
-                                         "constraints",
-                                         longest_expression));
+    throw ExpressionError(1, fmt::format("more than the {} characters allowed", longest_expression))
+        .suggest("write several constraints");
   std::vector<Token> result;
   for (std::size_t i = 0; i < text.size();) {
     const std::string_view rest = text.substr(i);
@@ -133,11 +133,9 @@ class Parser {
   Expression parse() {
     Expression whole = disjunction();
     if (current().kind != Token::Kind::end)
-      throw ExpressionError(
-          current().column,
-          fmt::format("{} follows a complete expression; write an operator such as "
-                      "and, <= or * between them",
-                      described_token()));
+      throw ExpressionError(current().column,
+                            fmt::format("{} follows a complete expression", described_token()))
+          .suggest("write an operator such as and, <= or * between them");
     return whole;
   }
 
@@ -187,7 +185,8 @@ class Parser {
     Expression right = sum();
     const std::size_t again = current().column;
     if (take(comparison_signs))
-      throw ExpressionError(again, "comparisons cannot be chained; write a <= b and b <= c");
+      throw ExpressionError(again, "comparisons cannot be chained")
+          .suggest("write a <= b and b <= c");
     return {*op, 0, {}, {std::move(left), std::move(right)}, column};
   }
 
@@ -212,9 +211,9 @@ class Parser {
       return inner;
     }
     if (token.kind == Token::Kind::end || token.kind == Token::Kind::sign)
-      throw ExpressionError(token.column, fmt::format("a value is missing before {}; write a name "
-                                                      "such as tp, a number or a 'text'",
-                                                      described_token()));
+      throw ExpressionError(token.column,
+                            fmt::format("a value is missing before {}", described_token()))
+          .suggest("write a name such as tp, a number or a 'text'");
     ++next_;
     if (token.kind == Token::Kind::number) return {Op::number, token.number, {}, {}, token.column};
     if (token.kind == Token::Kind::text) return {Op::text, 0, token.text, {}, token.column};
@@ -227,8 +226,9 @@ class Parser {
 
   Expression call(const Token& name, std::size_t open) {
     if (name.text != "min" && name.text != "max")
-      throw ExpressionError(name.column, fmt::format("{} is not a function; allowed: min and max",
-                                                     config::in_quotes(name.text)));
+      throw ExpressionError(name.column,
+                            fmt::format("{} is not a function", config::in_quotes(name.text)))
+          .allow("min and max");
     const Op op = name.text == "min" ? Op::min : Op::max;
     Expression result = disjunction();
     // A single value of min or max becomes both operands, so that it is still checked to be a
@@ -248,10 +248,9 @@ class Parser {
 
   void close(std::size_t open) {
     if (!skip(")"))
-      throw ExpressionError(
-          current().column,
-          fmt::format("{} is not allowed here; close the parenthesis of column {} first",
-                      described_token(), open));
+      throw ExpressionError(current().column,
+                            fmt::format("{} is not allowed here", described_token()))
+          .suggest(fmt::format("close the parenthesis of column {} first", open));
   }
 
   // Counts how deeply the current expression is nested and throws ExpressionError beyond a limit,

@@ -2,17 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/config/text/error.hpp"
+
 namespace pipewright::search {
 
 // An error in the text of an expression, with its column, counted from 1.
-struct ExpressionError : std::runtime_error {
-  ExpressionError(std::size_t column_, const std::string& text)
-      : std::runtime_error(text), column(column_) {}
+struct ExpressionError : config::ErrorOf<ExpressionError> {
+  ExpressionError(std::size_t column_, std::string_view text) : ErrorOf(text), column(column_) {}
   std::size_t column;
 };
 

@@ -51,10 +51,10 @@ void require_type(const Expression& whole, const Expression& part, Type type, Ty
   if (type == needed) return;
   throw ExpressionError(
       part.column,
-      fmt::format("{} takes {} on {} side, not {}{}", sign_of(whole.op),
+      fmt::format("{} takes {} on {} side, not {}", sign_of(whole.op),
                   needed == Type::number ? "numbers" : "truth values",
-                  whole.children.size() == 1 ? "its" : "either", describe_operand(part, type),
-                  needed == Type::truth ? "; write a comparison such as tp <= 8" : ""));
+                  whole.children.size() == 1 ? "its" : "either", describe_operand(part, type)))
+      .suggest(needed == Type::truth ? "write a comparison such as tp <= 8" : "");
 }
 
 bool is_order(Op op) { return op >= Op::less && op <= Op::greater_equal; }
@@ -83,10 +83,10 @@ void check_text(const Names& names, const Expression& name, const Expression& te
   const std::vector<std::string>& texts = names[*slot].texts;
   if (texts.empty() || std::ranges::find(texts, text.text) != texts.end()) return;
   const std::vector<std::string_view> allowed(texts.begin(), texts.end());
-  throw ExpressionError(
-      text.column,
-      fmt::format("{} is never {}{}allowed: {}", name.text, config::in_quotes(text.text),
-                  config::did_you_mean(text.text, allowed), fmt::join(allowed, ", ")));
+  throw ExpressionError(text.column,
+                        fmt::format("{} is never {}", name.text, config::in_quotes(text.text)))
+      .suggest_name(config::nearest_name(text.text, allowed))
+      .allow(fmt::format("{}", fmt::join(allowed, ", ")));
 }
 
 }  // namespace
@@ -184,14 +184,15 @@ Type Program::compile_name(const Expression& expression, Names& names) {
     try {
       return compile(*meaning, names);
     } catch (const ExpressionError& error) {
-      throw ExpressionError(expression.column, fmt::format("{}: {}", name, error.what()));
+      ExpressionError outer = error.within({}, name);
+      outer.column = expression.column;
+      throw outer;
     }
   }
   const std::vector<std::string_view> allowed = names.list();
-  throw ExpressionError(
-      expression.column,
-      fmt::format("unknown name {}{}allowed: {}, and texts in quotes", config::in_quotes(name),
-                  config::did_you_mean(name, allowed), fmt::join(allowed, ", ")));
+  throw ExpressionError(expression.column, fmt::format("unknown name {}", config::in_quotes(name)))
+      .suggest_name(config::nearest_name(name, allowed))
+      .allow(fmt::format("{}, and texts in quotes", fmt::join(allowed, ", ")));
 }
 
 // Compiles `and` and `or`: a jump skips the right side if the left side decides.

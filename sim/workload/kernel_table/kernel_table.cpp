@@ -45,7 +45,7 @@ std::vector<std::string> csv_cells(const std::string& line) {
 // A line of the table, whose cells can be looked up by the names of their columns.
 class TableLine {
  public:
-  TableLine(std::string location, const std::vector<std::string>& columns,
+  TableLine(config::Origin location, const std::vector<std::string>& columns,
             const std::vector<std::string>& cells)
       : location_(std::move(location)) {
     if (cells.size() > columns.size())
@@ -54,9 +54,8 @@ class TableLine {
     for (std::size_t i = 0; i < cells.size(); ++i) cells_[columns[i]] = cells[i];
   }
 
-  [[noreturn]] void fail(const std::string& message) const {
-    throw Error(fmt::format("{}: {}", location_, message));
-  }
+  [[noreturn]] void fail(const std::string& found) const { fail(Error(found)); }
+  [[noreturn]] void fail(const Error& error) const { throw error.at(location_); }
   std::string text(const std::string& column) const {
     const auto cell = cells_.find(column);
     return cell == cells_.end() ? "" : cell->second;
@@ -69,13 +68,14 @@ class TableLine {
     if (cell.empty()) fail(fmt::format("{} is missing{}", column, has_kinds() ? "" : kind_hint));
     const std::optional<double> value = base::parse_number<double>(cell);
     if (!value || !std::isfinite(*value) || *value <= 0)
-      fail(fmt::format("{} is {}; allowed: a number above 0", column, config::describe_text(cell)));
+      fail(Error(fmt::format("{} is {}", column, config::describe_text(cell)))
+               .allow("a number above 0"));
     return *value;
   }
   double whole(const std::string& column) const {
     const double value = number(column);
     if (value != std::floor(value))
-      fail(fmt::format("{} is {}; allowed: a whole number", column, text(column)));
+      fail(Error(fmt::format("{} is {}", column, text(column))).allow("a whole number"));
     return value;
   }
   double number_or(const std::string& column, double default_value) const {
@@ -86,7 +86,7 @@ class TableLine {
     if (cell.empty()) return default_value;
     if (cell == "1" || cell == "true") return true;
     if (cell != "0" && cell != "false")
-      fail(fmt::format("{} is {}; allowed: 0 or 1", column, config::describe_text(cell)));
+      fail(Error(fmt::format("{} is {}", column, config::describe_text(cell))).allow("0 or 1"));
     return false;
   }
   std::size_t choice(const std::string& column, std::span<const std::string_view> names) const {
@@ -94,8 +94,9 @@ class TableLine {
     const auto name = std::ranges::find(names, cell);
     if (cell.empty() && !has_kinds()) fail(fmt::format("{} is missing{}", column, kind_hint));
     if (name == names.end())
-      fail(fmt::format("{} is {}{}allowed: {}", column, config::describe_text(cell),
-                       config::did_you_mean(cell, names), fmt::join(names, ", ")));
+      fail(Error(fmt::format("{} is {}", column, config::describe_text(cell)))
+               .suggest_name(config::nearest_name(cell, names))
+               .allow(fmt::format("{}", fmt::join(names, ", "))));
     return static_cast<std::size_t>(name - names.begin());
   }
 
@@ -103,7 +104,7 @@ class TableLine {
   static constexpr std::string_view kind_hint = ": without a column kernel, all rows are products";
   bool has_kinds() const { return cells_.contains("kernel"); }
 
-  std::string location_;
+  config::Origin location_;
   std::map<std::string, std::string> cells_;
 };
 
@@ -124,7 +125,8 @@ MeasuredKernel read_product(const TableLine& line, MeasuredKind kind) {
   kernel.inner = line.whole("k");
   const bool is_scaled = config::is_scaled(kernel.type);
   if (kind == MeasuredKind::cast) {
-    if (!is_scaled) line.fail("a cast cannot be to 16 bits or more; allowed: fp8, nvfp4, ...");
+    if (!is_scaled)
+      line.fail(Error("a cast cannot be to 16 bits or more").allow("fp8, nvfp4, ..."));
     row.casts = kernel.rows * kernel.inner;
     row.description = fmt::format("{} x {}", kernel.rows, kernel.inner);
     return row;
@@ -154,8 +156,8 @@ MeasuredKernel read_experts(const TableLine& line) {
                              .ep = line.number_or("moe_ep", 1),
                              .gated = line.flag("gated", true)};
   if (timing.ep > timing.experts)
-    line.fail(
-        fmt::format("moe_ep is {}; allowed: at most the {} experts", timing.ep, timing.experts));
+    line.fail(Error(fmt::format("moe_ep is {}", timing.ep))
+                  .allow(fmt::format("at most the {} experts", timing.experts)));
   return experts_row(timing);
 }
 
@@ -210,26 +212,26 @@ MeasuredKernel read_row(const TableLine& line) {
   return row;
 }
 
-void check_table_columns(const std::string& location, const std::vector<std::string>& columns) {
+void check_table_columns(const config::Origin& location, const std::vector<std::string>& columns) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(columns, name) != columns.end();
   };
   const auto require_column = [&](std::string_view name) {
     if (!has(name))
-      throw Error(
-          fmt::format("{}: no column {}; the table has {}; allowed: {}, of which each kind of "
-                      "kernel needs some",
-                      location, name, fmt::join(columns, ", "), fmt::join(table_columns, ", ")));
+      throw Error(location,
+                  fmt::format("no column {}; the table has {}", name, fmt::join(columns, ", ")))
+          .allow(fmt::format("{}, of which each kind of kernel needs some",
+                             fmt::join(table_columns, ", ")));
   };
   // A column whose name is similar to that of a missing column is probably a typing error.
   for (const std::string& column : columns) {
     std::vector<std::string_view> absent;
     std::ranges::copy_if(table_columns, std::back_inserter(absent),
                          [&](std::string_view name) { return !has(name); });
-    const std::string suggestion = config::did_you_mean(column, absent);
-    if (std::ranges::find(table_columns, column) == table_columns.end() && suggestion != "; ")
-      throw Error(fmt::format("{}: unknown column {}{}", location, config::in_quotes(column),
-                              suggestion.substr(0, suggestion.find_last_not_of(' ') + 1)));
+    const std::string_view name = config::nearest_name(column, absent);
+    if (std::ranges::find(table_columns, column) == table_columns.end() && !name.empty())
+      throw Error(location, fmt::format("unknown column {}", config::in_quotes(column)))
+          .suggest_name(name);
   }
   require_column("time_us");
   if (has("kernel")) return;
@@ -260,14 +262,14 @@ std::string group_of(const MeasuredKernel& row) {
 KernelTable read_kernel_table(const std::filesystem::path& file,
                               const std::optional<std::string>& system) {
   std::ifstream stream(file);
-  if (!stream) throw Error(fmt::format("{}: cannot be read", file.string()));
+  if (!stream) throw Error({.source = file.string()}, "cannot be read");
   KernelTable table{file.string(), {}};
   std::vector<std::string> columns;
   std::set<std::string> systems;
   std::string text;
   for (std::size_t number = 1; std::getline(stream, text); ++number) {
     if (text.empty() || text == "\r" || text.front() == '#') continue;
-    const std::string location = fmt::format("{}:{}", table.file, number);
+    const config::Origin location{.source = table.file, .line = static_cast<int>(number)};
     if (columns.empty()) {
       columns = csv_cells(text);
       check_table_columns(location, columns);
@@ -279,17 +281,17 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
     table.rows.push_back(read_row(line));
     table.rows.back().line = number;
   }
-  if (columns.empty())
-    throw Error(fmt::format("{}: the file has no line of column names", table.file));
+  if (columns.empty()) throw Error({.source = table.file}, "the file has no line of column names");
   const bool has_systems = std::ranges::find(columns, "system") != columns.end();
   if (system && !has_systems)
-    throw Error(
-        fmt::format("{}: no column system, by which --system {} selects rows; omit the option",
-                    table.file, *system));
+    throw Error({.source = table.file},
+                fmt::format("no column system, by which --system {} selects rows", *system))
+        .suggest("omit the option");
   if (system ? !systems.contains(*system) : systems.size() > 1)
-    throw Error(fmt::format("{}: the rows are of several systems, {}; select one with --system",
-                            table.file, fmt::join(systems, ", ")));
-  if (table.rows.empty()) throw Error(fmt::format("{}: no rows", table.file));
+    throw Error({.source = table.file},
+                fmt::format("the rows are of several systems, {}", fmt::join(systems, ", ")))
+        .suggest("select one with --system");
+  if (table.rows.empty()) throw Error({.source = table.file}, "no rows");
   return table;
 }
 

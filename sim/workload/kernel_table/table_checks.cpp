@@ -20,13 +20,13 @@ double peak_seconds(const Kernel& kernel, const Gpu& gpu) {
   return kernel.flops / (own_peak ? products_of(gpu, kernel.type).flops : gpu.flops);
 }
 
-void check_row(const std::string& location, const MeasuredKernel& row, const Gpu& gpu) {
+void check_row(const config::Origin& location, const MeasuredKernel& row, const Gpu& gpu) {
   const bool attends = row.kernel.work == Work::attention;
   if (row.kind != MeasuredKind::memory && !attends && !config::has_type(gpu, row.kernel.type)) try {
       products_of(gpu, row.kernel.type);
     } catch (const config::Error& error) {
-      throw config::Error(fmt::format("{}: {}; select another --gpu-file or remove the row",
-                                      location, error.what()));
+      throw config::Error(location, error.what())
+          .suggest("select another --gpu-file or remove the row");
     }
   constexpr double max_speedup = 1.5;    // over the maker's peak, which may be given at a low clock
   constexpr double max_slowdown = 1000;  // over the time at the peak,
@@ -35,8 +35,9 @@ void check_row(const std::string& location, const MeasuredKernel& row, const Gpu
   const bool fast = max_speedup * row.seconds < peak;
   if (!fast && row.seconds <= max_slowdown * peak + max_overhead) return;
   throw config::Error(
-      fmt::format("{}: {} of {} in {:.4g} us is {}; is time_us in microseconds, and is {} the GPU?",
-                  location, group_of(row), row.description, 1e6 * row.seconds,
+      location,
+      fmt::format("{} of {} in {:.4g} us is {}; is time_us in microseconds, and is {} the GPU?",
+                  group_of(row), row.description, 1e6 * row.seconds,
                   fast ? fmt::format("faster than the GPU's peak allows ({:.4g} us)", 1e6 * peak)
                        : fmt::format("{:.2g} times the time at the GPU's peak", row.seconds / peak),
                   gpu.name.empty() ? "this" : gpu.name));
@@ -46,14 +47,13 @@ void check_row(const std::string& location, const MeasuredKernel& row, const Gpu
 
 void check_table(const KernelTable& table, const Gpu& gpu) {
   if (std::ranges::none_of(table.rows, depends_on_gpu_file))
-    throw config::Error(fmt::format(
-        "{}: no row of a kind that a GPU file describes; allowed: product, grouped, experts, "
-        "cast, attention and memory (use 'pipewright comm fit' for all-reduces, and "
-        "'pipewright profile --calibrate' for the host's launches)",
-        table.file));
+    throw config::Error({.source = table.file}, "no row of a kind that a GPU file describes")
+        .allow(
+            "product, grouped, experts, cast, attention and memory (use 'pipewright comm fit' for "
+            "all-reduces, and 'pipewright profile --calibrate' for the host's launches)");
   for (const MeasuredKernel& row : table.rows)
     if (depends_on_gpu_file(row) && row.kind != MeasuredKind::cast)
-      check_row(fmt::format("{}:{}", table.file, row.line), row, gpu);
+      check_row({.source = table.file, .line = static_cast<int>(row.line)}, row, gpu);
 }
 
 }  // namespace pipewright::workload

@@ -37,7 +37,8 @@ double copy_seconds(const config::Training& training, const config::Gpu& gpu, do
     throw config::Error(
         "training.offload needs the bandwidth between a GPU and its host's memory, which "
         "the file of the GPU '" +
-        gpu.name + "' does not have; give training.offload.bandwidth, such as 55 GB/s");
+        gpu.name + "' does not have")
+        .suggest("give training.offload.bandwidth, such as 55 GB/s");
   return bytes / bandwidth;
 }
 

@@ -116,12 +116,12 @@ void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* sche
     if (scenario_.training.recompute.granularity != config::Recompute::Granularity::full ||
         splits_backward(*schedule))
       return;
-    throw config::Error(config::locate(
+    throw config::Error(
         config::origin_of(scenario_.tree, "training.recompute"),
         fmt::format("training.experts.overlap is true and training.recompute is full, which "
-                    "Megatron-LM rejects together; allowed with {}: none, or modules such as "
-                    "training.recompute='{{modules: [moe_act]}}'",
-                    schedule->name)));
+                    "Megatron-LM rejects together with {}",
+                    schedule->name))
+        .allow("none, or modules such as training.recompute='{modules: [moe_act]}'");
   }
   const auto& fused_choice = spec[&schedules::Parameters::fused];
   // The schedule supports pairs of passes but has none, because there are too few microbatches;
@@ -130,21 +130,21 @@ void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* sche
   std::vector<std::string_view> names;
   for (const schedules::Entry& entry : schedules::catalog())
     if (entry.takes(&schedules::Parameters::fused)) names.push_back(entry.name);
-  throw config::Error(config::locate(
-      fused_choice ? fused_choice->origin : spec.origin,
-      fmt::format("training.experts.overlap is true, but {}{} runs no forward pass together with a "
-                  "backward pass; use one of {}, or omit it",
-                  spec.name, fused_choice ? " with fused: false" : "", fmt::join(names, ", "))));
+  throw config::Error(fused_choice ? fused_choice->origin : spec.origin,
+                      fmt::format("training.experts.overlap is true, but {}{} runs no forward pass "
+                                  "together with a backward pass",
+                                  spec.name, fused_choice ? " with fused: false" : ""))
+      .suggest(fmt::format("use one of {}, or omit it", fmt::join(names, ", ")));
 }
 
 void check_vocabulary(const config::Scenario& scenario, const config::ScheduleSpec& spec) {
   if (!scenario.parallel.cuts_vocabulary() || spec.name == "1f1b") return;
-  throw config::Error(config::locate(
+  throw config::Error(
       spec.origin,
-      fmt::format("parallel.vocab_parallel is {}, but {} cannot run the passes of a split "
-                  "vocabulary; allowed: 1f1b, or vocab_parallel none",
-                  base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary),
-                  spec.name)));
+      fmt::format(
+          "parallel.vocab_parallel is {}, but {} cannot run the passes of a split vocabulary",
+          base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary), spec.name))
+      .allow("1f1b, or vocab_parallel none");
 }
 
 std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {

@@ -52,13 +52,13 @@ void check_seconds(const config::Scenario& scenario, const StageCosts& costs) {
   for (const std::vector<double>& stage_seconds : costs.times.of_stage) visit(stage_seconds);
   visit(costs.optimizer_seconds);
   if (longest <= max_pass_seconds) return;
-  throw config::Error(config::locate(
+  throw config::Error(
       scenario.model ? scenario.model->origin : scenario.tree.origin,
-      fmt::format(
-          "a pass of a stage, or its optimizer step, would take {:.3g} s; allowed: at most 1e9 s; "
-          "the model is too large, or its GPU too slow: check the "
-          "GPU's flops, bandwidth and efficiencies",
-          longest)));
+      fmt::format("a pass of a stage, or its optimizer step, would take {:.3g} s", longest))
+      .suggest(
+          "the model is too large, or its GPU too slow: check the GPU's flops, bandwidth and "
+          "efficiencies")
+      .allow("at most 1e9 s");
 }
 
 void check_buckets(const config::Scenario& scenario, const StageCosts& costs) {
@@ -71,14 +71,14 @@ void check_buckets(const config::Scenario& scenario, const StageCosts& costs) {
         largest, static_cast<double>(stage.parameters) * scenario.communication.gradient_bytes);
   if (largest <= max_buckets * bucket) return;
   constexpr double max_unitless = 1000;  // bytes; so small a number probably lacks its unit
-  const std::string suggestion =
-      bucket < max_unitless ? fmt::format("did you mean {:.0f} MB? ", bucket) : std::string();
-  throw config::Error(config::locate(
+  throw config::Error(
       key_origin(scenario, "communication", "bucket"),
       fmt::format("communication.bucket is {}, and the {} of gradients of a stage make {:.0f} "
-                  "buckets, more than the {:.0f} that are simulated; {}allowed: {} or more",
-                  bytes_text(bucket), bytes_text(largest), std::ceil(largest / bucket), max_buckets,
-                  suggestion, bytes_text(1.005 * largest / max_buckets))));
+                  "buckets, more than the {:.0f} that are simulated",
+                  bytes_text(bucket), bytes_text(largest), std::ceil(largest / bucket),
+                  max_buckets))
+      .suggest_name(bucket < max_unitless ? fmt::format("{:.0f} MB", bucket) : "")
+      .allow(fmt::format("{} or more", bytes_text(1.005 * largest / max_buckets)));
 }
 
 schedules::PassTimes scenario_times(const config::Scenario& scenario, const Schedule& schedule) {
@@ -90,12 +90,11 @@ schedules::PassTimes scenario_times(const config::Scenario& scenario, const Sche
     times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);
   if (scenario.backward_times && !scenario.input_grad_times) {
     if (splits_backward(schedule))
-      throw config::Error(config::locate(
-          scenario.backward_times->origin,
-          fmt::format(
-              "{} runs the two halves of a backward pass separately, but backward_times covers "
-              "both; give input_grad_times and weight_grad_times instead",
-              schedule.name)));
+      throw config::Error(scenario.backward_times->origin,
+                          fmt::format("{} runs the two halves of a backward pass separately, but "
+                                      "backward_times covers both",
+                                      schedule.name))
+          .suggest("give input_grad_times and weight_grad_times instead");
     times[PassKind::backward] = stage_times(*scenario.backward_times, "backward_times", schedule);
     return times;
   }
@@ -147,10 +146,10 @@ StageCosts scenario_stage_costs(const config::Scenario& scenario, const Schedule
 void check_sms(const config::Scenario& scenario, const config::Gpu& gpu) {
   const std::uint32_t sms = scenario.communication.sms.value_or(0);
   if (sms < gpu.processors) return;
-  throw config::Error(config::locate(
+  throw config::Error(
       key_origin(scenario, "communication", "sms"),
-      fmt::format("communication.sms is {}, but the GPU has {} SMs; allowed: 0 to {}", sms,
-                  gpu.processors, gpu.processors - 1)));
+      fmt::format("communication.sms is {}, but the GPU has {} SMs", sms, gpu.processors))
+      .allow(fmt::format("0 to {}", gpu.processors - 1));
 }
 
 }  // namespace
@@ -174,8 +173,8 @@ void check_memory_can_be_counted(const Schedule& schedule, const StageCosts& cos
     const double bytes = peaks[device] * microbatch + state_bytes;
     if (bytes > max_bytes)
       throw config::Error(
-          fmt::format("{}: device {} would hold {:.3g} bytes; allowed: at most {:.0e}",
-                      schedule.name, device, bytes, max_bytes));
+          fmt::format("{}: device {} would hold {:.3g} bytes", schedule.name, device, bytes))
+          .allow(fmt::format("at most {:.0e}", max_bytes));
   }
 }
 
@@ -231,10 +230,8 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
                                         const config::ScheduleSpec& spec, const Gpus& gpus,
                                         const NetworkEstimate& estimate) {
   if (!scenario.model && !scenario.input_grad_times)
-    throw config::Error(
-        config::locate(spec.origin,
-                       "'searched' runs the two halves of a backward pass separately; give "
-                       "input_grad_times and weight_grad_times instead of backward_times"));
+    throw config::Error(spec.origin, "'searched' runs the two halves of a backward pass separately")
+        .suggest("give input_grad_times and weight_grad_times instead of backward_times");
   const auto costs_of = [=, &scenario](const schedules::Routes& routes) {
     StageCosts costs = placement_costs(scenario, routes, gpus, spec.name);
     if (estimate.add_waits) estimate.add_waits(routes, costs);

@@ -168,13 +168,13 @@ void check_parameters(const config::Model& model) {
   const double published = model.published.value;
   const auto derived = static_cast<double>(parameter_count(model));
   if (published <= 0 || std::abs(published / derived - 1) <= tolerance) return;
-  throw config::Error(config::locate(
+  throw config::Error(
       model.published.origin,
-      fmt::format("model.parameters is {}, but the other keys imply {}, {:.1f} % {}; allowed: "
-                  "within 0.5 %; correct the wrong key, or omit parameters",
+      fmt::format("model.parameters is {}, but the other keys imply {}, {:.1f} % {}",
                   in_billions(published), in_billions(derived),
-                  100 * std::abs(derived / published - 1),
-                  derived > published ? "more" : "fewer")));
+                  100 * std::abs(derived / published - 1), derived > published ? "more" : "fewer"))
+      .suggest("correct the wrong key, or omit parameters")
+      .allow("within 0.5 %");
 }
 
 bool layout_fits(const config::Model& model, const config::Training& training,
@@ -203,20 +203,20 @@ void check_layout(const config::Model& model, const config::Training& training,
     return;
   }
   if (duplicates_tokens(model, parallel))
-    throw config::Error(config::locate(
+    throw config::Error(
         parallel.tp.origin,
-        fmt::format(
-            "parallel.tp is {} without parallel.sp, so that all {} ranks would send the same "
-            "tokens to the experts; allowed, as in Megatron-Core: sp true, or tp 1",
-            parallel.tp.value, parallel.tp.value)));
+        fmt::format("parallel.tp is {} without parallel.sp, so that all {} ranks would send the "
+                    "same tokens to the experts",
+                    parallel.tp.value, parallel.tp.value))
+        .allow("sp true, or tp 1, as in Megatron-Core");
   const std::vector<DivisorRule> rules = rules_of(model, training, parallel);
   for (const DivisorRule& rule : rules) {
     if (rule.holds(parallel)) continue;
     const Located& size = rule.size.get(parallel);
     if (!model.experts && (rule.size == ep_size || rule.size == etp_size))
-      throw config::Error(config::locate(
-          size.origin, fmt::format("{} is {}, and the model has no experts; allowed: 1",
-                                   rule.size.key, size.value)));
+      throw config::Error(size.origin, fmt::format("{} is {}, and the model has no experts",
+                                                   rule.size.key, size.value))
+          .allow("1");
     const auto offers = [&](const LayoutFits& fits) {
       return nearest(size.value, rule.whole, [&](std::uint32_t candidate) {
         return rule.whole % candidate == 0 && fits(rule.with(parallel, candidate));
@@ -238,11 +238,10 @@ void check_layout(const config::Model& model, const config::Training& training,
     });
     if (offered.empty()) offered = offers(breaks_no_rule);
     if (offered.empty()) offered = offers(satisfies_own_rules);
-    throw config::Error(config::locate(
-        size.origin,
-        fmt::format("{} is {}, which does not divide {} ({}); allowed: a divisor, such as {}",
-                    rule.size.key, size.value, rule.whole_name, rule.whole,
-                    fmt::join(offered, " or "))));
+    throw config::Error(size.origin,
+                        fmt::format("{} is {}, which does not divide {} ({})", rule.size.key,
+                                    size.value, rule.whole_name, rule.whole))
+        .allow(fmt::format("a divisor, such as {}", fmt::join(offered, " or ")));
   }
 }
 

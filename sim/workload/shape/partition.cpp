@@ -36,13 +36,12 @@ config::Error partition_error(const config::Model& model, const config::Partitio
   return config::Error(config::locate(placed ? partition.origin : model.origin, text));
 }
 
-// Returns the end of an error message that suggests valid partitions: "; allowed: a list of 4 that
-// adds up to 24 layers, or partition even".
-std::string list_suggestion(const config::Partition& partition, const config::Model& model,
-                            std::uint32_t stages) {
+// Describes valid partitions: "a list of 4 that adds up to 24 layers, or partition even".
+std::string allowed_lists(const config::Partition& partition, const config::Model& model,
+                          std::uint32_t stages) {
   const std::vector<std::string_view> alternatives =
       other_partitions(partition, model.layers, stages);
-  return fmt::format("; allowed: a list of {} that adds up to {} layers{}{}", stages, model.layers,
+  return fmt::format("a list of {} that adds up to {} layers{}{}", stages, model.layers,
                      alternatives.empty() ? "" : ", or partition ",
                      fmt::join(alternatives, " or "));
 }
@@ -55,15 +54,16 @@ void check_pipeline_layout(const config::Model& model, const config::Partition& 
                            std::string_view owner) {
     if (count != required)
       throw partition_error(model, partition,
-                            fmt::format("partition {} has {} {}; {} {}; allowed: the same number",
-                                        partition.text, count, layers, owner, required));
+                            fmt::format("partition {} has {} {}; {} {}", partition.text, count,
+                                        layers, owner, required))
+          .allow("the same number");
   };
   if (partition.layers.size() != stages)
     throw partition_error(
         model, partition,
-        fmt::format("partition {} has {} stages; this schedule has {}; allowed: the same "
-                    "number, separated by |",
-                    partition.text, partition.layers.size(), stages_text(devices, stages)));
+        fmt::format("partition {} has {} stages; this schedule has {}", partition.text,
+                    partition.layers.size(), stages_text(devices, stages)))
+        .allow("the same number, separated by |");
   const auto sum = [](const LayerCounts& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };
@@ -80,9 +80,9 @@ void check_listed_counts(const config::Model& model, const config::Partition& pa
   if (counts.size() != stages)
     throw partition_error(
         model, partition,
-        fmt::format("partition lists {} {}; this schedule has {}{}", counts.size(),
-                    counts.size() == 1 ? "stage" : "stages", stages_text(devices, stages),
-                    list_suggestion(partition, model, stages)));
+        fmt::format("partition lists {} {}; this schedule has {}", counts.size(),
+                    counts.size() == 1 ? "stage" : "stages", stages_text(devices, stages)))
+        .allow(allowed_lists(partition, model, stages));
   const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   if (sum != model.layers)
     throw partition_error(
@@ -118,11 +118,11 @@ void check_partition(const config::Model& model, const config::Partition& partit
   std::string allowed = stages_allowed(partition, model.layers, stages);
   if (!alternatives.empty())
     allowed += fmt::format(", or partition {}", fmt::join(alternatives, " or "));
-  throw partition_error(
-      model, partition,
-      fmt::format("{} {} cannot be divided into {}: {}; allowed: {}", model.layers,
-                  model.layers == 1 ? "layer" : "layers", stages_text(devices, stages),
-                  partition_requirement(partition), allowed));
+  throw partition_error(model, partition,
+                        fmt::format("{} {} cannot be divided into {}: {}", model.layers,
+                                    model.layers == 1 ? "layer" : "layers",
+                                    stages_text(devices, stages), partition_requirement(partition)))
+      .allow(allowed);
 }
 
 LayerCounts deal_evenly(std::uint32_t layers, std::uint32_t stages) {

@@ -75,7 +75,7 @@ TEST_CASE("an invalid byte matrix is rejected with the location", "[byte_matrix]
   CHECK_THAT(fault("[[0, 1],\n [-1, 0]]\n", "m.json"),
              Catch::StartsWith("m.json:2:3: cell 1 is -1"));
   CHECK_THAT(fault("[[0, 1],\n [[1], 0]]\n", "m.json"),
-             Catch::StartsWith("m.json:2:3: allowed: a number of bytes"));
+             Catch::StartsWith("m.json:2:3: found a list; allowed: a number of bytes"));
   CHECK_THAT(fault("{a: 1}\n", "m.json"), Catch::Contains("allowed: a list of rows"));
   CHECK_THROWS_WITH(comm::read_byte_matrix("missing.csv"), "missing.csv: cannot be read");
 }

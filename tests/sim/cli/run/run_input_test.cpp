@@ -204,7 +204,7 @@ TEST_CASE("unknown names of a platform file are refused with a suggestion", "[ru
                               "leaf-0-0_lnk_0, factor: 0.5}'")
                  .err,
              Catch::StartsWith("pipewright: --set variation.slow_links: small.xml: has no link") &&
-                 Catch::Contains("did you mean 'leaf-0-0_link_0'? examples: ") &&
+                 Catch::Contains("did you mean 'leaf-0-0_link_0'? allowed: names such as ") &&
                  Catch::Contains(" (nic)"));
   REQUIRE(place.shell("sed 's/h100-sxm/h100/' small.xml > typo.xml").status == 0);
   CHECK_THAT(place.run(words + "--cluster typo.xml").err,

@@ -76,7 +76,7 @@ TEST_CASE("a missing NIC and NICs that cannot be shared evenly are rejected", "[
     try {
       assign_roles(hosts.members());
     } catch (const MemberError& error) {
-      return error.message;
+      return error.fault.found();
     }
     return std::string();
   };

@@ -43,7 +43,7 @@ TEST_CASE("a stage has at most 100000 buckets", "[limits]") {
       "s.yaml:1:111: communication.bucket is 3.999 kB, and the 400 MB of gradients of a stage make "
       "100026 buckets, more than the 100000 that are simulated; allowed: 4.02 kB or more");
   CHECK_THAT(fault("{bucket: 25}", with_parameters(100'000'000)),
-             Catch::Contains("16000000 buckets") && Catch::Contains("did you mean 25 MB?"));
+             Catch::Contains("16000000 buckets") && Catch::Contains("did you mean '25 MB'?"));
   // With 2 instead of 4 bytes per gradient, half as many buckets are needed.
   CHECK(fault("{bucket: 2 kB, gradient_bytes: 2}", with_parameters(100'000'000)).empty());
 }
