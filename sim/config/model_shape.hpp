@@ -87,7 +87,9 @@ struct Model {
   // `full_attention_every`-th layer has no such window; 0: all layers have one.
   std::uint32_t sliding_window = 0;
   std::uint32_t full_attention_every = 0;
-  bool chunked = false;       // windows are chunks of `sliding_window` tokens
+  bool chunked = false;  // windows are chunks of `sliding_window` tokens
+  // Attention with sinks: each head adds a learned number to the sum of its softmax.
+  bool attention_sinks = false;
   Located<double> published;  // published number of parameters; 0: unknown
   std::optional<Latent> latent;
   std::optional<Experts> experts;

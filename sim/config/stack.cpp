@@ -108,6 +108,11 @@ constexpr std::array stack_table{
                 .required = true},
                into<&Stack::attention, read_attention>(
                    {ValueType::choice, true, attention_kernel_names, nullptr})},
+    Key<Stack>{{.name = "sinks_skip_masked",
+                .help = "fused attention with sinks skips the pairs that the mask and windows "
+                        "exclude; false: it computes all pairs",
+                .default_value = "true"},
+               flag<&Stack::sinks_skip_masked>},
     Key<Stack>{{.name = "recompute", .help = "recomputation of activations by this software"},
                {[](const Field& field, Stack& stack) {
                   stack.early_stop = read_map<recomputation_table>(field).early_stop;

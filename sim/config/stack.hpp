@@ -53,6 +53,8 @@ struct Stack {
   // PyTorch's checkpoint stops recomputing a module once all activations that its backward pass
   // needs exist, so that the module's last matrix product is not repeated.
   bool early_stop = false;
+  // Fused attention with sinks skips the pairs that the causal mask and windows exclude.
+  bool sinks_skip_masked = true;
   std::bitset<stack_rules.size()> rules;  // the software refuses jobs that break these
   // Default of parallel.max_unsharded_stages.
   std::optional<std::uint32_t> max_unsharded_stages;

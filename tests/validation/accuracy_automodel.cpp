@@ -5,11 +5,11 @@
 namespace pipewright::accuracy {
 namespace {
 
-// The rows name the attention: TE runs cuDNN's kernels on Hopper and Blackwell. PyTorch's two are
-// those of the stack.
+// The rows name the attention: Transformer Engine's, as in the stack, or PyTorch's, which is
+// FlashAttention 2 on Hopper.
 std::string stack_of(const Cells& row) {
-  const bool is_sdpa = has(row, "flags", "SDPA") || has(row, "flags", "FlexAttn");
-  return is_sdpa ? "pytorch-fsdp" : "{like: pytorch-fsdp, attention: [cudnn, fa2]}";
+  const bool is_pytorch = has(row, "flags", "SDPA") || has(row, "flags", "FlexAttn");
+  return is_pytorch ? "{like: automodel, attention: [fa2]}" : "automodel";
 }
 
 std::string dispatcher_of(const Cells& row) {

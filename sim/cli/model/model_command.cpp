@@ -21,7 +21,8 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::array<std::string_view, 12> model_option_keys{"gpu",
+constexpr std::array<std::string_view, 13> model_option_keys{"gpu",
+                                                             "stack",
                                                              "cluster",
                                                              "training.microbatch_size",
                                                              "training.sequence",

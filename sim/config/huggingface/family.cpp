@@ -50,6 +50,7 @@ constexpr std::array families{
            .biases = "true"},
     Family{.type = "gpt_neox", .gated = false, .layernorm = true, .biases = "true"},
     Family{.type = "gpt_oss",
+           .attention_sinks = true,
            .biases = "true",
            .expert_is_ffn = true,
            .head_dim = 64,

@@ -25,6 +25,7 @@ struct Family {
   bool learned_positions = false;
   bool qk_norm = false;
   bool output_gate = false;
+  bool attention_sinks = false;
   bool post_norms = false;
   // Values of the key `biases` in model files: the family's default, and the value for models with
   // attention_bias: true.

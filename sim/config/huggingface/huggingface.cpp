@@ -55,6 +55,7 @@ void add_attention(Config& config, const Family& family, Shape& shape) {
     shape.set("qk_layernorm", "true", config.origin());
   if (config.flag({"attn_output_gate"}, family.output_gate))
     shape.set("output_gate", "true", config.origin());
+  if (family.attention_sinks) shape.set("attention_sinks", "true", config.origin());
 }
 
 void add_recurrences(Config& config, const Layout& layout, Shape& shape) {

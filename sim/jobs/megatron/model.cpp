@@ -116,6 +116,9 @@ void read_attention(Draft& draft) {
     const config::Value* const biases = draft.at("model.biases");
     if (biases != nullptr && biases->text == "false") draft.set("model.biases", "qkv", *bias);
   }
+  if (const Setting* const softmax = draft.find("softmax_type"))
+    draft.set("model.attention_sinks",
+              draft.text("softmax_type", "vanilla") == "learnable" ? "true" : "false", *softmax);
   if (const Setting* const window = draft.find("window_size");
       window != nullptr && !window->values.empty() && !says_no(window->values.front())) {
     // Window such as "(128,0)" or "128,0": the first number is the number of keys before the

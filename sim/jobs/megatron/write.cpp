@@ -200,6 +200,7 @@ void write_model(SettingsWriter& writer) {
     if (model.full_attention_every > 0)
       writer.add("window_attn_skip_freq", model.full_attention_every);
   }
+  if (model.attention_sinks) writer.add("softmax_type", "learnable");
   if (model.mamba) {
     writer.add("mamba_num_heads", model.mamba->heads);
     writer.add("mamba_head_dim", model.mamba->head_dim);

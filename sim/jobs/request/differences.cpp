@@ -117,6 +117,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
       {"sliding_window", model.sliding_window},
       {"full_attention_every", model.full_attention_every},
       {"chunked", model.chunked ? 1 : 0},
+      {"attention_sinks", model.attention_sinks ? 1 : 0},
       {"mlp", model.gated ? 1 : 0}};
   if (!model.latent) {
     shape["kv_heads"] = model.kv_heads;

@@ -7,7 +7,10 @@ namespace {
 using Work = Kernel::Work;
 using Kernels = std::vector<Kernel>;
 
-PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
+PassKernels fused_attention(const ModelSetting& setting, Attention a) {
+  // Attention with sinks may compute all pairs, also those that the mask and windows exclude.
+  const bool is_masked = !setting.model.attention_sinks || setting.training.stack.sinks_skip_masked;
+  if (!is_masked) a.windowed_share = 0;
   // Ring attention runs one kernel per block of keys (arXiv 2310.01889). If keys are gathered
   // instead and the rank holds an early and a late part of the sequence, each part has its own
   // kernel.
@@ -22,7 +25,8 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
   // rank.
   const bool is_balanced = balanced || a.keys * sizes.cp_ring() <= sizes.sequence;
   const double pairs =
-      last_rank_pairs(a, a.keys, pairs_of(setting.training), is_balanced ? 1 : sizes.cp_ring());
+      last_rank_pairs(a, a.keys, is_masked ? pairs_of(setting.training) : AttentionPairs::full,
+                      is_balanced ? 1 : sizes.cp_ring());
   const double pair_share = pairs / (a.keys * a.keys);
   Kernel forward{.name = "attention",
                  .times = steps,

@@ -240,3 +240,22 @@ TEST_CASE("without load balance, all ranks of cp wait for the attention of the l
   CHECK(attention(ContextComm::a2a, ContextBalance::none) == Approx(square / 2));
   CHECK(attention(ContextComm::a2a_p2p, ContextBalance::none, 2) == Approx(square * 3 / 4));
 }
+
+TEST_CASE("attention with sinks computes masked pairs if the stack does not skip them", "[model]") {
+  const auto attention = [](bool has_sinks, bool skips) {
+    config::Model model = library_model("gpt-oss-20b");
+    model.attention_sinks = has_sinks;
+    SettingFixture fixture(model, "{}", {});
+    fixture.training.stack.sinks_skip_masked = skips;
+    const workload::PassKernels kernels =
+        layer_kernels(fixture.setting, workload::kind_of_layer(model, 0));
+    return *std::ranges::find(kernels.forward, Kernel::Work::attention, &Kernel::work);
+  };
+  const Kernel masked = attention(true, true);
+  const Kernel full = attention(true, false);
+  CHECK(full.flops == Approx(4.0 * 4096 * 4096 * 64 * 64));
+  CHECK(full.keys == 4096);
+  CHECK(masked.flops < 0.3 * full.flops);
+  CHECK(attention(false, false).flops == masked.flops);
+  CHECK(attention(false, false).keys == masked.keys);
+}
