@@ -15,8 +15,8 @@
 namespace pipewright::jobs {
 namespace {
 
-constexpr std::array<std::string_view, 5> megatron_stacks{"megatron-core", "megatron-bridge",
-                                                          "nemo-2", "megatron-lm-2022", "primus"};
+constexpr std::array<std::string_view, 6> megatron_stacks{
+    "megatron-core", "megatron-local", "megatron-bridge", "nemo-2", "megatron-lm-2022", "primus"};
 constexpr std::array<std::string_view, 2> torchtitan_stacks{"torchtitan", "torchtitan-eager"};
 constexpr std::array<std::string_view, 2> deepspeed_stacks{"deepspeed", "megatron-lm-2022"};
 

@@ -68,6 +68,7 @@ Layout layout_of(const Cells& row) {
                 .sequence_parallel = says(row, "sequence-parallel"),
                 .zero = says(row, "use-distributed-optimizer") ? 1U : 0U};
   layout.node = node_of(row.at("platform"));
+  if (row.at("transformer-impl") == "local") layout.stack = "megatron-local";
   layout.dp = 8 / layout.gpus();
   layout.microbatches = number(row, "global-batch-size", 32) / layout.dp / layout.microbatch;
   const std::uint32_t layers = number(row, "num-layers", 12);

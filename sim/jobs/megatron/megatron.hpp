@@ -50,6 +50,9 @@ Job read(Request request);
 // recipe.
 bool has_argument_defaults(const Draft& draft);
 
+// Stack of jobs without Transformer Engine, with --transformer-impl local.
+inline constexpr std::string_view local_stack = "megatron-local";
+
 // Settings for a scenario, and the keys that they cannot express. With `arguments` the settings are
 // Megatron-LM's arguments; without, they are for configurations whose recipes have other defaults.
 struct Written {

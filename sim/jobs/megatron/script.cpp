@@ -25,8 +25,11 @@ Launch write_script(const LaunchInput& input) {
   launch.text += fmt::format("pretrain_{}.py \\\n", is_hybrid ? "mamba" : "gpt");
   for (const Setting& setting : written.settings)
     launch.text += fmt::format("  {} \\\n", words_of(setting));
+  launch.text += "  ";
+  if (scenario.training.stack.name != local_stack)
+    launch.text += "--transformer-impl transformer_engine ";
   launch.text +=
-      "  --transformer-impl transformer_engine --tokenizer-type NullTokenizer --mock-data \\\n"
+      "--tokenizer-type NullTokenizer --mock-data \\\n"
       "  --train-iters 20 --lr 1e-4 --log-interval 1 --log-throughput\n";
   return launch;
 }

@@ -154,6 +154,8 @@ void read_attention_backend(Draft& draft) {
   const Setting* const backend = draft.find("attention_backend");
   const Setting* const implementation = draft.find("transformer_impl");
   const bool flash = draft.on("use_flash_attn");
+  const bool is_local = implementation != nullptr && draft.text("transformer_impl") == "local";
+  if (is_local) draft.set("stack.like", std::string(local_stack), *implementation);
   if (backend != nullptr && !backend->values.empty()) {
     const std::string name = backend->values.front();
     // On ROCm both backends run Composable Kernel.
@@ -166,8 +168,8 @@ void read_attention_backend(Draft& draft) {
       set_kernels({"fa2", "ck"});
     else if (name.ends_with("fused"))
       set_kernels({"cudnn", "ck"});
-  } else if (implementation != nullptr && draft.text("transformer_impl") == "local" && !flash) {
-    draft.set("training.flash_attention", "false", *implementation);
+  } else if (is_local) {
+    draft.set("training.flash_attention", flash ? "true" : "false", *implementation);
   }
 }
 

@@ -86,7 +86,10 @@ void write_precision(SettingsWriter& writer) {
 // Engine chooses, as its stack does.
 void write_attention_backend(SettingsWriter& writer) {
   const config::Training& training = writer.scenario().training;
+  const bool is_local = training.stack.name == local_stack;
+  if (is_local) writer.add("transformer_impl", "local");
   if (!training.flash_attention) return writer.add("attention_backend", "unfused");
+  if (is_local) return writer.add("use_flash_attn");
   using config::AttentionKernel;
   const auto has = [&](AttentionKernel kernel) {
     return std::ranges::find(training.stack.attention, kernel) != training.stack.attention.end();

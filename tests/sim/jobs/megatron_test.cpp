@@ -152,7 +152,11 @@ TEST_CASE("a backend of attention changes the kernels of a job's stack", "[jobs]
   CHECK(scenario_of(import_backend("--attention-backend fused")).training.stack.attention ==
         Kernels{AttentionKernel::cudnn, AttentionKernel::ck});
   CHECK_FALSE(scenario_of(import_backend("--attention-backend unfused")).training.flash_attention);
-  CHECK_FALSE(scenario_of(import_backend("--transformer-impl local")).training.flash_attention);
+  const jobs::Job local = import_backend("--transformer-impl local");
+  CHECK(scenario_of(local).training.stack.name == "megatron-local");
+  CHECK_FALSE(scenario_of(local).training.flash_attention);
+  CHECK(scenario_of(import_backend("--transformer-impl local --use-flash-attn"))
+            .training.stack.attention.front() == AttentionKernel::fa2);
   CHECK(scenario_of(import_backend("--attention-backend auto")).training.stack.attention ==
         Kernels{AttentionKernel::cudnn, AttentionKernel::fa2, AttentionKernel::ck});
 }

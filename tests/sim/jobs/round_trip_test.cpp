@@ -177,6 +177,19 @@ TEST_CASE("torchtitan compiles what the stack fuses", "[jobs][launch]") {
   CHECK_THAT(launch_of("pytorch-fsdp", "torchtitan"), Catch::Contains("enable = false"));
 }
 
+TEST_CASE("a script of Megatron-LM has the implementation of the stack's layers",
+          "[jobs][launch]") {
+  CHECK_THAT(launch_of("megatron-core", "megatron"),
+             Catch::Contains("--transformer-impl transformer_engine"));
+  const std::string local = launch_of("megatron-local", "megatron");
+  CHECK_THAT(local, Catch::Contains("--transformer-impl local") &&
+                        !Catch::Contains("transformer_engine") &&
+                        !Catch::Contains("not expressed: training.flash_attention"));
+  CHECK_THAT(launch_of("megatron-local\ntraining: {flash_attention: true}", "megatron"),
+             Catch::Contains("--use-flash-attn") &&
+                 !Catch::Contains("not expressed: training.flash_attention"));
+}
+
 TEST_CASE("a script of Megatron-LM has the backend of the stack's attention kernels",
           "[jobs][launch]") {
   CHECK_THAT(launch_of("megatron-core", "megatron"), !Catch::Contains("--attention-backend"));
