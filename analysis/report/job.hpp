@@ -42,8 +42,8 @@ struct JobInfo {
   std::string untried;     // groups whose calls no measurement was compared with: "tp + dp"
 };
 
-// Describes a job without its default settings: "llama-3-70b on h100-sxm, stack megatron-core, tp 8,
-// pp 4, batch 64 of 8192 tokens, bf16, recompute full". Empty without a model. Traces store this
+// Describes a job without its default settings: "llama-3-70b on h100-sxm, stack megatron-core, tp
+// 8, pp 4, batch 64 of 8192 tokens, bf16, recompute full". Empty without a model. Traces store this
 // text.
 std::string describe(const JobInfo& job);
 
