@@ -27,6 +27,6 @@ enum class AttentionKernel : std::uint8_t {
   aotriton
 };
 inline constexpr std::array<std::string_view, 9> attention_kernel_names{
-    "unfused", "fa1", "fa2", "fa3", "cudnn", "cudnn-9.2", "ck", "aiter", "aotriton"};
+    "unfused", "fa1", "fa2", "fa3", "cudnn", "cudnn-9-2", "ck", "aiter", "aotriton"};
 
 }  // namespace pipewright::config

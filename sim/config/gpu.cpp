@@ -185,7 +185,7 @@ constexpr std::array attention_table{
         {.name = "cudnn", .help = "efficiency of cuDNN's attention from version 9.4 on"},
         rates<&AttentionKernels::cudnn>},
     Key<AttentionKernels>{
-        {.name = "cudnn-9.2", .help = "efficiency of cuDNN's attention before version 9.4"},
+        {.name = "cudnn-9-2", .help = "efficiency of cuDNN's attention before version 9.4"},
         rates<&AttentionKernels::cudnn_9_2>},
     Key<AttentionKernels>{
         {.name = "ck", .help = "efficiency of attention in ROCm's Composable Kernel"},

@@ -355,6 +355,12 @@ void set_key(Value& root, std::string_view name, Value value) {
     // Sets the value under the key's alias if the scenario already uses the alias.
     const bool has_alias = !key->alias.empty() && find(root, key->alias) != nullptr;
     full = std::string(has_alias ? key->alias : key->name).append(path.substr(dot));
+    if (full == "stack.like")
+      throw Error(value.origin,
+                  "stack.like cannot be set alone, as the stack of the scenario has all keys")
+          .suggest(
+              "name another stack, such as --stack torchtitan, or set the whole map: "
+              "stack={like: torchtitan, attention: [cudnn]}");
     if (key->name == "stack" && dot < path.size()) root = with_default_stack(std::move(root));
     if (Value* const whole = find(root, key->name); whole != nullptr && dot < path.size())
       spell_out(*whole, key->name);

@@ -151,6 +151,24 @@ void add_missing(Value& map, const Value& base) {
   }
 }
 
+bool has_key(const Value& map, std::string_view path) {
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  const Value* const value = find(map, path.substr(0, dot));
+  return value != nullptr && (dot == path.size() || has_key(*value, path.substr(dot + 1)));
+}
+
+// Adds to a map's list of assumed keys those of `base` that the map does not set itself.
+void add_assumptions(Value& map, const Value& base) {
+  const Value* const inherited = find(base, "assumed");
+  if (inherited == nullptr) return;
+  Value assumed{.kind = Value::Kind::list, .origin = inherited->origin};
+  if (const Value* const own = find(map, "assumed")) assumed = *own;
+  for (const Value& key : inherited->items)
+    if (!has_key(map, key.text)) assumed.items.push_back(key);
+  std::erase_if(map.entries, [](const Entry& entry) { return entry.key == "assumed"; });
+  if (!assumed.items.empty()) map.entries.push_back({"assumed", assumed.origin, assumed});
+}
+
 Value inherited_tree(const Field& field, std::vector<std::string>& chain) {
   Value tree = library_map(field, "stacks", stack_document);
   if (field.value.kind == Value::Kind::text) {
@@ -164,11 +182,12 @@ Value inherited_tree(const Field& field, std::vector<std::string>& chain) {
   const auto like = std::ranges::find(tree.entries, "like", &Entry::key);
   if (like == tree.entries.end()) return tree;
   Value base = inherited_tree({like->value, field.name + ".like"}, chain);
+  tree.entries.erase(like);
+  add_assumptions(tree, base);
   std::erase_if(base.entries, [](const Entry& entry) {
     return entry.key == "name" || entry.key == "help" || entry.key == "source" ||
            entry.key == "assumed";
   });
-  tree.entries.erase(like);
   add_missing(tree, base);
   return tree;
 }
@@ -181,9 +200,10 @@ Value stack_tree(const Field& field) {
 }
 
 Value named_stack_tree(const Field& field) {
-  const Value* const like =
-      field.value.kind == Value::Kind::map ? find(field.value, "like") : nullptr;
-  const std::string& file = like == nullptr ? field.value.text : like->text;
+  const Value* named = &field.value;
+  while (named->kind == Value::Kind::map && find(*named, "like") != nullptr)
+    named = find(*named, "like");
+  const std::string& file = named->text;
   Value tree = stack_tree(field);
   return file.empty() ? tree : with_name(std::move(tree), field, label_of_file(file));
 }

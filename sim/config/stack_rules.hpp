@@ -18,6 +18,7 @@ struct JobSizes {
   std::uint32_t zero = 0;               // ZeRO level; 0 if there is a single rank to shard over
   std::uint32_t layers = 0;             // of the model; 0 without a model
   std::uint32_t microbatches = 1;       // of a replica
+  std::uint32_t stages = 1;             // into which the layers are divided
   std::uint32_t stages_per_device = 1;  // over all routes of the schedule
   // Stage s is on device s mod pp, as in Megatron-LM's interleaved schedule.
   bool is_looped = true;
@@ -57,7 +58,7 @@ struct StackRule {
 //   tp_config came with version 0.23. InternEvo of March 2024, internlm/initialize/launch.py, has
 //   no axis for cp.
 // - no_zero_1: torchtitan, torchtitan/distributed/fsdp.py, shards parameters by fully_shard; its
-//   policies of resharding are ZeRO-2 and ZeRO-3.
+//   policies of resharding are ZeRO-2 and ZeRO-3, as in all of PyTorch's FSDP.
 // - no_zero_2: nanotron, src/nanotron/helpers.py and optim/zero.py, shards optimizer state only.
 // - no_zero_2_with_pp: DeepSpeed, deepspeed/runtime/pipe/engine.py: "ZeRO-2 and ZeRO-3 are
 //   incompatible with pipeline parallelism". Megatron-LM had neither level until November 2024.
@@ -100,9 +101,9 @@ inline constexpr std::array stack_rules{
     StackRule{"equal_stages", "the layers are a multiple of the stages",
               "use another pp or number of chunks",
               [](const JobSizes& job) -> std::string {
-                const std::uint64_t stages = std::uint64_t{job.pp} * job.stages_per_device;
-                return job.layers % stages != 0
-                           ? fmt::format("there are {} layers for {} stages", job.layers, stages)
+                return job.layers % job.stages != 0
+                           ? fmt::format("there are {} layers for {} stages", job.layers,
+                                         job.stages)
                            : "";
               }},
     StackRule{"no_tp", "there is no tensor parallelism", "set parallel.tp to 1",

@@ -184,7 +184,9 @@ void set_stack(Training& training, const Value& root, const Value& stack) {
   if (set_in_scenario("fused_loss") == nullptr)
     training.fused_loss = training.stack.fuses(Fusable::cross_entropy);
   const Value* const recompute = set_in_scenario("recompute");
-  if (recompute == nullptr || find(*recompute, "early_stop") == nullptr)
+  if (training.recompute.granularity != Recompute::Granularity::full)
+    training.recompute.early_stop = false;  // only whole layers can stop early
+  else if (find(*recompute, "early_stop") == nullptr)
     training.recompute.early_stop = training.stack.early_stop;
   const Value* const flag = set_in_scenario("flash_attention");
   if (flag == nullptr) training.flash_attention = kernels.front() != AttentionKernel::unfused;

@@ -352,6 +352,8 @@ CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
   workload::Plan plan = workload::make_plan(
       scenario, scenario.schedules.front(), hardware.gpus,
       estimate_network(scenario, hardware, layout.least_times, capacity(hardware)));
+  // An order that is searched has its placement only now.
+  if (has_rules) check_rules(scenario, &plan.schedule.routes);
   const execution::Job job = make_job(scenario, hardware, plan);
   const Fullest fullest_device = fullest(job, capacity(hardware));
   analysis::SummarySink sink;

@@ -70,18 +70,26 @@ std::vector<double> device_seconds(const config::Scenario& scenario,
   return seconds;
 }
 
-// Sets the slowdown factors of device copies (one per replica) on other GPU types than those for
-// which times were computed. The slowest GPU of a copy determines its factor.
+// What distinguishes the GPUs of a job's hosts: their type, which a GPU of the scenario overrides,
+// and the launch factor of the host.
+using GpuKind = std::pair<std::string, double>;
+GpuKind kind_of(const config::Scenario& scenario, const cluster::Host* host) {
+  return {scenario.gpu ? scenario.gpu->name : cluster::gpu_of(host), host->launch_factor};
+}
+
+// Sets the slowdown factors of device copies (one per replica) on other GPUs or hosts than those
+// for which times were computed. The slowest GPU of a copy determines its factor.
 void add_other_gpus(const config::Scenario& scenario, const Hardware& hardware,
                     const schedules::Schedule& schedule, std::vector<double>& factors) {
   const std::uint32_t devices = schedule.devices;
   const std::vector<double> planned = device_seconds(scenario, schedule, hardware.gpus);
-  std::map<std::string, std::vector<double>> by_type;
+  std::map<GpuKind, std::vector<double>> by_kind;
   for (std::uint32_t rank = 0; rank < hardware.ranks.size(); ++rank) {
     const workload::Coordinates coordinates = hardware.ranks.of(rank);
-    const std::string type = cluster::gpu_of(hardware.hosts[rank]);
-    if (type == hardware.gpus[coordinates.pp].name) continue;
-    auto& seconds = by_type[type];
+    const GpuKind kind = kind_of(scenario, hardware.hosts[rank]);
+    const config::Gpu& planned_gpu = hardware.gpus[coordinates.pp];
+    if (kind == GpuKind{planned_gpu.name, planned_gpu.launch_factor}) continue;
+    auto& seconds = by_kind[kind];
     if (seconds.empty())
       seconds = device_seconds(scenario, schedule,
                                workload::Gpus(devices, gpu_of(scenario, hardware.hosts[rank])));
@@ -95,7 +103,7 @@ void add_other_gpus(const config::Scenario& scenario, const Hardware& hardware,
 // to other GPU types and stragglers. Empty if all factors are 1.
 std::vector<double> slowdown_factors(const config::Scenario& scenario, const Hardware& hardware,
                                      const schedules::Schedule& schedule) {
-  const bool other_gpus = scenario.model && !scenario.gpu && hardware.is_mixed;
+  const bool other_gpus = scenario.model && hardware.is_mixed;
   if (!other_gpus && scenario.variation.stragglers.empty()) return {};
   const std::uint32_t devices = schedule.devices;
   const std::uint32_t replicas = hardware.ranks.replicas();
@@ -165,26 +173,27 @@ std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
   return smallest;
 }
 
-// Checks that all GPU types support the precision, and computes the mean peak FLOP/s over all
-// ranks.
+// Checks that all GPU types support the precision and the stack's attention, and computes the mean
+// peak FLOP/s over all ranks.
 void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
   struct Peaks {
     double bf16 = 0;
     double precision = 0;
   };
-  std::map<std::string, Peaks> by_type;
+  std::map<GpuKind, Peaks> by_kind;
   const auto ranks = static_cast<double>(hardware.hosts.size());
   for (const cluster::Host* host : hardware.hosts) {
-    const auto [it, is_new] = by_type.try_emplace(cluster::gpu_of(host));
+    const auto [it, is_new] = by_kind.try_emplace(kind_of(scenario, host));
     if (is_new) {
-      const config::Gpu gpu = library_gpu(scenario, host);
+      const config::Gpu gpu = gpu_of(scenario, host);
       config::check_precision(scenario.tree, scenario.training, gpu);
+      if (scenario.training.flash_attention)
+        config::attention_kernel_of(gpu, scenario.training.stack.attention);
       it->second = {gpu.flops, products_of(gpu, scenario.training.precision).flops};
     }
     hardware.peak_flops += it->second.bf16 / ranks;
     hardware.precision_peak_flops += it->second.precision / ranks;
   }
-  hardware.is_mixed = by_type.size() > 1;
 }
 
 workload::Conditions conditions_of(const config::Scenario& scenario,
@@ -291,6 +300,9 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
     hardware.gpus.push_back(it->second);
   }
   if (scenario.model && !scenario.gpu) compare_gpus(scenario, hardware);
+  hardware.is_mixed = std::ranges::any_of(hardware.hosts, [&](const cluster::Host* host) {
+    return kind_of(scenario, host) != kind_of(scenario, hardware.hosts.front());
+  });
   hardware.capacity = capacities(scenario, hardware);
   return hardware;
 }

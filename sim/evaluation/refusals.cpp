@@ -17,6 +17,7 @@ config::JobSizes sizes_of(const config::Scenario& scenario, const schedules::Rou
                          .layers = scenario.model ? scenario.model->value.layers : 0,
                          .microbatches = scenario.microbatches.value};
   if (std::uint64_t{parallel.dp.value} * parallel.cp.value > 1) sizes.zero = parallel.zero;
+  sizes.stages = routes == nullptr ? sizes.pp : routes->stages();
   if (routes == nullptr) return sizes;
   const std::uint32_t stages = routes->stages() * routes->count();
   if (stages % sizes.pp != 0) return sizes;  // only a schedule file places stages so unevenly
@@ -36,9 +37,11 @@ std::vector<Refusal> refusals(const config::Scenario& scenario, const schedules:
     if (!stack.rules.test(i)) continue;
     const config::StackRule& rule = config::stack_rules[i];
     if (const std::string violation = rule.violation(sizes); !violation.empty())
-      broken.push_back({fmt::format("{} refuses this job: {}, and {}",
-                                    analysis::printable(stack.name), rule.help, violation),
-                        std::string(rule.remedy)});
+      broken.push_back(
+          {fmt::format("{} refuses this job: {}, and {}",
+                       stack.name.empty() ? "the stack" : analysis::printable(stack.name),
+                       rule.help, violation),
+           std::string(rule.remedy)});
   }
   return broken;
 }

@@ -20,6 +20,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
+#include "sim/evaluation/refusals.hpp"
 #include "sim/evaluation/trial.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/process/run.hpp"
@@ -111,11 +112,17 @@ auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
 
 // Simulates a scenario with a change. Loads the cluster, so it must be called in a process of its
 // own.
-Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster) {
+// A change of a job that its stack does not refuse, to a job that it refuses (`checks_rules`),
+// cannot run.
+Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster,
+                 bool checks_rules) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = read_stored(tree, cluster);
   Hardware hardware = open_hardware(scenario);
   workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
+  if (checks_rules)
+    if (const auto broken = refusals(scenario, &plan.schedule.routes); !broken.empty())
+      throw config::Error(broken.front().reason);
   const execution::Job job = make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
@@ -142,7 +149,7 @@ std::vector<std::string_view> other_attention_kernels(const config::Scenario& sc
 
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
 // the job's first GPU to its other GPUs, recipes whose data types all GPUs support, and attention
-// kernels.
+// kernels; and whether the stack refuses the job.
 std::string hardware_choices(const config::Value& tree, const StoredCluster& cluster) {
   const config::Scenario scenario = read_stored(tree, cluster);
   const Hardware hardware = open_hardware(scenario);
@@ -155,7 +162,9 @@ std::string hardware_choices(const config::Value& tree, const StoredCluster& clu
     };
     if (std::ranges::all_of(hardware.gpus, has_type)) recipes.push_back(config::recipes[recipe]);
   }
+  const workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
   return json{{"link_classes", names},
+              {"is_refused", !refusals(scenario, &plan.schedule.routes).empty()},
               {"recipes", recipes},
               {"attention_kernels", other_attention_kernels(scenario, hardware)}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
@@ -227,8 +236,9 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
 
   if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
   const auto body_of = [&](const Change& change) {
-    return [&tree, &cluster, change] {
-      return with_cluster_name(cluster, [&] { return to_line(rerun_with(tree, change, cluster)); });
+    return [&tree, &cluster, change, checks_rules = !choices["is_refused"].get<bool>()] {
+      return with_cluster_name(
+          cluster, [&] { return to_line(rerun_with(tree, change, cluster, checks_rules)); });
     };
   };
   std::vector<process::Body> bodies{body_of({})};

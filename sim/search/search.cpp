@@ -37,6 +37,17 @@ analysis::SearchRun description_of(const Space& space) {
   return run;
 }
 
+// Typical time of a task in seconds: a rough bound of a candidate takes a millisecond, a bound with
+// the costs of the network or with the order of passes ten, and a simulation half a second.
+double typical_seconds(const Task& task) {
+  constexpr double rough_bound = 1e-3;
+  constexpr double close_bound = 10e-3;
+  constexpr double simulation = 0.5;
+  if (task.kind == Task::Kind::simulate) return simulation;
+  const bool is_rough = task.basis == analysis::Basis::passes;
+  return static_cast<double>(task.candidates.size()) * (is_rough ? rough_bound : close_bound);
+}
+
 class RunningSearch {
  public:
   RunningSearch(const Space& space, Workers& workers, const SearchOptions& options,
@@ -46,6 +57,9 @@ class RunningSearch {
 
  private:
   double now() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+  // Time that the coordinator divides between kinds of work. A single worker counts each task with
+  // its typical time, so that a search on one worker simulates the same candidates each time.
+  double coordinator_time() const { return workers_ == 1 ? typical_s_ : now(); }
   void open_files();
   void take_earlier_rows();
   // Returns whether this share of the time budget is spent, or the search is interrupted.
@@ -66,6 +80,7 @@ class RunningSearch {
   WorkerPool pool_;
   Clock::time_point began_ = Clock::now();
   std::size_t workers_;
+  double typical_s_ = 0;          // typical time of all tasks assigned so far
   std::uint64_t stored_ = 0;      // rows that this search has stored
   std::uint64_t next_write_ = 1;  // number of stored rows at which results are written next
   double written_at_ = 0;         // seconds
@@ -130,8 +145,9 @@ void RunningSearch::store(const std::vector<CandidateRow>& rows) {
 
 void RunningSearch::assign_tasks(Coordinator& coordinator) {
   while (const std::optional<std::size_t> worker = pool_.claim_idle()) {
-    const std::optional<Task> task = coordinator.next(*worker, now());
+    const std::optional<Task> task = coordinator.next(*worker, coordinator_time());
     if (!task) return pool_.release(*worker);
+    typical_s_ += typical_seconds(*task);
     pool_.send(*worker, to_line(*task));
   }
 }
@@ -140,7 +156,7 @@ void RunningSearch::take(Coordinator& coordinator, const Workers::Event& event) 
   if (event.kind == Workers::Event::Kind::lost)
     return coordinator.lose_worker(event.worker, event.text);
   try {
-    if (coordinator.take_answer(event.worker, read_answer(event.text), now()))
+    if (coordinator.take_answer(event.worker, read_answer(event.text), coordinator_time()))
       return pool_.release(event.worker);
   } catch (const std::runtime_error&) {
     // A line that cannot be parsed is treated like an answer that does not fit the task.

@@ -130,7 +130,7 @@ void check_alternatives(const Entry& entry, const Value* cluster) {
   try {
     check_entry(entry, cluster);
   } catch (const Error& error) {
-    if (entry.value.kind != Value::Kind::list) throw;
+    if (entry.value.kind != Value::Kind::list || !error.suggestion().empty()) throw;
     throw Error(error).suggest(
         fmt::format("to list alternatives, write {}: {{any_of: [..]}}", entry.key));
   }

@@ -56,7 +56,7 @@ Table nemo_2407(const std::filesystem::path& reference) {
        .file = reference / "2026b" / "nemo_2407_h100_fp8.csv",
        .hindrance = hindrance,
        .scenario = [](const Cells& row) {
-         return scenario(row, "{like: nemo-2, attention: cudnn-9.2}");
+         return scenario(row, "{like: nemo-2, attention: cudnn-9-2}");
        }});
 }
 

@@ -99,19 +99,21 @@ Section read_section(const config::Value& root, const char* key, const Read& rea
   return value == nullptr ? Section{} : read(config::Field{*value, key});
 }
 
-// GPU that the scenario names, or the first GPU of its cluster.
+// GPU that the scenario names, or the first GPU of its cluster, beside the first host of the
+// cluster.
 std::optional<config::Gpu> gpu_of(const config::Value& root) {
+  std::optional<config::Gpu> gpu;
   if (const config::Value* const named = config::find(root, "gpu"))
-    return config::read_gpu({*named, "gpu"});
+    gpu = config::read_gpu({*named, "gpu"});
   const config::Value* const file = config::find(root, "cluster");
-  if (file == nullptr) return std::nullopt;
+  if (file == nullptr) return gpu;
   const cluster::Cluster cluster =
       cluster::Cluster::load(config::library_or_path({*file, "cluster"}, "clusters", ".xml"));
-  if (cluster.gpus().empty() || cluster::gpu_of(cluster.gpus().front()).empty())
-    return std::nullopt;
+  if (cluster.gpus().empty()) return gpu;
   const cluster::Host* const host = cluster.gpus().front();
-  config::Gpu gpu = config::find_gpu(cluster::gpu_of(host));
-  gpu.launch_factor = host->launch_factor;
+  if (!gpu && cluster::gpu_of(host).empty()) return std::nullopt;
+  if (!gpu) gpu = config::find_gpu(cluster::gpu_of(host));
+  gpu->launch_factor = host->launch_factor;
   return gpu;
 }
 

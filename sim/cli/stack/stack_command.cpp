@@ -49,11 +49,26 @@ std::string rule_comments(const Stack& stack) {
   return text;
 }
 
-std::string attention_text(const Stack& stack) {
+std::vector<std::string_view> attention_names(const Stack& stack) {
   std::vector<std::string_view> kernels;
   for (const config::AttentionKernel kernel : stack.attention)
     kernels.push_back(base::name_of(config::attention_kernel_names, kernel));
-  return fmt::format("{}", fmt::join(kernels, ", "));
+  return kernels;
+}
+
+std::string attention_text(const Stack& stack) {
+  return fmt::format("{}", fmt::join(attention_names(stack), ", "));
+}
+
+// Returns the values of a map or list of a stack's file in JSON, as texts.
+analysis::Json json_of(const config::Value& value) {
+  using Kind = config::Value::Kind;
+  if (value.kind == Kind::text) return value.text;
+  analysis::Json json =
+      value.kind == Kind::list ? analysis::Json::array() : analysis::Json::object();
+  for (const config::Value& item : value.items) json.push_back(json_of(item));
+  for (const config::Entry& entry : value.entries) json[entry.key] = json_of(entry.value);
+  return json;
 }
 
 const analysis::ReportColumns<Stack>& stack_columns() {
@@ -124,15 +139,23 @@ int show_stack(const Arguments& arguments) {
     return exit_ok;
   }
   const std::vector<std::string> names = values(options, "name");
-  if (names.empty()) throw UsageError("stack show: a stack, such as torchtitan");
+  if (names.empty()) throw UsageError("stack show needs a stack, such as torchtitan");
   const config::Value value =
       config::make_text(single(names, "stack"), {.source = "the command line"});
   const config::Value tree = config::named_stack_tree({value, "stack"});
   const Stack stack = config::read_stack({tree, "stack"});
-  if (options.count("json") != 0)
-    fmt::print("{}", analysis::json_document(json_object(stack_columns(), stack)));
-  else
+  if (options.count("json") != 0) {
+    analysis::Json json = json_object(stack_columns(), stack);
+    json["attention"] = attention_names(stack);
+    json["sinks_skip_masked"] = stack.sinks_skip_masked;
+    if (stack.max_unsharded_stages) json["max_unsharded_stages"] = *stack.max_unsharded_stages;
+    for (const char* const key : {"training", "communication", "assumed", "source"})
+      if (const config::Value* const written = config::find(tree, key))
+        json[key] = json_of(*written);
+    fmt::print("{}", analysis::json_document(json));
+  } else {
     fmt::print("{}{}", config::to_yaml(tree), rule_comments(stack));
+  }
   return exit_ok;
 }
 

@@ -156,7 +156,9 @@ void read_attention_backend(Draft& draft) {
   const bool flash = draft.on("use_flash_attn");
   const bool is_local = implementation != nullptr && draft.text("transformer_impl") == "local";
   if (is_local) draft.set("stack.like", std::string(local_stack), *implementation);
-  if (backend != nullptr && !backend->values.empty()) {
+  const bool chooses =
+      backend != nullptr && !backend->values.empty() && !backend->values.front().ends_with("auto");
+  if (chooses) {
     const std::string name = backend->values.front();
     // On ROCm both backends run Composable Kernel.
     const auto set_kernels = [&](const std::vector<std::string>& kernels) {
@@ -168,8 +170,8 @@ void read_attention_backend(Draft& draft) {
       set_kernels({"fa2", "ck"});
     else if (name.ends_with("fused"))
       set_kernels({"cudnn", "ck"});
-  } else if (is_local) {
-    draft.set("training.flash_attention", flash ? "true" : "false", *implementation);
+  } else if (is_local && flash) {
+    draft.set("training.flash_attention", "true", *draft.find("use_flash_attn"));
   }
 }
 
@@ -221,9 +223,13 @@ void read_cuda_graphs(Draft& draft) {
   const bool in_scope = std::ranges::find(names, full_iteration) != names.end();
   if (in_scope || implementation == full_iteration)
     return draft.set("training.cuda_graphs", "iteration", in_scope ? *scope : *from);
+  const bool has_experts = draft.on("num_experts") || draft.at("model.experts") != nullptr ||
+                           !draft.request().model.empty();
   std::vector<std::string> captured;
   for (const std::string& name : names)
-    if (std::ranges::find(config::graph_modules, name) != config::graph_modules.end())
+    if (name.starts_with("moe") && !has_experts)
+      draft.not_understood(*scope, fmt::format("the model has no experts for {}", name));
+    else if (std::ranges::find(config::graph_modules, name) != config::graph_modules.end())
       captured.push_back(name);
     else if (name != "full" && name != "full_iteration_inference" && !says_no(name))
       draft.not_understood(*scope, fmt::format("the module {} is not read", name));

@@ -231,6 +231,13 @@ void name_stack(Job& job, std::string_view stack) {
     own->entries.insert(own->entries.begin(), {"like", origin, name});
     job.comments["stack.like"] = comment;
   }
+  if (own != nullptr && own->kind == config::Value::Kind::map && own->entries.size() == 1) {
+    *own = config::Value(own->entries.front().value);
+    if (auto comment_of_like = job.comments.extract("stack.like")) {
+      comment_of_like.key() = "stack";
+      job.comments.insert(std::move(comment_of_like));
+    }
+  }
   const config::Value tree = config::stack_tree({*config::find(job.tree, "stack"), "stack"});
   for (const std::string& key : job.by_default) {
     const config::Value* const value = value_at(job.tree, key);

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/kernels.hpp"
 
@@ -43,6 +45,15 @@ PassKernels fused_attention(const ModelSetting& setting, Attention a) {
   return {.forward = {forward}, .input_grad = {backward}};
 }
 
+// Returns whether each head's matrices of queries, keys, values and scores begin at a multiple of
+// 16 bytes (docs.nvidia.com/deeplearning/performance, "Matrix Multiplication Background"). The
+// lengths of documents are means, whose batches are padded to such multiples.
+bool is_aligned(const ModelSetting& setting, const Attention& a) {
+  constexpr std::uint32_t elements = 8;  // of 2 bytes
+  return a.key_dim % elements == 0 && a.value_dim % elements == 0 &&
+         (setting.training.lengths || std::fmod(a.keys, elements) == 0);
+}
+
 }  // namespace
 
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
@@ -54,6 +65,7 @@ PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
                 .work = Work::scores,
                 .rows = a.queries,
                 .count = a.samples * a.heads,
+                .aligned = is_aligned(setting, a),
                 .bytes = 2 * scores + 2 * (a.query_size() + a.result_size())};
   const auto to_scores = [&](double inner) {  // Q K' and the gradient of P
     kernel.columns = a.keys;

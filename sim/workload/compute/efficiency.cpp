@@ -41,18 +41,11 @@ config::Products as_grouped(config::Products products) {
   return products;
 }
 
-// Returns whether each matrix of a batch begins at a multiple of 16 bytes, which the loads of
-// tensor cores need (docs.nvidia.com/deeplearning/performance, "Matrix Multiplication Background").
-bool is_aligned(const Kernel& kernel) {
-  constexpr double elements = 8;  // of 2 bytes
-  return std::fmod(kernel.columns, elements) == 0 && std::fmod(kernel.inner, elements) == 0;
-}
-
 double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   constexpr double fill = 64;  // inner steps that starting a tile costs
   // Units for single numbers reach a sixteenth of the rate of tensor cores in bf16: 19.5 of 312
   // TFLOP/s on the A100, 67 of 989 on the H100 (data sheets).
-  const double units = is_aligned(kernel) ? 1 : 1.0 / 16;
+  const double units = kernel.aligned ? 1 : 1.0 / 16;
   const double waves = std::ceil(tiles_of(kernel) / gpu.processors);
   return waves * gpu.processors * 2 * tile_side * tile_side * (kernel.inner + fill) /
          (products.flops * units * gpu.attention.unfused * gpu.clock.products);

@@ -39,6 +39,8 @@ struct Kernel {
   double keys = 0;        // attention: largest number of keys that a query sees
   double head = 128;      // attention: mean size of a head's keys and values
   bool backward = false;  // attention: backward pass
+  // Scores: each matrix begins at a multiple of 16 bytes, which the loads of tensor cores need.
+  bool aligned = true;
   // Attention kernels in order of preference; the GPU runs the first that it has. The span refers
   // to the stack of the setting's training.
   std::span<const config::AttentionKernel> attention = {};

@@ -28,8 +28,16 @@ double quantile(std::vector<double> sorted, double share) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// Returns the rates that a fit to a table sets: those of the fastest attention kernel of the
-// GPU's file.
+// Returns the GPU without fused attention kernels other than `kernel`, so that fits and errors use
+// this kernel however slow the fit makes it.
+Gpu with_attention_kernel_alone(Gpu gpu, config::AttentionKernel kernel) {
+  const config::AttentionRates rates = rates_of(gpu, kernel);
+  gpu.attention = {.unfused = gpu.attention.unfused};
+  mutable_rates_of(gpu, kernel) = rates;
+  return gpu;
+}
+
+// Returns the rates of the only fused attention kernel of a GPU.
 config::AttentionRates& fitted_attention(Gpu& gpu) {
   return mutable_rates_of(gpu, config::attention_kernel_of(gpu, {}));
 }
@@ -237,10 +245,12 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
     }
   GpuFit fit;
   const RowGroups groups = group_rows(all_rows);
-  fit.gpu = fit_groups(groups, base, min_fit_rows);
+  const config::AttentionKernel kernel = config::attention_kernel_of(base, {});
+  const Gpu alone = with_attention_kernel_alone(base, kernel);
+  fit.gpu = fit_groups(groups, alone, min_fit_rows);
   fit.keys = fitted_keys(groups, fit.gpu);
-  const std::array<Gpu, 2> by_half{fit_groups(group_rows(halves[0]), base, min_fit_rows / 2),
-                                   fit_groups(group_rows(halves[1]), base, min_fit_rows / 2)};
+  const std::array<Gpu, 2> by_half{fit_groups(group_rows(halves[0]), alone, min_fit_rows / 2),
+                                   fit_groups(group_rows(halves[1]), alone, min_fit_rows / 2)};
   for (const std::string& name : order) {
     const Rows& rows = by_group[name];
     if (rows.size() < min_fit_rows && !is_fitted_with_products(rows, groups))
@@ -254,6 +264,10 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
     }
     fit.groups.push_back({name, errors_of(fitted_errors), errors_of(left_out_errors)});
   }
+  const config::AttentionRates fitted = rates_of(fit.gpu, kernel);
+  fit.gpu.attention = base.attention;
+  if (!groups.attention[0].empty() || !groups.attention[1].empty())
+    mutable_rates_of(fit.gpu, kernel) = fitted;
   if (std::ranges::any_of(table.rows,
                           [](const auto& row) { return row.kind == MeasuredKind::launch; }))
     fit.notes.emplace_back(

@@ -91,8 +91,7 @@ PassSeconds overlapped_seconds(const Linear& linear, const ModelSetting& setting
   if (communication.tp_comm_overlap &&
       setting.training.tensor_format == config::TensorFormat::bshd) {
     seconds.input_grad =
-        parts * product.forward *
-        share_recomputed(setting.training.recompute, linear.part, Kernel::Work::product);
+        parts * product.forward * share_repeated(setting, linear.part, Kernel::Work::product);
     return seconds;
   }
   if (communication.tp_comm_overlap || communication.async_tensor_model_parallel_allreduce) {

@@ -93,18 +93,21 @@ TEST_CASE("a stack inherits the rules of another, and its own list replaces them
   CHECK(names(stack("{host: {kernel: 1 us}, attention: fa2}")).empty());
 }
 
-TEST_CASE("a description and a lack of sources are not inherited", "[stack]") {
+TEST_CASE("a description is not inherited, and assumptions are for keys that stay the same",
+          "[stack]") {
   const Folder folder;
   folder.write("base.yaml",
                "name: base\nhelp: a stack\nsource: a paper\nhost: {kernel: 5 us}\n"
-               "attention: [cudnn, fa2]\nassumed: [host.kernel]\n");
+               "attention: [cudnn, fa2]\nassumed: [host.kernel, attention]\n");
   const std::string file = folder.write("mine.yaml", "like: base.yaml\nfused: []\n");
   CHECK(stack_of_file((folder.path() / "base.yaml").string()).assumed ==
-        std::vector<std::string>{"host.kernel"});
+        std::vector<std::string>{"host.kernel", "attention"});
   const Stack mine = stack_of_file(file);
   CHECK(mine.name == "mine");
   CHECK(mine.help.empty());
-  CHECK(mine.assumed.empty());
+  CHECK(mine.assumed == std::vector<std::string>{"host.kernel", "attention"});
+  CHECK(stack("{like: " + file + ", host: {kernel: 6 us}, assumed: [host.pass]}").assumed ==
+        std::vector<std::string>{"host.pass", "attention"});
   CHECK(mine.fused.none());
   CHECK(mine.host.kernel == Approx(5e-6));
   CHECK(mine.host.collective == 0);
@@ -135,7 +138,7 @@ TEST_CASE("every fault of a stack has a message", "[stack]") {
              Contains("allowed: an attention kernel or a list of them, such as [cudnn, fa2]"));
   CHECK_THAT(fault("{host: {kernel: 1 us}, attention: [fa2, fa9]}"),
              Contains("stack.attention[1] is ") &&
-                 Contains("allowed: one of unfused, fa1, fa2, fa3, cudnn, cudnn-9.2, ck, aiter, "
+                 Contains("allowed: one of unfused, fa1, fa2, fa3, cudnn, cudnn-9-2, ck, aiter, "
                           "aotriton"));
   CHECK_THAT(fault("{fused: [nrom]" + rest), Contains("stack.fused[0] is ") &&
                                                  Contains("did you mean 'norm'?") &&
@@ -217,6 +220,16 @@ TEST_CASE("single keys of a stack can be set, with or without a name of the stac
     CHECK(changed.host.collective == library_stack.host.collective);
     CHECK(changed.attention == library_stack.attention);
   }
+}
+
+TEST_CASE("the stack that a scenario's stack is like cannot be set alone", "[stack]") {
+  Value root = scenario_tree(", stack: {like: torchtitan}");
+  CHECK_THROWS_WITH(override_key(root, "stack.like", "torchtitan-eager", {"--set", 0, 0, ""}),
+                    Contains("stack.like cannot be set alone") && Contains("--stack torchtitan"));
+}
+
+TEST_CASE("a stack within a stack has the name of the innermost", "[stack]") {
+  CHECK(scenario(", stack: {like: {like: torchtitan}}").training.stack.name == "torchtitan");
 }
 
 TEST_CASE("flash attention, the fused loss and early stopping follow the stack unless set",

@@ -127,6 +127,16 @@ TEST_CASE("recomputation that frees nothing is illegal", "[evaluator]") {
              Catch::StartsWith("recompute selective frees nothing of this model"));
   CHECK(outcome("recompute: selective, flash_attention: false").outcome != Outcome::illegal);
   CHECK(outcome("recompute: {modules: [mlp]}").outcome != Outcome::illegal);
+  const auto on_fsdp = [&](const std::string& training) {
+    return evaluator
+        .assess(cluster.scenario("1f1b",
+                                 "stack: pytorch-fsdp, parallel: {tp: 2, pp: 4, dp: 2}, "
+                                 "global_batch: 32, training: {" +
+                                     training + "}"))
+        .front();
+  };
+  CHECK(on_fsdp("recompute: none").outcome != Outcome::illegal);
+  CHECK(on_fsdp("recompute: full").outcome != Outcome::illegal);
 }
 
 TEST_CASE("a candidate that its stack refuses is illegal unless rules are lifted", "[evaluator]") {

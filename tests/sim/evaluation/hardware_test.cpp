@@ -118,6 +118,27 @@ TEST_CASE("a GPU has the launch factor of its host, whatever names the GPU", "[h
   }
 }
 
+TEST_CASE("a replica on slower hosts takes longer", "[hardware]") {
+  const std::string usual = property("gpu", "h100-sxm");
+  const auto seconds = [&](const std::string& second_replica, const std::string& more) {
+    Opened opened(
+        platform({usual, second_replica, usual, second_replica}),
+        "model: llama-3-8b, microbatches: 8, training: {sequence: 512}, parallel: {pp: 2, dp: 2}" +
+            more);
+    CHECK(opened.hardware.gpus[0].launch_factor == 1);
+    workload::Plan plan =
+        evaluation::plan_on(opened.scenario, opened.scenario.schedules.front(), opened.hardware);
+    const execution::Job job = evaluation::make_job(opened.scenario, opened.hardware, plan);
+    analysis::SummarySink sink;
+    execution::run(job, execution::EngineKind::timing, {}, sink);
+    return sink.summary().makespan_s;
+  };
+  for (const std::string more : {"", ", gpu: h100-sxm"}) {
+    CAPTURE(more);
+    CHECK(seconds(usual + property("launch_factor", "6"), more) > 2 * seconds(usual, more));
+  }
+}
+
 TEST_CASE("torchtitan gathers three of a device's stages at a time", "[hardware]") {
   constexpr std::uint32_t stages = 8;
   constexpr std::uint32_t last = stages - 1;

@@ -249,9 +249,9 @@ TEST_CASE("auto stands for all choices of a key, and constraints know each key b
         "async_tensor_model_parallel_allreduce: false true, schedule: 1f1b");
   std::size_t open_keys = 0;
   for (const config::KeyRow& row : config::scenario_keys()) {
-    // Keys of models and of goodput runs cannot be used in constraints.
+    // Keys of models, stacks and goodput runs cannot be used in constraints.
     if (row.value.choices.empty() || row.name.starts_with("model.") ||
-        row.name.starts_with("goodput."))
+        row.name.starts_with("stack.") || row.name.starts_with("goodput."))
       continue;
     INFO(row.name);
     ++open_keys;
@@ -260,7 +260,6 @@ TEST_CASE("auto stands for all choices of a key, and constraints know each key b
     while (sections.find('.') != std::string::npos) {
       sections.resize(sections.rfind('.'));
       if (sections == "training.lengths") setting += ", mean: 500, p95: 900";
-      if (sections == "stack") setting += ", like: megatron-core";
       setting = sections.substr(sections.rfind('.') + 1) + ": {" + setting + "}";
     }
     const Space space = space_of(on_cluster + setting);
@@ -329,7 +328,8 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
       "max_unsharded_stages, partition, first, last, account_for_embedding, account_for_loss, "
       "microbatch_size, mean, p95, shortest, longest, packed, balance, pad_to, recompute, "
       "granularity, modules, method, num_layers, "
-      "every, precision, fp8_param_gather, cuda_graphs, tensor_format, causal, flash_attention, "
+      "every, early_stop, precision, fp8_param_gather, cuda_graphs, tensor_format, causal, "
+      "flash_attention, "
       "fused_loss, "
       "fused_accumulation, deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, "
       "gathered, exp_avg, exp_avg_sq, main_params, main_grads, activation_func_fp8_input_store, "

@@ -280,6 +280,16 @@ TEST_CASE("a change that cannot run says so in its row", "[cli]") {
              Catch::Contains("cannot run:") && Catch::Contains("one more chunk: 3 chunks"));
 }
 
+TEST_CASE("what-ifs do not recommend a job that the stack refuses", "[cli]") {
+  const tests::CommandFolder place;
+  REQUIRE(place
+              .run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 8 --engine timing --stack "
+                   "deepspeed --trace a.h5")
+              .status == 0);
+  CHECK_THAT(place.run("why a.h5").out, Catch::Contains("cannot run: deepspeed refuses this job"));
+  CHECK(std::isnan(rows_of(why_json(place, "a.h5")).at("one more chunk: interleaved-1f1b x2")));
+}
+
 TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
   const tests::CommandFolder place;
   place.write("plan.csv", both_at_once);

@@ -259,3 +259,18 @@ TEST_CASE("attention with sinks computes masked pairs if the stack does not skip
   CHECK(attention(false, false).flops == masked.flops);
   CHECK(attention(false, false).keys == masked.keys);
 }
+
+TEST_CASE("scores are aligned if head sizes and a fixed length are multiples of 8", "[model]") {
+  const auto is_aligned = [](std::uint32_t head_dim, const std::string& lengths) {
+    config::Model model = library_model("megatron-7.5b");
+    model.head_dim = head_dim;
+    const SettingFixture fixture(model, "{flash_attention: false" + lengths + "}", {});
+    const auto kernels = layer_kernels(fixture.setting, workload::LayerKind::dense).forward;
+    return std::ranges::find(kernels, Kernel::Work::scores, &Kernel::work)->aligned;
+  };
+  CHECK(is_aligned(128, ""));
+  CHECK_FALSE(is_aligned(225, ""));
+  CHECK(is_aligned(128, ", sequence: 1024"));
+  CHECK_FALSE(is_aligned(128, ", sequence: 1023"));
+  CHECK(is_aligned(128, ", lengths: {documents: [1024, 1040]}"));
+}

@@ -139,6 +139,23 @@ TEST_CASE("a fit recovers the numbers from which a table of kernels was made", "
   CHECK(fit.notes.empty());
 }
 
+TEST_CASE("a fit stays with one attention kernel, also if it becomes slower than others",
+          "[model]") {
+  config::Gpu gpu = measured_gpu();
+  gpu.attention.cudnn = {.forward = 0.4, .backward = 0.33, .half_length = 900};
+  const config::Gpu base = config::find_gpu("h100-sxm");
+  REQUIRE(base.attention.cudnn_9_2->forward > 0.4);
+  const workload::GpuFit fit = workload::fit_gpu(table_of(gpu), base);
+  CHECK(fit.gpu.attention.cudnn->forward == Approx(0.4).epsilon(0.01));
+  CHECK(fit.gpu.attention.cudnn->backward == Approx(0.33).epsilon(0.01));
+  CHECK(fit.gpu.attention.cudnn_9_2 == base.attention.cudnn_9_2);
+  CHECK(fit.gpu.attention.fa2 == base.attention.fa2);
+  for (const workload::FittedGroup& group : fit.groups) {
+    INFO(group.name);
+    CHECK(group.fitted.largest < 0.01);
+  }
+}
+
 TEST_CASE("outliers have little influence on a fit", "[model]") {
   workload::KernelTable table = table_of(measured_gpu());
   for (std::size_t i = 0; i < table.rows.size(); i += 9) table.rows[i].seconds *= 1.5;
