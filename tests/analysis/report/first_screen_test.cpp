@@ -180,10 +180,11 @@ TEST_CASE("settings other than the defaults are on the identifying line", "[repo
   job.recompute = "full";
   Summary run = run_of(job);
   run.run.p2p = "blocking";
-  CHECK_THAT(screen_of(run),
-             StartsWith("GPT3 175B on 64 GPUs (a100-80gb and h100-sxm, dgx-h100-8): tp 8/4 + sp, "
-                        "ep 4, etp 1, pp 4, ZeRO-1, batch 128 x 8192, microbatch 2, bf16, "
-                        "recompute full, blocking transfers\n"));
+  CHECK_THAT(
+      screen_of(run),
+      StartsWith("GPT3 175B on 64 GPUs (a100-80gb and h100-sxm, dgx-h100-8) with megatron-core: "
+                 "tp 8/4 + sp, ep 4, etp 1, pp 4, ZeRO-1, batch 128 x 8192, microbatch 2, bf16, "
+                 "recompute full, blocking transfers\n"));
 }
 
 TEST_CASE("only names in the library's format become titles", "[report]") {

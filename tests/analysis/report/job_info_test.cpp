@@ -140,10 +140,11 @@ TEST_CASE("JSON and CSV have the job if there is one", "[report]") {
   CHECK(json["job"]["offload"] == "none");
   CHECK_THAT(
       analysis::csv_summary({&known, 1}),
-      Catch::EndsWith(",10,llama-3-8b,h100-sxm,2,1,1,1,4,0,64,1,8192,none,bf16,none,none,true,\n"));
+      Catch::EndsWith(
+          ",10,llama-3-8b,h100-sxm,torchtitan,2,1,1,1,4,0,64,1,8192,none,bf16,none,none,true,\n"));
   const analysis::Summary timed = run_of({.pp = 4});
-  CHECK_THAT(analysis::csv_summary({&timed, 1}), Catch::EndsWith(",10,,,1,1,1,1,4,0,,,,,,,,,\n"));
+  CHECK_THAT(analysis::csv_summary({&timed, 1}), Catch::EndsWith(",10,,,,1,1,1,1,4,0,,,,,,,,,\n"));
   const analysis::Summary unknown = analysis::summarize(test::two_device_run());
   CHECK(Json::parse(analysis::json_summary({&unknown, 1})).at("job").is_null());
-  CHECK_THAT(analysis::csv_summary({&unknown, 1}), Catch::EndsWith(",10,,,,,,,,,,,,,,,,,\n"));
+  CHECK_THAT(analysis::csv_summary({&unknown, 1}), Catch::EndsWith(",10,,,,,,,,,,,,,,,,,,\n"));
 }

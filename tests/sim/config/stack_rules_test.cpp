@@ -22,6 +22,7 @@ JobSizes job(std::uint32_t pp, std::uint32_t stages_per_device, std::uint32_t mi
              bool is_looped = true) {
   JobSizes sizes = plain;
   sizes.pp = pp;
+  sizes.stages = pp * stages_per_device;
   sizes.stages_per_device = stages_per_device;
   sizes.microbatches = microbatches;
   sizes.is_looped = is_looped;
