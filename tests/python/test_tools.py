@@ -115,7 +115,7 @@ def test_errors_name_python_keywords():
         (lambda: platform.make("dgx-h100", 2, oversubscripton=2), "did you mean 'oversubscription'"),
         (lambda: platform.make("dgx-h100", 0), "^nodes 0: "),
         (lambda: platform.make("dgx-h100", 2, nic="94 Gbps"), "^nic: .* did you mean 'Gbit/s'"),
-        (lambda: platform.make(nodes=2), "node is missing"),
+        (lambda: platform.make(nodes=2), "^platform make needs node; "),
         (lambda: comm.bench("dgx-h100", fail="x"), "^fail: "),
     ):
         with pytest.raises(pipewright.Error, match=message) as caught:

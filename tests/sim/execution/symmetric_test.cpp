@@ -73,14 +73,16 @@ TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
   }
 }
 
-TEST_CASE("a symmetric run gathers FSDP stages again like the full one", "[symmetric]") {
+TEST_CASE("a symmetric run that gathers FSDP stages again takes nearly as long as the full one",
+          "[symmetric]") {
+  // In the full run, replicas share links and gather their stages at slightly different times.
   const tests::CommandFolder place;
   make(place, "8 --fabric leaf-spine --leaf-nodes 2 --oversubscription 4");
   write(place,
         "devices: 2\nparallel: {tp: 4, shard: 8, max_unsharded_stages: 2}\n"
         "communication: {overlap_slowdown: 1}\n",
         "{name: interleaved-1f1b, chunks: 4}");
-  CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(1e-6));
+  CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(0.01));
 }
 
 TEST_CASE("collectives slow a symmetric run nearly as much as the full one", "[symmetric]") {

@@ -47,7 +47,7 @@ TEST_CASE("a sweep is a scenario with a section search", "[search][sweep]") {
   CHECK(sweep.objective.kind == Objective::Kind::throughput);
   CHECK(cluster_values(sweep) == std::vector<std::string>{"dgx-a100"});
   CHECK(cluster_values(sweep_of(passes)) == std::vector<std::string>{""});
-  CHECK(sweep_keys().size() == 5);
+  CHECK(sweep_keys().size() == 6);
 }
 
 TEST_CASE("the text of a sweep reads back as the same sweep in any folder", "[search][sweep]") {

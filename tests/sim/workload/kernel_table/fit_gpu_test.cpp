@@ -142,6 +142,7 @@ TEST_CASE("a fit recovers the numbers from which a table of kernels was made", "
 TEST_CASE("a fit stays with one attention kernel, also if it becomes slower than others",
           "[model]") {
   config::Gpu gpu = measured_gpu();
+  gpu.attention = {};
   gpu.attention.cudnn = {.forward = 0.4, .backward = 0.33, .half_length = 900};
   const config::Gpu base = config::find_gpu("h100-sxm");
   REQUIRE(base.attention.cudnn_9_2->forward > 0.4);
