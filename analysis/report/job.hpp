@@ -31,7 +31,7 @@ struct JobInfo {
   bool flash_attention = true;        // false: attention scores are stored
   std::string recompute;              // none, selective, full
   std::string offload;                // none, all layers, 4 layers a stage
-  std::string partition;              // even, ends_less, by_cost, listed, or a layout
+  std::string partition;              // even, ends_less, by_cost, by_weights, listed, or a layout
   bool symmetric = false;             // one replica was simulated for all
   std::string lengths;                // distribution of document lengths, if they vary
   double padding = 0;                 // fraction of the computed tokens that is padding

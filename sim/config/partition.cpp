@@ -189,7 +189,8 @@ Partition read_partition(const Field& field) {
     return partition;
   }
   constexpr std::string_view allowed =
-      "even, ends_less, by_cost, a list of layers per stage, such as [7, 8, 8, 7], {first: 3, "
+      "even, ends_less, by_cost, by_weights, a list of layers per stage, such as [7, 8, 8, 7], "
+      "{first: 3, "
       "last: 2}, or a layout, such as Et*3|(t*4|)*14tL";
   partition.rule = Partition::Rule::listed;
   for (const Field& item : items(field, allowed))

@@ -15,12 +15,13 @@ namespace pipewright::config {
 // Distribution of a model's layers over the stages of a pipeline.
 struct Partition {
   enum class Rule : std::uint8_t {
-    even,       // as equal as possible, longer stages first
-    ends_less,  // embedding and loss count as layers of the first and last stage
-    by_cost,    // minimizes the longest stage, including embedding and vocabulary
-    listed,     // layers per stage
-    layout,     // Megatron-LM's --pipeline-model-parallel-layout
-    ends,       // given numbers on the first and last device, the rest equally
+    even,        // as equal as possible, longer stages first
+    ends_less,   // embedding and loss count as layers of the first and last stage
+    by_cost,     // minimizes the longest stage, including embedding and vocabulary
+    by_weights,  // stages take layers in order, up to their share of the products' weights
+    listed,      // layers per stage
+    layout,      // Megatron-LM's --pipeline-model-parallel-layout
+    ends,        // given numbers on the first and last device, the rest equally
   };
   Rule rule = Rule::even;
   std::vector<std::uint32_t> layers = {};  // per stage; used by listed and layout
@@ -37,7 +38,8 @@ struct Partition {
 };
 
 // Names of the rules that a scenario can select by name.
-inline constexpr std::array<std::string_view, 3> partition_rules{"even", "ends_less", "by_cost"};
+inline constexpr std::array<std::string_view, 4> partition_rules{"even", "ends_less", "by_cost",
+                                                                 "by_weights"};
 
 // Reads the name of a rule, a list of layers per stage, a map of the ends, or a layout. A layout
 // lists layers in the order of a forward pass: E embedding, t transformer layer, m multi-token

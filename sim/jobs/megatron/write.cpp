@@ -331,11 +331,11 @@ void write_partition(SettingsWriter& writer) {
   if (stage_count(scenario) == 1) return;
   if (partition.rule == Rule::layout) {
     writer.add("pipeline_model_parallel_layout", partition.text);
-  } else if (partition.rule == Rule::by_cost) {
-    writer.cannot(
-        "partition",
-        "Megatron-LM has no rule like partition by_cost; write the layers of the stages as a "
-        "list, which 'pipewright run' prints");
+  } else if (partition.rule == Rule::by_cost || partition.rule == Rule::by_weights) {
+    writer.cannot("partition",
+                  fmt::format("Megatron-LM has no rule like partition {}; write the layers of the "
+                              "stages as a list, which 'pipewright run' prints",
+                              config::to_string(partition)));
   } else if (!scenario.model->value.pattern.empty()) {
     if (needs_layout(scenario))
       writer.cannot("partition",

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/workload/shape/layout_checks.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -72,6 +73,18 @@ void check_pipeline_layout(const config::Model& model, const config::Partition& 
           "model.mtp_layers is");
 }
 
+// Throws config::Error unless every stage except possibly the first and the last has layers.
+void check_dealt(const config::Model& model, const config::Partition& partition,
+                 const LayerCounts& counts) {
+  for (std::size_t stage = 1; stage + 1 < counts.size(); ++stage)
+    if (counts[stage] == 0)
+      throw partition_error(
+          model, partition,
+          fmt::format("partition gives stage {} no layer; only the first and last "
+                      "stages may be empty",
+                      stage));
+}
+
 // Throws config::Error unless a list of layers per stage has one entry per stage, adds up to the
 // model's layers, and gives layers to every stage except possibly the first and the last.
 void check_listed_counts(const config::Model& model, const config::Partition& partition,
@@ -88,13 +101,7 @@ void check_listed_counts(const config::Model& model, const config::Partition& pa
     throw partition_error(
         model, partition,
         fmt::format("partition lists {} layers; the model has {}", sum, model.layers));
-  for (std::uint32_t stage = 1; stage + 1 < stages; ++stage)
-    if (counts[stage] == 0)
-      throw partition_error(
-          model, partition,
-          fmt::format("partition gives stage {} no layer; only the first and last "
-                      "stages may be empty",
-                      stage));
+  check_dealt(model, partition, counts);
 }
 
 // Describes the nearest numbers of stages among which the partition can divide the layers: "2 or 13
@@ -246,6 +253,33 @@ class ByCost {
   LayerCounts begins_;  // first layer of a stage, by stage and by the end of its layers
 };
 
+// Returns the number of weights in the products of a layer.
+double product_weights(const config::Model& model, std::uint32_t layer) {
+  constexpr double tokens = 1;  // the number of weights does not depend on the batch
+  const Sizes sizes = uncut_sizes(model, tokens, tokens);
+  double weights = 0;
+  for (const Linear& linear : linears_of(layer_on_gpu(model, kind_of_layer(model, layer), sizes)))
+    weights += static_cast<double>(linear.inputs * linear.outputs * linear.count);
+  return weights;
+}
+
+// Lets each stage take layers until the weights so far exceed the stage's share of all weights in
+// products, those of the head included (nanotron, nanotron/models/base.py, build_model). Later
+// stages may be left without layers.
+LayerCounts deal_by_weights(const config::Model& model, std::uint32_t stages) {
+  std::vector<double> sums(model.layers);
+  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
+    sums[layer] = product_weights(model, layer) + (layer > 0 ? sums[layer - 1] : 0);
+  const double all = sums.back() + double{model.vocabulary} * model.hidden;
+  LayerCounts counts(stages);
+  std::uint32_t stage = 0;
+  for (const double sum : sums) {
+    ++counts[stage];
+    if (stage + 1 < stages && sum > all * (stage + 1) / stages) ++stage;
+  }
+  return counts;
+}
+
 }  // namespace
 
 bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
@@ -253,6 +287,7 @@ bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std:
   const std::uint64_t layer_count = layers;
   switch (partition.rule) {
     case Rule::even:  // only the last stage may be empty
+    case Rule::by_weights:
       return stages <= 2 || stages <= layer_count + 1;
     case Rule::ends_less:
       return stages >= 2 && layer_count + counted_ends(partition) >= stages &&
@@ -292,6 +327,8 @@ std::string partition_requirement(const config::Partition& partition) {
             to_string(partition), partition.loss_counts ? "last" : "first");
       return "partition ends_less needs equally many layers on all stages, one fewer on the first "
              "and the last";
+    case Rule::by_weights:
+      return "partition by_weights needs at least one layer for every stage but the last";
     case Rule::ends:
       return fmt::format(
           "partition {} needs equally many layers on all devices between the ends, and "
@@ -333,6 +370,10 @@ std::vector<StageParts> partition_stages(const config::Model& model,
       break;
     case Rule::by_cost:
       counts = ByCost(model.layers, stages, seconds).solve();
+      break;
+    case Rule::by_weights:
+      counts = deal_by_weights(model, stages);
+      check_dealt(model, partition, counts);
       break;
     case Rule::ends:
       counts = deal_with_ends(partition, model.layers, device_of);

@@ -271,7 +271,7 @@ TEST_CASE("the help of a key has its choices and its default") {
         "protocol of point-to-point transfers: eager, rendezvous or blocking (eager)");
   CHECK(help("partition") ==
         "distribution of layers over stages; a list, a map, a layout such as Et*3|(t*4|)*2tL, or a "
-        "rule: even, ends_less, by_cost, or a list (even)");
+        "rule: even, ends_less, by_cost, by_weights, or a list (even)");
   CHECK(help("parallel.tp") == "tensor parallelism: number of GPUs that share each layer (1)");
   CHECK(help("forward_times") ==
         "time of the forward pass F: a single time, one per device, or one per stage");

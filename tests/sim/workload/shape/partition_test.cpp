@@ -193,6 +193,35 @@ TEST_CASE("the embedding and the loss may each count as a layer", "[model]") {
                       "fewer on the last"));
 }
 
+// Layers per stage for the models of nanotron's benchmarks (scripts/scaling_benchmarks.py),
+// computed by hand from the rule of nanotron/models/base.py: a layer has 4 h^2 + 3 ffn h weights,
+// the head 131072 h.
+TEST_CASE("a partition by weights fills each stage beyond its share of the weights", "[model]") {
+  const auto by_weights = [](const std::string& sizes, std::uint32_t stages) {
+    const config::Model model =
+        test::model_of("{" + sizes + ", heads: 32, vocabulary: 131072, sequence: 4096, " +
+                       "mlp: swiglu, norm: rmsnorm, biases: false}");
+    std::vector<std::uint32_t> devices(stages);
+    std::iota(devices.begin(), devices.end(), 0);
+    Counts result;
+    for (const workload::StageParts& stage :
+         partition_stages(model, rule(Partition::Rule::by_weights), devices, {}))
+      result.push_back(stage.layers.count);
+    return result;
+  };
+  // 16 layers and a head of 4 layers: 10 layers are not more than half of 20.
+  CHECK(by_weights("layers: 16, hidden: 2048, ffn: 8192", 2) == Counts{11, 5});
+  CHECK(by_weights("layers: 28, hidden: 3072, ffn: 8192", 2) == Counts{16, 12});
+  CHECK(by_weights("layers: 32, hidden: 4096, ffn: 14336", 4) == Counts{9, 9, 8, 6});
+  CHECK(by_weights("layers: 32, hidden: 4096, ffn: 14336", 1) == Counts{32});
+  // The head has more weights than all layers, so that no stage but the first gets layers.
+  CHECK_THAT(error_of([&] { by_weights("layers: 4, hidden: 64, ffn: 64", 3); }),
+             Catch::Contains("partition gives stage 1 no layer"));
+  CHECK_THAT(error_of([] { counts(4, rule(Partition::Rule::by_weights), 6, 6); }),
+             Catch::Contains("partition by_weights needs at least one layer for every stage but "
+                             "the last"));
+}
+
 TEST_CASE("a partition by cost gives a slow last stage fewer layers", "[model]") {
   const workload::StageSeconds seconds = [](std::uint32_t stage, workload::LayerRange range) {
     return range.count + (stage == 3 ? 3.0 : 0.0);
