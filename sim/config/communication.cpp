@@ -59,6 +59,15 @@ constexpr std::array communication_table{
          .help = "ZeRO-1, 2: gather weights in buckets during the first forward passes",
          .default_value = "true"},
         flag<&Communication::overlap_param_gather>},
+    Key<Communication>{{.name = "zero_gradients",
+                        .help = "ZeRO-1: collective that sums up gradients",
+                        .default_value = "reduce_scatter"},
+                       choice<&Communication::zero_gradients, zero_gradients_names>},
+    Key<Communication>{{.name = "zero_weights",
+                        .help = "ZeRO-1, 2: distribution of updated weights: one all-gather, or a "
+                                "broadcast from each rank",
+                        .default_value = "all_gather"},
+                       choice<&Communication::zero_weights, zero_weights_names>},
     Key<Communication>{
         {.name = "tp_comm_overlap",
          .help = "overlap tensor-parallel collectives with their matrix products; needs sp",

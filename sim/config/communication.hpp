@@ -56,12 +56,26 @@ inline constexpr std::string_view multipath_help =
 // per pair of GPUs). Any other text gives no value.
 std::optional<Multipath> parse_multipath(std::string_view text);
 
+// Collective that sums up the gradients of ZeRO-1. After an all-reduce every rank has all sums, of
+// which it uses those of its shard.
+enum class ZeroGradients : std::uint8_t { reduce_scatter, all_reduce };
+inline constexpr auto zero_gradients_names =
+    std::to_array<std::string_view>({"reduce_scatter", "all_reduce"});
+
+// Distribution of the updated weights of ZeRO-1 and ZeRO-2: one all-gather of all shards, or one
+// broadcast of each shard, one after the other.
+enum class ZeroWeights : std::uint8_t { all_gather, broadcast };
+inline constexpr auto zero_weights_names =
+    std::to_array<std::string_view>({"all_gather", "broadcast"});
+
 // Options of communication: order, overlap and algorithms. The names are those of Megatron-LM's
 // options.
 struct Communication {
   bool overlap_p2p = true;           // passes overlap transfers of boundary tensors
   bool overlap_grad_reduce = true;   // buckets are reduced as soon as their gradients are complete
   bool overlap_param_gather = true;  // ZeRO-1, 2: a stage gathers weights before its first forward
+  ZeroGradients zero_gradients = ZeroGradients::reduce_scatter;
+  ZeroWeights zero_weights = ZeroWeights::all_gather;
   bool tp_comm_overlap = false;      // tensor-parallel collectives overlap their matrix products
   // Tensor-parallel all-reduces of backward passes run while the weight gradient is computed.
   bool async_tensor_model_parallel_allreduce = true;

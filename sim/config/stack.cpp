@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/partition.hpp"
 #include "sim/config/text/library.hpp"
 
 namespace pipewright::config {
@@ -129,6 +130,11 @@ constexpr std::array stack_table{
     Key<Stack>{{.name = "max_unsharded_stages",
                 .help = "default of parallel.max_unsharded_stages of scenarios; else all stages"},
                count<&Stack::max_unsharded_stages, "3">},
+    Key<Stack>{{.name = "partition",
+                .help = "default of the key partition of scenarios: a rule",
+                .default_value = "even"},
+               {[](const Field& field, Stack&) { read_choice(field, partition_rules); },
+                {ValueType::choice, false, partition_rules, nullptr}}},
     Key<Stack>{{.name = "training", .help = "defaults of the section training of scenarios"},
                {keep, {ValueType::map}}},
     Key<Stack>{
@@ -138,7 +144,8 @@ constexpr std::array stack_table{
                into<&Stack::assumed, read_assumed>({ValueType::text, true})},
 };
 
-constexpr std::array<std::string_view, 2> default_sections{"training", "communication"};
+// Keys of a scenario whose defaults a stack gives.
+constexpr std::array<std::string_view, 3> default_keys{"training", "communication", "partition"};
 
 // Adds the entries of `base` that a map lacks, and merges maps that both have.
 void add_missing(Value& map, const Value& base) {
@@ -219,11 +226,11 @@ Value with_default_stack(Value root) {
 }
 
 Value with_stack_defaults(Value root, const Value& stack) {
-  for (const std::string_view section : default_sections)
-    if (const Value* const defaults = find(stack, section)) {
-      Value* own = find(root, section);
+  for (const std::string_view key : default_keys)
+    if (const Value* const defaults = find(stack, key)) {
+      Value* own = find(root, key);
       if (own == nullptr) {
-        root.entries.push_back({std::string(section), defaults->origin, *defaults});
+        root.entries.push_back({std::string(key), defaults->origin, *defaults});
       } else {
         add_missing(*own, *defaults);
       }

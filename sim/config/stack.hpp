@@ -78,8 +78,8 @@ Stack read_stack(const Field& field);
 
 // Returns the scenario `root` with the default stack if it names none.
 Value with_default_stack(Value root);
-// Returns the scenario with the stack's values for those keys of the sections training and
-// communication that the scenario does not set.
+// Returns the scenario with the stack's values for the key partition and for the keys of the
+// sections training and communication, as far as the scenario does not set them.
 Value with_stack_defaults(Value root, const Value& stack);
 
 std::vector<KeyRow> stack_keys();

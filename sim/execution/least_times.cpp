@@ -50,7 +50,7 @@ double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algor
       it = ops_.emplace(key, LeastTime(op.collective, *op.groups, algorithm, placement_,
                                        models_sharing()))
                .first;
-    sum += it->second.seconds(op.bytes);
+    sum += op.times * it->second.seconds(op.bytes);
   }
   return sum;
 }

@@ -254,7 +254,7 @@ std::vector<CollectiveOp> ReplicaGroups::over_replicas(Collective collective,
 std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
   const double bytes =
       static_cast<double>(job_.conditions.communication.gradient_bytes) / parts(stage);
-  if (job_.conditions.zero == 0)
+  if (job_.conditions.reduces_to_all())
     return over_replicas(Collective::all_reduce, &Holders::full, stage, bytes);
   auto ops = over_replicas(Collective::reduce_scatter, &Holders::shards, stage, bytes);
   if (!has_copies()) return ops;
@@ -268,8 +268,17 @@ std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
 }
 
 std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
-  return over_replicas(Collective::all_gather, &Holders::shards, stage,
-                       job_.costs.gathered_element / weight_parts(stage));
+  const double bytes = job_.costs.gathered_element / weight_parts(stage);
+  if (!job_.conditions.broadcasts_weights())
+    return over_replicas(Collective::all_gather, &Holders::shards, stage, bytes);
+  auto ops = over_replicas(Collective::broadcast, &Holders::shards, stage, bytes);
+  for (CollectiveOp& op : ops) {
+    // A part of the weights has the shards of some of the ranks.
+    const auto shards = static_cast<std::uint32_t>(op.groups->front().size());
+    op.times = std::max(1U, shards / weight_parts(stage));
+    op.bytes /= op.times;
+  }
+  return ops;
 }
 
 const schedules::UnshardPlan& ReplicaGroups::unshard_plan(std::uint32_t device) const {

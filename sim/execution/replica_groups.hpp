@@ -26,6 +26,7 @@ struct CollectiveOp {
   const RankGroups* groups;
   workload::Operation collective;
   std::uint64_t bytes;
+  std::uint32_t times = 1;  // runs, one after the other
 };
 
 // Divides a job's device copies into process groups, on first use, and caches them. Jobs with the

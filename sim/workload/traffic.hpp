@@ -156,6 +156,16 @@ struct Conditions {
   bool gathers_before() const { return gathers_once() && communication.overlap_param_gather; }
   bool gathers_after() const { return gathers_once() && !communication.overlap_param_gather; }
   bool gathers_once() const { return (zero == 1 || zero == 2) && !max_unsharded_stages; }
+
+  // Returns whether every rank gets the sums of all gradients, instead of those of its shard.
+  bool reduces_to_all() const {
+    return zero == 0 || (zero == 1 && gathers_once() &&
+                         communication.zero_gradients == config::ZeroGradients::all_reduce);
+  }
+  // Returns whether the shards of updated weights are broadcast one after the other.
+  bool broadcasts_weights() const {
+    return gathers_once() && communication.zero_weights == config::ZeroWeights::broadcast;
+  }
 };
 
 }  // namespace pipewright::workload

@@ -176,6 +176,10 @@ void draw_communication(Draft& d) {
                     "async_tensor_model_parallel_allreduce"};
   for (std::uint32_t left = d.random.whole(1, 2); left > 0; --left)
     d.open("communication", d.pick(flags), {"true", "false"});
+  if (d.random.whole(0, 3) == 0)
+    d.open("communication", "zero_gradients", {"reduce_scatter", "all_reduce"});
+  if (d.random.whole(0, 3) == 0)
+    d.open("communication", "zero_weights", {"all_gather", "broadcast"});
   if (d.random.flip()) d.open("communication", "all_reduce", {"automatic", "ring", "tree"});
   if (d.random.whole(0, 3) == 0) d.set("communication", "detail", "full");
   if (d.random.whole(0, 3) == 0) d.set("communication", "overlap_slowdown", "1.3");

@@ -86,8 +86,10 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
                                                    const workload::Operation& to_experts) {
   const Collective activations =
       parallel.sequence ? Collective::all_gather : Collective::all_reduce;
-  const Collective gradients =
-      parallel.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce;
+  const bool sums_for_all =
+      parallel.zero == 0 ||
+      (parallel.zero == 1 && communication.zero_gradients == config::ZeroGradients::all_reduce);
+  const Collective gradients = sums_for_all ? Collective::all_reduce : Collective::reduce_scatter;
   const std::uint64_t bucket =
       config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value);
   std::vector<TypicalCollective> collectives{{"tp", Group::tp, activations, typical_bytes}};

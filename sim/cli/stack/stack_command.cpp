@@ -149,7 +149,7 @@ int show_stack(const Arguments& arguments) {
     json["attention"] = attention_names(stack);
     json["sinks_skip_masked"] = stack.sinks_skip_masked;
     if (stack.max_unsharded_stages) json["max_unsharded_stages"] = *stack.max_unsharded_stages;
-    for (const char* const key : {"training", "communication", "assumed", "source"})
+    for (const char* const key : {"partition", "training", "communication", "assumed", "source"})
       if (const config::Value* const written = config::find(tree, key))
         json[key] = json_of(*written);
     fmt::print("{}", analysis::json_document(json));

@@ -34,6 +34,13 @@ ByProtocol LinkLoads::busiest_seconds() const {
   return seconds;
 }
 
+void repeat(std::vector<Phase>& phases, std::uint32_t times) {
+  for (Phase& phase : phases) {
+    phase.latency *= times;
+    for (Flow& flow : phase.flows) flow.bytes *= times;
+  }
+}
+
 LinkLoads loads(const Phase& phase, const RankPlacement& placement) {
   LinkLoads loads(placement);
   for (const Flow& flow : phase.flows)

@@ -27,6 +27,9 @@ struct Phase {
   double latency = 0;
 };
 
+// Makes the phases of a collective those of `times` such collectives, one after the other.
+void repeat(std::vector<Phase>& phases, std::uint32_t times);
+
 // Adds up the bytes of flows between the same pair of ranks; keeps the order of first appearance.
 class FlowSum {
  public:

@@ -119,14 +119,16 @@ void Wiring::add_hops(Plans& plans) {
 std::vector<std::vector<Phase>> Wiring::plan_op(const CollectiveOp& op) const {
   std::vector<std::vector<Phase>> plans;
   const auto algorithm = job_.conditions.communication.all_reduce;
-  for (const auto& group : *op.groups)
+  for (const auto& group : *op.groups) {
     plans.push_back(
         plan(op.collective, static_cast<double>(op.bytes), group, algorithm, placement_));
+    repeat(plans.back(), op.times);
+  }
   return plans;
 }
 
 std::uint64_t Wiring::add_op(Plans& plans, const CollectiveOp& op, std::uint64_t kind) {
-  const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
+  const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes, op.times});
   if (!is_new) return kind;
   if (kind == 0) kind = ops_.size() << 1U | 1U;
   for (auto& plan : plan_op(op)) {
@@ -217,7 +219,7 @@ void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
 }
 
 const Wiring::TransferPlans& Wiring::transfer_plans(const CollectiveOp& op) {
-  const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
+  const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes, op.times});
   if (is_new)
     for (const auto& plan : plan_op(op))
       if (!plan.empty()) it->second.push_back(make_transfer_plan(plan, placement_));

@@ -47,7 +47,7 @@ class Wiring {
 
  private:
   using Hop = std::pair<ReplicaDevice, std::uint32_t>;  // source and destination
-  using OpKey = std::tuple<const RankGroups*, workload::Operation, std::uint64_t>;
+  using OpKey = std::tuple<const RankGroups*, workload::Operation, std::uint64_t, std::uint32_t>;
   struct Plans {
     std::vector<std::vector<Phase>> plans;
     std::vector<std::uint64_t> kinds;

@@ -274,6 +274,18 @@ TEST_CASE("the number of gathered FSDP stages is that of the stack unless set", 
       Contains("stack.max_unsharded_stages is 0; allowed: a whole number from 1"));
 }
 
+TEST_CASE("the partition is that of the stack unless set", "[stack]") {
+  const auto rule = [](const std::string& stack_name, const std::string& keys) {
+    return to_string(scenario(", stack: " + stack_name + keys).partition);
+  };
+  CHECK(rule("nanotron", "") == "by_weights");
+  CHECK(rule("nanotron", ", partition: by_cost") == "by_cost");
+  CHECK(rule("{like: nanotron, partition: even}", "") == "even");
+  CHECK(rule("megatron-core", "") == "even");
+  CHECK_THAT(error_of([] { stack("{host: {kernel: 1 us}, attention: fa2, partition: [1, 2]}"); }),
+             Contains("stack.partition"));
+}
+
 TEST_CASE("flash attention needs a stack with a fused kernel", "[stack]") {
   const std::string text = ", stack: {like: megatron-core, attention: unfused}";
   CHECK_FALSE(scenario(text).training.flash_attention);

@@ -59,6 +59,8 @@ inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Rand
     job->conditions.by_layer = random.flip();
     communication.overlap_grad_reduce = random.flip();
     communication.overlap_param_gather = random.flip();
+    communication.zero_gradients = static_cast<config::ZeroGradients>(random.whole(0, 1));
+    communication.zero_weights = static_cast<config::ZeroWeights>(random.whole(0, 1));
     communication.global_norm = random.flip();
     communication.gradient_bytes = random.flip() ? 4 : 2;
     return job;

@@ -73,6 +73,52 @@ TEST_CASE("each level of ZeRO sends the bytes of its formula over a NIC", "[zero
   check(3, microbatches * (part(gradients) + 2 * part(weights)), "zb-h1");
 }
 
+TEST_CASE("ZeRO-1 may sum up gradients for all ranks and broadcast its shards", "[zero]") {
+  tests::watch_links();
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  const double gradients = 4 * parameters;
+  const double weights = 2 * parameters;
+  const auto sent = [&](std::uint32_t zero, config::ZeroGradients sums,
+                        config::ZeroWeights shards) {
+    Job job(zero);
+    job.communication().zero_gradients = sums;
+    job.communication().zero_weights = shards;
+    double bytes = 0;
+    const auto carried = tests::link_bytes(job, cluster);
+    for (std::uint32_t node = 0; node < replicas; ++node)
+      bytes += carried.at(fmt::format("nic-{}-0_UP", node));
+    return bytes;
+  };
+  using config::ZeroGradients;
+  using config::ZeroWeights;
+  CHECK(sent(1, ZeroGradients::all_reduce, ZeroWeights::all_gather) ==
+        Approx(replicas * (2 * part(gradients) + part(weights))));
+  // In each broadcast of a shard, all ranks but the last one send it.
+  CHECK(sent(1, ZeroGradients::reduce_scatter, ZeroWeights::broadcast) ==
+        Approx(replicas * part(gradients) + (replicas - 1) * weights));
+  // ZeRO-2 keeps only shards of gradients.
+  CHECK(sent(2, ZeroGradients::all_reduce, ZeroWeights::all_gather) ==
+        Approx(replicas * (microbatches * part(gradients) + part(weights))));
+}
+
+TEST_CASE("broadcasts of shards pay the latency of a whole ring for each rank", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  const auto iteration = [&](config::ZeroWeights shards, EngineKind engine) {
+    Job job(1);
+    job.communication().zero_weights = shards;
+    job.communication().overlap_param_gather = false;
+    return job.run(cluster, engine).iterations.back().end;
+  };
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    // A rank waits for weights / replicas more bytes than in an all-gather, and for replicas - 1
+    // more rings of as many hops.
+    const double hops = (replicas - 1) * tests::outside;
+    CHECK(iteration(config::ZeroWeights::broadcast, engine) -
+              iteration(config::ZeroWeights::all_gather, engine) ==
+          Approx((replicas - 1) * hops + 2 * parameters / replicas / tests::nic).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("gathered weights are allocated and freed", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   for (const std::string schedule : {"1f1b", "gpipe", "zb-h1", "interleaved-1f1b"}) {

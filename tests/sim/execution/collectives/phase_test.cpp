@@ -48,6 +48,19 @@ TEST_CASE("flows add up on a shared link, and only the largest counts on a FATPI
   CHECK(loads.busiest_seconds().front() == Approx(8e9 / nic));
 }
 
+TEST_CASE("repeated phases take as many times as long", "[collectives]") {
+  auto cluster = make_cluster({{4}});
+  const RankPlacement placement(cluster, cluster.gpus());
+  for (const Collective kind : {Collective::broadcast, Collective::all_gather}) {
+    auto phases = plan(kind, 16e6, ranks(4), Algorithm::ring, placement);
+    const double once = execution::uncontended_seconds(phases, placement);
+    execution::repeat(phases, 5);
+    CHECK(execution::uncontended_seconds(phases, placement) == Approx(5 * once));
+    CHECK(simulate_alone(cluster, placement, std::vector{phases})[0] ==
+          Approx(5 * once).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("a ring inside a node costs its steps and its volume", "[collectives]") {
   auto cluster = make_cluster({{8}});
   const RankPlacement placement(cluster, cluster.gpus());
