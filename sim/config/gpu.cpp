@@ -244,18 +244,6 @@ constexpr std::array power_table{
                into<&Power::idle, read_power>({ValueType::number})},
 };
 
-std::vector<std::string> read_assumed(const Field& field) {
-  constexpr std::string_view allowed = "keys of this file, such as [products.fp8, clock]";
-  std::vector<std::string> keys;
-  for (const Field& item : items(field, allowed)) {
-    const std::string& key = read_text(item, allowed);
-    const auto has_name = [&](const KeyRow& row) { return row.name == key; };
-    if (std::ranges::none_of(gpu_keys(), has_name)) throw wrong(item, allowed);
-    keys.push_back(key);
-  }
-  return keys;
-}
-
 constexpr std::array gpu_table{
     Key<Gpu>{{.name = "name", .help = "name of the GPU; default: name of the file"},
              text<&Gpu::name, "a name">},
@@ -302,8 +290,9 @@ constexpr std::array gpu_table{
              map_of<&Gpu::clock, clock_table>},
     Key<Gpu>{{.name = "power", .help = "power draw, for the energy of a training run"},
              map_of<&Gpu::power, power_table>},
-    Key<Gpu>{{.name = "assumed", .help = "list of the keys of this file whose values are assumed"},
-             into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
+    Key<Gpu>{
+        {.name = "assumed", .help = "list of the keys of this file whose values are assumed"},
+        key_names<&Gpu::assumed, gpu_keys, "keys of this file, such as [products.fp8, clock]">},
 };
 
 // Pointers to the members of ProductTypes, indexed by DataType.

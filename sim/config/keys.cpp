@@ -71,6 +71,17 @@ std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows) {
   return flat;
 }
 
+std::vector<std::string> read_key_names(const Field& field, std::span<const KeyRow> rows,
+                                        std::string_view allowed) {
+  std::vector<std::string> names;
+  for (const Field& item : items(field, allowed)) {
+    const std::string& name = read_text(item, allowed);
+    if (std::ranges::find(rows, name, &KeyRow::name) == rows.end()) throw wrong(item, allowed);
+    names.push_back(name);
+  }
+  return names;
+}
+
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys) {
   if (map.value.kind != Value::Kind::map) {
     std::vector<std::string_view> names;

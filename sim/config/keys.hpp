@@ -96,6 +96,11 @@ std::string help_line(const KeyRow& row);
 // Inserts after each key that holds a map the keys of that map, under dotted names.
 std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows);
 
+// Reads a list of names of keys. Every name must be that of a row. `allowed` describes the names in
+// messages.
+std::vector<std::string> read_key_names(const Field& field, std::span<const KeyRow> rows,
+                                        std::string_view allowed);
+
 template <class Table>
 std::vector<KeyRow> rows_of(const Table& table) {
   std::vector<KeyRow> rows;
@@ -236,6 +241,15 @@ constexpr auto size = into<member, called<noun, read_size>>({ValueType::size});
 
 template <auto member, Words allowed>
 constexpr auto text = into<member, called<allowed, read_text>>({ValueType::text});
+
+template <auto rows, Words allowed>
+std::vector<std::string> key_names_of(const Field& field) {
+  return read_key_names(field, rows(), allowed.view());
+}
+
+// Reader of a list of dotted keys; `rows` returns the rows of all keys that it may name.
+template <auto member, auto rows, Words allowed>
+constexpr auto key_names = into<member, key_names_of<rows, allowed>>({ValueType::text, true});
 
 // Reader of a map with a table of its own; `rows` returns that table's rows, for help texts.
 template <auto member, auto read, auto rows>

@@ -72,18 +72,6 @@ void keep(const Field& field, Stack&) {
                                    field.name.substr(field.name.rfind('.') + 1)));
 }
 
-std::vector<std::string> read_assumed(const Field& field) {
-  constexpr std::string_view allowed = "keys of this file, such as [host.kernel]";
-  std::vector<std::string> keys;
-  for (const Field& item : items(field, allowed)) {
-    const std::string& key = read_text(item, allowed);
-    const auto has_name = [&](const KeyRow& row) { return row.name == key; };
-    if (std::ranges::none_of(stack_keys(), has_name)) throw wrong(item, allowed);
-    keys.push_back(key);
-  }
-  return keys;
-}
-
 constexpr std::array stack_table{
     Key<Stack>{{.name = "name", .help = "name of the stack; default: name of the file"},
                text<&Stack::name, "a name">},
@@ -141,7 +129,7 @@ constexpr std::array stack_table{
         {.name = "communication", .help = "defaults of the section communication of scenarios"},
         {keep, {ValueType::map}}},
     Key<Stack>{{.name = "assumed", .help = "keys of this file whose values are assumed"},
-               into<&Stack::assumed, read_assumed>({ValueType::text, true})},
+               key_names<&Stack::assumed, stack_keys, "keys of this file, such as [host.kernel]">},
 };
 
 // Keys of a scenario whose defaults a stack gives.
@@ -158,12 +146,6 @@ void add_missing(Value& map, const Value& base) {
   }
 }
 
-bool has_key(const Value& map, std::string_view path) {
-  const std::size_t dot = std::min(path.find('.'), path.size());
-  const Value* const value = find(map, path.substr(0, dot));
-  return value != nullptr && (dot == path.size() || has_key(*value, path.substr(dot + 1)));
-}
-
 // Adds to a map's list of assumed keys those of `base` that the map does not set itself.
 void add_assumptions(Value& map, const Value& base) {
   const Value* const inherited = find(base, "assumed");
@@ -171,7 +153,7 @@ void add_assumptions(Value& map, const Value& base) {
   Value assumed{.kind = Value::Kind::list, .origin = inherited->origin};
   if (const Value* const own = find(map, "assumed")) assumed = *own;
   for (const Value& key : inherited->items)
-    if (!has_key(map, key.text)) assumed.items.push_back(key);
+    if (value_at(map, key.text) == nullptr) assumed.items.push_back(key);
   std::erase_if(map.entries, [](const Entry& entry) { return entry.key == "assumed"; });
   if (!assumed.items.empty()) map.entries.push_back({"assumed", assumed.origin, assumed});
 }

@@ -284,16 +284,15 @@ Hardware open_hardware(const config::Scenario& scenario) {
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
   Hardware hardware{.cluster = std::move(cluster), .ranks = workload::Ranks(scenario.parallel)};
   hardware.hosts = place(scenario, hardware.cluster, hardware.ranks);
-  std::map<std::pair<std::string, double>, config::Gpu> by_type;  // and launch factor
+  std::map<GpuKind, config::Gpu> by_kind;
   for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device) {
     const cluster::Host* const host = hardware.hosts[hardware.ranks.rank_of({0, device}, 0)];
     if (!scenario.model) continue;
     const bool ideal = hardware.cluster.is_ideal();
-    const std::pair type = ideal ? std::pair(std::string(), 1.0)
-                                 : std::pair(cluster::gpu_of(host), host->launch_factor);
-    auto it = by_type.find(type);
-    if (it == by_type.end())
-      it = by_type.emplace(type, gpu_of(scenario, ideal ? nullptr : host)).first;
+    const GpuKind kind = ideal ? GpuKind{"", 1} : kind_of(scenario, host);
+    auto it = by_kind.find(kind);
+    if (it == by_kind.end())
+      it = by_kind.emplace(kind, gpu_of(scenario, ideal ? nullptr : host)).first;
     config::check_precision(scenario.tree, scenario.training, it->second);
     if (scenario.training.flash_attention)
       config::attention_kernel_of(it->second, scenario.training.stack.attention);

@@ -137,6 +137,15 @@ Value* find(Value& map, std::string_view key) {
   return const_cast<Value*>(find(std::as_const(map), key));
 }
 
+const Value* value_at(const Value& root, std::string_view path) {
+  const Value* value = &root;
+  for (const std::string_view part : cut_at_dots(path)) {
+    value = find(*value, part);
+    if (value == nullptr) break;
+  }
+  return value;
+}
+
 const Origin& origin_of(const Value& root, std::string_view path) {
   const Value* value = &root;
   for (const std::string_view key : cut_at_dots(path)) {

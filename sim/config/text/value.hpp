@@ -53,6 +53,9 @@ void set_origin_keys(Value& value, std::string_view path);
 const Value* find(const Value& map, std::string_view key);
 Value* find(Value& map, std::string_view key);
 
+// Returns the value at a dotted path through maps, "host.kernel", or null.
+const Value* value_at(const Value& root, std::string_view path);
+
 // Returns the place of the value at a dotted path; if there is no such value, the place of the
 // innermost existing map on the path.
 const Origin& origin_of(const Value& root, std::string_view path);

@@ -69,7 +69,7 @@ std::string default_on(const config::Value& stack, std::string_view key) {
   if (key == "training.fused_loss")
     return config::read_stack({stack, "stack"}).fuses(config::Fusable::cross_entropy) ? "true"
                                                                                       : "false";
-  const config::Value* const value = value_at(stack, key);
+  const config::Value* const value = config::value_at(stack, key);
   return value == nullptr ? "" : value->text;
 }
 
@@ -100,17 +100,6 @@ config::Error gpus_refusal(const Request& request, std::string_view message) {
   config::Origin origin = request.gpus_origin;
   if (origin.source.empty()) origin.source = request.name;
   return config::Error(config::locate(origin, message));
-}
-
-const config::Value* value_at(const config::Value& tree, std::string_view key) {
-  const config::Value* value = &tree;
-  while (value != nullptr && !key.empty()) {
-    if (value->kind != config::Value::Kind::map) return nullptr;
-    const std::size_t dot = std::min(key.find('.'), key.size());
-    value = config::find(*value, key.substr(0, dot));
-    key.remove_prefix(std::min(dot + 1, key.size()));
-  }
-  return value;
 }
 
 void check_has_value(const Setting& setting, std::string_view allowed) {
@@ -194,7 +183,7 @@ void Draft::set(std::string_view key, config::Value value, const std::string& co
   if (!request_.model.empty() && key.starts_with("model.")) {
     // Values equal to those of the built-in model are left out; another sequence length belongs to
     // the training.
-    const config::Value* const library_value = value_at(model_, key.substr(6));
+    const config::Value* const library_value = config::value_at(model_, key.substr(6));
     if (library_value != nullptr && library_value->text == value.text) return;
     if (key == "model.sequence") key = "training.sequence";
   }
@@ -240,7 +229,7 @@ void name_stack(Job& job, std::string_view stack) {
   }
   const config::Value tree = config::stack_tree({*config::find(job.tree, "stack"), "stack"});
   for (const std::string& key : job.by_default) {
-    const config::Value* const value = value_at(job.tree, key);
+    const config::Value* const value = config::value_at(job.tree, key);
     if (value == nullptr || value->text != default_on(tree, key)) continue;
     erase_key(job.tree, key);
     job.comments.erase(key);
@@ -248,7 +237,9 @@ void name_stack(Job& job, std::string_view stack) {
   sort_keys(job.tree);
 }
 
-const config::Value* Draft::at(std::string_view key) const { return value_at(job_.tree, key); }
+const config::Value* Draft::at(std::string_view key) const {
+  return config::value_at(job_.tree, key);
+}
 
 std::string Draft::comment_of(const Setting& setting) const {
   return setting.origin.source.empty()

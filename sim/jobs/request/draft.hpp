@@ -70,9 +70,6 @@ config::Error refusal(const Setting& setting, std::string_view message);
 config::Error refusal(const Request& request, std::string_view message);
 config::Error gpus_refusal(const Request& request, std::string_view message);
 
-// Value at a dotted key; null if there is none.
-const config::Value* value_at(const config::Value& tree, std::string_view key);
-
 // Throws config::Error if a setting has an empty value, as in "--ffn-hidden-size="; `allowed` names
 // the values that it may have.
 void check_has_value(const Setting& setting, std::string_view allowed);

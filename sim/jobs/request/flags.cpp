@@ -91,8 +91,8 @@ void run_rules(std::span<const Flag> flags, Rule Flag::*column, Target& target) 
 // Setting that a row with a form other than `rule` gives for the scenario; empty if none is needed.
 std::optional<Setting> setting_of(const Flag& flag, const config::Value& tree, bool arguments) {
   const std::string_view part = part_of_model(flag.key);
-  if (!part.empty() && value_at(tree, part) == nullptr) return std::nullopt;
-  const config::Value* const present = value_at(tree, flag.key);
+  if (!part.empty() && config::value_at(tree, part) == nullptr) return std::nullopt;
+  const config::Value* const present = config::value_at(tree, flag.key);
   if (present != nullptr && present->kind == config::Value::Kind::map) return std::nullopt;
   const std::string value = present != nullptr ? present->text : default_of(flag.key);
   const std::string_view absent = arguments ? flag.absent : std::string_view();

@@ -151,14 +151,14 @@ TEST_CASE("torch.compile decides the stack of torchtitan", "[jobs]") {
   CHECK(training.fused_loss == job.fused_loss);
   // The scenario has the key only if it differs from the stack's default.
   const bool is_usual = job.fused_loss == (job.stack == "torchtitan");
-  CHECK((jobs::value_at(imported.tree, "training.fused_loss") == nullptr) == is_usual);
+  CHECK((config::value_at(imported.tree, "training.fused_loss") == nullptr) == is_usual);
 }
 
 TEST_CASE("what a stack says is not repeated in an imported scenario", "[jobs]") {
   const jobs::Job job = titan("");
   for (const char* const key : {"training.bytes", "training.tensor_format",
                                 "training.fused_accumulation", "training.fused_loss"})
-    CHECK(jobs::value_at(job.tree, key) == nullptr);
+    CHECK(config::value_at(job.tree, key) == nullptr);
   const config::Scenario scenario = scenario_of(job);
   CHECK(config::weight_bytes(scenario.training) == 4);
   CHECK(scenario.training.tensor_format == config::TensorFormat::bshd);
@@ -177,7 +177,7 @@ TEST_CASE("torchtitan's checkpoints stop early if the job says so", "[jobs]") {
       "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n"
       "early_stop = true\n");
   CHECK(tests::has_note(op.not_understood, "it is read only if whole layers are recomputed"));
-  CHECK(jobs::value_at(op.tree, "training.recompute.early_stop") == nullptr);
+  CHECK(config::value_at(op.tree, "training.recompute.early_stop") == nullptr);
   const jobs::Job none = titan("[activation_checkpoint]\nmode = \"none\"\nearly_stop = true\n");
   CHECK(tests::has_note(none.without_effect, "early_stop"));
 }
@@ -244,7 +244,7 @@ TEST_CASE("DeepSpeed's JSON is read together with the flags of its script", "[jo
   CHECK(scenario.communication.gradient_bytes == 2);
   CHECK(config::gradient_bytes(scenario.training) == 2);
   CHECK_FALSE(scenario.training.fused_loss);
-  CHECK(jobs::value_at(job.tree, "training.fused_loss") == nullptr);
+  CHECK(config::value_at(job.tree, "training.fused_loss") == nullptr);
 }
 
 TEST_CASE("DeepSpeed's JSON may keep gradients in fp32", "[jobs]") {

@@ -30,6 +30,17 @@ TEST_CASE("an override replaces a value, adds a key and makes missing maps") {
   CHECK(after("a: [1, 2]", "a", "x") == "a: x\n");
 }
 
+TEST_CASE("a value is found at its dotted path through maps") {
+  const Value root = read_yaml_text("{a: {b: {c: 1}}, d: [2]}", "t");
+  REQUIRE(value_at(root, "a.b.c") != nullptr);
+  CHECK(value_at(root, "a.b.c")->text == "1");
+  CHECK(value_at(root, "a.b") == find(*find(root, "a"), "b"));
+  for (const char* const path : {"a.x", "a.b.c.x", "d.0", "x", "", "a.", "a..b"}) {
+    CAPTURE(path);
+    CHECK(value_at(root, path) == nullptr);
+  }
+}
+
 TEST_CASE("the text of an override is YAML") {
   CHECK(after("{}", "a", "[1, 2 ms]") == "a: [1, 2 ms]\n");
   CHECK(after("{}", "a", "{b: c}") == "a:\n  b: c\n");
