@@ -31,6 +31,8 @@ struct RunFigures {
   std::optional<double> iteration_s;
   Traffic traffic;
   std::vector<TimedPass> passes;  // in the order of the rows
+  // Values of the keys of the job's software, by dotted key. Empty if they are unknown.
+  std::map<std::string, std::string> stack;
 };
 
 // Collects the figures from the rows of a trace. Stores no rows except passes.

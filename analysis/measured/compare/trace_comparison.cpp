@@ -198,6 +198,17 @@ std::vector<std::string> unlike_notes(const RunFigures& first, const RunFigures&
   return notes;
 }
 
+std::vector<KeyChange> stack_changes(const RunFigures& first, const RunFigures& other) {
+  std::vector<KeyChange> changes;
+  if (first.stack.empty() || other.stack.empty()) return changes;
+  std::map<std::string, KeyChange> by_key;
+  for (const auto& [key, text] : first.stack) by_key[key].was = text;
+  for (const auto& [key, text] : other.stack) by_key[key].is = text;
+  for (auto& [key, change] : by_key)
+    if (change.was != change.is) changes.push_back({key, change.was, change.is});
+  return changes;
+}
+
 std::string link_note(std::span<const RunFigures> runs) {
   std::vector<std::string> with, without;
   bool any_links = false;

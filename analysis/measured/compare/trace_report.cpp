@@ -111,6 +111,22 @@ std::string memory_table(const RunFigures& first, const RunFigures& run) {
   return "\npeak memory of the devices that differ:\n" + table_of_first(columns, changed);
 }
 
+ReportColumns<KeyChange> stack_columns(const std::string& first, const std::string& other) {
+  return {{"key", {"stack"}, Quantity::name(), &KeyChange::key},
+          {"baseline", {printable(first)}, Quantity::name(), &KeyChange::was},
+          {"value", {printable(other)}, Quantity::name(), &KeyChange::is}};
+}
+
+// Table of the keys in which the stacks of two runs differ; empty if there are none.
+std::string stack_table(const RunFigures& first, const RunFigures& run) {
+  std::vector<KeyChange> changes = stack_changes(first, run);
+  if (changes.empty()) return {};
+  for (KeyChange& change : changes)
+    for (std::optional<std::string>* const text : {&change.was, &change.is})
+      if (*text) *text = printable(**text);
+  return '\n' + table_text(stack_columns(first.name, run.name), changes);
+}
+
 std::string describe_shift(const PassMove& pass) {
   std::string text =
       fmt::format("{}: starts at {}, was {} ({})", describe(pass.pass),
@@ -251,6 +267,7 @@ std::string console_text(const TraceComparison& comparison) {
   const std::string links = link_note(comparison.runs);
   if (!links.empty()) text += fmt::format("note: {}\n", links);
   for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
+    text += stack_table(first, comparison.runs[i]);
     text += memory_table(first, comparison.runs[i]);
     text += moves_text(first, comparison.runs[i], comparison.moves[i - 1]);
   }
@@ -267,6 +284,8 @@ std::string json_text(const TraceComparison& comparison) {
     Json run = run_json(comparison.runs[i]);
     run["differences"] = differences_json(metrics_of(first), metrics_of(comparison.runs[i]));
     run["notes"] = unlike_notes(first, comparison.runs[i]);
+    run["stack"] = json_rows(stack_columns(first.name, comparison.runs[i].name),
+                             stack_changes(first, comparison.runs[i]));
     run["passes"] = moves_json(comparison.moves[i - 1]);
     json["others"].push_back(std::move(run));
   }

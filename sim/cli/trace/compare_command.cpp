@@ -14,6 +14,8 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/trace/measured.hpp"
+#include "sim/config/stack.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {
@@ -47,8 +49,9 @@ int print_compare_help() {
   fmt::print(
       "usage: pipewright compare FIRST.h5 OTHER.. [OPTIONS]\n"
       "\n"
-      "Compares runs with the first: time, bubbles, communication, memory, traffic, and moved "
-      "passes.\n"
+      "Compares runs with the first: time, bubbles, communication, memory, traffic, moved passes, "
+      "and\n"
+      "the keys of their software stacks that differ.\n"
       "The first is a trace of 'pipewright run --trace'. The others have one of these formats, "
       "which is\n"
       "recognised by content; a measured run has one file for each pipeline device or one file for "
@@ -108,15 +111,26 @@ int print_comparison(const CompareRequest& request, const Comparison& comparison
   return status(comparison.judgements);
 }
 
+// Reads the figures of a trace, with the keys of the stack in its scenario.
+analysis::RunFigures read_run(const path& file) {
+  analysis::RunFigures run = analysis::read_figures(file);
+  const std::string& scenario = run.summary.run.scenario;
+  if (scenario.empty()) return run;
+  const config::Value tree = config::read_yaml_text(scenario, run.name + " (its scenario)");
+  if (const config::Value* const stack = config::find(tree, "stack"))
+    run.stack = config::texts_of_stack(*stack);
+  return run;
+}
+
 int compare_traces(const CompareRequest& request) {
   analysis::TraceComparison comparison;
-  comparison.runs.push_back(analysis::read_figures(request.files.front()));
+  comparison.runs.push_back(read_run(request.files.front()));
   const analysis::NamedMetrics base{comparison.runs.front().name,
                                     metrics_of(comparison.runs.front())};
   const auto conditions = read_conditions(request, base.metrics);
   std::vector<analysis::NamedMetrics> further_runs;
   for (std::size_t i = 1; i < request.files.size(); ++i) {
-    analysis::RunFigures run = analysis::read_figures(request.files[i]);
+    analysis::RunFigures run = read_run(request.files[i]);
     comparison.moves.push_back(analysis::compare_passes(comparison.runs.front(), run));
     run.passes = {};
     further_runs.push_back({run.name, metrics_of(run)});

@@ -35,6 +35,24 @@ Value& item_at(Value& list, std::string_view index, std::string_view list_name,
   return list.items[*i];
 }
 
+void add_texts(const Value& value, const std::string& path,
+               std::map<std::string, std::string>& texts) {
+  switch (value.kind) {
+    case Value::Kind::map:
+      for (const Entry& entry : value.entries)
+        add_texts(entry.value, path.empty() ? entry.key : path + "." + entry.key, texts);
+      return;
+    case Value::Kind::list: {
+      std::string items;
+      for (const Value& item : value.items) items += (items.empty() ? "" : ", ") + item.text;
+      texts[path] = value.items.empty() ? "[]" : items;
+      return;
+    }
+    case Value::Kind::text:
+      texts[path] = value.text;
+  }
+}
+
 Value& entry_at(Value& map, std::string_view key, const Origin& origin) {
   if (Value* const present = find(map, key)) return *present;
   Entry created{std::string(key), origin, {}};
@@ -144,6 +162,12 @@ const Value* value_at(const Value& root, std::string_view path) {
     if (value == nullptr) break;
   }
   return value;
+}
+
+std::map<std::string, std::string> texts_by_key(const Value& value, const std::string& path) {
+  std::map<std::string, std::string> texts;
+  add_texts(value, path, texts);
+  return texts;
 }
 
 const Origin& origin_of(const Value& root, std::string_view path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,10 @@ Value* find(Value& map, std::string_view key);
 
 // Returns the value at a dotted path through maps, "host.kernel", or null.
 const Value* value_at(const Value& root, std::string_view path);
+
+// Returns the texts of a value and of all values within it by their dotted keys. `path` is the key
+// of `value`. A list is one text, "norm, rope", or "[]" if it is empty.
+std::map<std::string, std::string> texts_by_key(const Value& value, const std::string& path);
 
 // Returns the place of the value at a dotted path; if there is no such value, the place of the
 // innermost existing map on the path.

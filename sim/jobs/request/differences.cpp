@@ -30,27 +30,14 @@ std::string normal(const std::string& text) {
   return !text.empty() && end == text.c_str() + text.size() ? fmt::format("{}", value) : text;
 }
 
-void flatten_keys(const Value& value, const std::string& path,
-                  std::map<std::string, std::string>& out) {
-  if (value.kind == Value::Kind::map) {
-    for (const config::Entry& entry : value.entries)
-      flatten_keys(entry.value, path.empty() ? entry.key : path + "." + entry.key, out);
-  } else if (value.kind == Value::Kind::list) {
-    std::string items;
-    for (const Value& item : value.items) items += (items.empty() ? "" : ", ") + item.text;
-    out[path] = items;
-  } else {
-    out[path] = normal(value.text);
-  }
-}
-
 std::string flag_text(bool flag) { return flag ? "true" : "false"; }
 
 std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
   std::map<std::string, std::string> keys;
   for (const config::Entry& entry : spelled_out(scenario).entries)
     if (std::ranges::find(skipped, entry.key) == skipped.end())
-      flatten_keys(entry.value, entry.key, keys);
+      keys.merge(config::texts_by_key(entry.value, entry.key));
+  for (auto& [key, text] : keys) text = normal(text);
   for (const char* const key :
        {"parallel.pp", "parallel.pipeline", "parallel.dp", "parallel.shard", "parallel.replicate"})
     keys.erase(key);

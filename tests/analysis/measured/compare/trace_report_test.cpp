@@ -114,6 +114,38 @@ TEST_CASE("differences between jobs are noted", "[compare]") {
         std::vector<std::string>{"the jobs differ: b.h5 has recompute full"});
 }
 
+TEST_CASE("keys of stacks that differ are listed with both values", "[compare]") {
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a.h5"),
+                     figures_of(test::two_device_run(), "b.h5")};
+  RunFigures& first = comparison.runs[0];
+  RunFigures& second = comparison.runs[1];
+  comparison.moves = {compare_passes(first, second)};
+  const auto listed = [&] {
+    return nlohmann::json::parse(json_text(comparison))["others"][0]["stack"];
+  };
+  first.stack = {{"stack.host.kernel", "125 us"}, {"stack.name", "megatron-core"}};
+  CHECK(listed().empty());  // the stack of the second run is unknown
+  second.stack = first.stack;
+  CHECK(listed().empty());
+  CHECK_THAT(console_text(comparison), !Catch::Contains("stack"));
+  second.stack["stack.host.kernel"] = "50 us\x1b";
+  second.stack["stack.rules"] = "[]";
+  const auto changes = listed();
+  REQUIRE(changes.size() == 2);
+  CHECK(changes[0]["key"] == "stack.host.kernel");
+  CHECK(changes[0]["baseline"] == "125 us");
+  CHECK(changes[0]["value"] == "50 us\x1b");
+  CHECK(changes[1]["key"] == "stack.rules");
+  CHECK(changes[1]["baseline"].is_null());
+  CHECK(changes[1]["value"] == "[]");
+  const std::string text = console_text(comparison);
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("\nstack.host.kernel ") && Catch::Contains("125 us") &&
+                       Catch::Contains("50 us") && !Catch::Contains("stack.name"));
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("a note says whether links carry collectives in passes", "[compare]") {
   trace::Trace fast = test::two_device_run();
   fast.links = {{0, "up", "nic", 1, 1e9}};

@@ -1,3 +1,7 @@
+#include <map>
+#include <string>
+#include <utility>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -49,6 +53,42 @@ TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
   CHECK(json["others"][0]["passes"]["later"].get<int>() +
             json["others"][0]["passes"]["unmoved"].get<int>() ==
         64);
+}
+
+TEST_CASE("compare lists the keys in which the runs' stacks differ", "[cli]") {
+  const tests::CommandFolder place;
+  const std::string run =
+      "run --model llama-3-8b --gpu h100-sxm --pp 2 -b 4 --engine timing --quiet --trace ";
+  REQUIRE(place.run(run + "a.h5").status == 0);
+  REQUIRE(place.run(run + "b.h5 --set stack.host.kernel='50 us'").status == 0);
+  REQUIRE(place.run(run + "c.h5 --stack pytorch-fsdp").status == 0);
+  const auto changes = [&](const std::string& files) {
+    const tests::ProgramResult ran = place.run("compare " + files + " --json");
+    CAPTURE(ran.err);
+    REQUIRE(ran.status == 0);
+    std::map<std::string, std::pair<std::string, std::string>> by_key;
+    for (const auto& change : nlohmann::json::parse(ran.out)["others"][0]["stack"]) {
+      const auto text = [&](const char* key) {
+        return change[key].is_null() ? "none" : change[key].get<std::string>();
+      };
+      by_key[change["key"]] = {text("baseline"), text("value")};
+    }
+    return by_key;
+  };
+  using Values = std::pair<std::string, std::string>;
+  CHECK(changes("a.h5 a.h5").empty());
+  CHECK(changes("a.h5 b.h5") ==
+        std::map<std::string, Values>{{"stack.host.kernel", {"125 us", "50 us"}}});
+  const auto others = changes("a.h5 c.h5");
+  CHECK(others.at("stack.name") == Values{"megatron-core", "pytorch-fsdp"});
+  CHECK(others.at("stack.host.kernel") == Values{"125 us", "12 us"});
+  CHECK(others.at("stack.recompute.early_stop") == Values{"false", "true"});
+  CHECK(others.at("stack.training.bytes.weights") == Values{"none", "4"});
+  CHECK(others.count("stack.help") == 0);
+  CHECK_THAT(place.run("compare a.h5 b.h5").out, Catch::Contains("\nstack.host.kernel "));
+  // Runs of given pass times have no stack.
+  REQUIRE(place.run(quick + "--trace times.h5").status == 0);
+  CHECK(changes("a.h5 times.h5").empty());
 }
 
 TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {

@@ -41,6 +41,14 @@ TEST_CASE("a value is found at its dotted path through maps") {
   }
 }
 
+TEST_CASE("the texts of a tree are listed by dotted keys") {
+  using Texts = std::map<std::string, std::string>;
+  const Value root = read_yaml_text("{a: {b: 1 ms, c: [x, y]}, d: []}", "t");
+  CHECK(texts_by_key(root, "") == Texts{{"a.b", "1 ms"}, {"a.c", "x, y"}, {"d", "[]"}});
+  CHECK(texts_by_key(*find(root, "a"), "s") == Texts{{"s.b", "1 ms"}, {"s.c", "x, y"}});
+  CHECK(texts_by_key(make_text("x", {}), "s") == Texts{{"s", "x"}});
+}
+
 TEST_CASE("the text of an override is YAML") {
   CHECK(after("{}", "a", "[1, 2 ms]") == "a: [1, 2 ms]\n");
   CHECK(after("{}", "a", "{b: c}") == "a:\n  b: c\n");
