@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/model/model_report.hpp"
 #include "sim/cli/options.hpp"
@@ -47,9 +48,9 @@ int print_model_help() {
       "usage: pipewright model [NAME|FILE] [OPTIONS]\n\n"
       "Prints the size and the cost of a model: total and active parameters, FLOP per token, bytes "
       "of its\n"
-      "parts; with a GPU, every kernel of a layer with its shape, time and bound. Without a name, "
-      "lists\n"
-      "the models of the library.\n\n"
+      "parts; with a GPU, every kernel of a layer with its shape, time and bound on a software "
+      "stack.\n"
+      "Without a name, lists the models of the library.\n\n"
       "  pipewright model\n"
       "  pipewright model deepseek-v3\n"
       "  pipewright model llama-3-70b --gpu h100-sxm --tp 8 --sp --sequence 8192\n"
@@ -117,6 +118,14 @@ std::optional<config::Gpu> gpu_of(const config::Value& root) {
   return gpu;
 }
 
+// Name of the attention kernel that the training's stack runs on the GPU.
+std::string_view attention_name(const config::Training& training, const config::Gpu& gpu) {
+  const config::AttentionKernel kernel =
+      training.flash_attention ? config::attention_kernel_of(gpu, training.stack.attention)
+                               : config::AttentionKernel::unfused;
+  return base::name_of(config::attention_kernel_names, kernel);
+}
+
 }  // namespace
 
 int model_command(const Arguments& arguments) {
@@ -157,11 +166,13 @@ int model_command(const Arguments& arguments) {
       .notes = config::notes_of(model, training),
       .layout = model_layout_text(training, parallel, setting.sizes),
       .precision = std::string(config::name_of(training.precision)),
+      .stack = training.stack.name,
       .sizes = setting.sizes,
       .parts = workload::part_bytes(setting)};
   if (const std::optional<config::Gpu> gpu = gpu_of(root)) {
     config::check_precision(root, training, *gpu);
     report.gpu = gpu->name.empty() ? "the GPU" : gpu->name;
+    report.attention = attention_name(training, *gpu);
     report.peak_flops = products_of(*gpu, training.precision).flops;
     report.times = workload::part_times(setting, *gpu);
     report.assumed = assumed_for(setting, *gpu);

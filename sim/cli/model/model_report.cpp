@@ -145,6 +145,13 @@ std::string size_text(const workload::ModelSize& size) {
       size.flops_per_token / 1e9, size.sequence, size.full_attention_flops_per_token / 1e9);
 }
 
+// Line on the software: "stack megatron-core, attention cudnn".
+std::string software_text(const ModelReport& report) {
+  const std::string attention =
+      report.attention.empty() ? "" : fmt::format(", attention {}", report.attention);
+  return fmt::format("stack {}{}\n", analysis::printable(report.stack), attention);
+}
+
 std::string model_notes_text(const std::vector<std::string>& notes) {
   std::string text;
   for (const std::string& note : notes)
@@ -178,7 +185,7 @@ Json models_json(std::span<const workload::ModelSize> models) {
 
 std::string model_text(const ModelReport& report) {
   return size_text(report.size) + model_notes_text(report.notes) +
-         fmt::format("\non one GPU, {}\n\n", report.layout) +
+         fmt::format("\non one GPU, {}\n{}\n", report.layout, software_text(report)) +
          table_text(part_columns(), report.parts) + (report.gpu.empty() ? "" : times_text(report));
 }
 
@@ -186,10 +193,12 @@ Json model_json(const ModelReport& report) {
   Json json = json_object(size_columns(), report.size);
   json["layout"] = json_object(layout_columns(), report.sizes);
   json["precision"] = report.precision;
+  json["stack"] = report.stack;
   if (!report.notes.empty()) json["notes"] = report.notes;
   json["parts"] = json_rows(part_columns(), report.parts);
   if (report.gpu.empty()) return json;
   json["gpu"] = report.gpu;
+  json["attention"] = report.attention;
   json["peak_flops"] = report.peak_flops;  // dense, of the precision
   json["times"] = Json::array();
   for (const workload::PartTimes& part : report.times)

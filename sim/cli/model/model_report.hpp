@@ -16,9 +16,11 @@ struct ModelReport {
   std::vector<std::string> notes;  // notes on its file
   std::string layout;              // "tp 2, sp, microbatches of 1 x 8192 tokens, bf16"
   std::string precision;
+  std::string stack;  // name of the software
   workload::Sizes sizes;
   std::vector<workload::PartBytes> parts;
   std::string gpu;        // empty: no GPU, and no times
+  std::string attention;  // attention kernel that the stack runs on the GPU
   double peak_flops = 0;  // peak of the GPU in this precision
   std::vector<workload::PartTimes> times;
   std::vector<std::string>

@@ -78,6 +78,29 @@ TEST_CASE("the JSON of a model has its layout, precision and peak", "[cli][model
   CHECK(run["peak_flops"].get<double>() == Approx(1979e12));
 }
 
+TEST_CASE("the report of a model names its stack, and the attention kernel on its GPU",
+          "[cli][model]") {
+  const tests::CommandFolder place;
+  const auto attention = [&](const std::string& words) {
+    return model_json(place, "llama-3-8b " + words)["attention"];
+  };
+  CHECK(attention("--gpu h100-sxm") == "cudnn");
+  CHECK(attention("--gpu a100-80gb") == "fa2");
+  CHECK(attention("--gpu h100-sxm --stack torchtitan") == "fa2");
+  CHECK(attention("--gpu h100-sxm --set stack.attention=[fa3]") == "fa3");
+  CHECK(attention("--gpu a100-80gb --stack megatron-lm-2022") == "unfused");
+  CHECK(attention("--gpu h100-sxm --set training.flash_attention=false") == "unfused");
+  CHECK_THAT(place.run("model llama-3-8b --gpu h100-sxm --stack torchtitan").out,
+             Catch::Contains("bf16\nstack torchtitan, attention fa2\n"));
+  CHECK_THAT(place.run("model llama-3-8b").out, Catch::Contains("bf16\nstack megatron-core\n"));
+  const json without_gpu = model_json(place, "llama-3-8b --stack nanotron");
+  CHECK(without_gpu["stack"] == "nanotron");
+  CHECK_FALSE(without_gpu.contains("attention"));
+  const tests::ProgramResult refused = place.run("model llama-3-8b --gpu a100-80gb --stack primus");
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Catch::Contains("has no attention kernel aiter or ck"));
+}
+
 TEST_CASE("a model without a GPU uses the GPU of its cluster", "[cli][model]") {
   const tests::CommandFolder place;
   const json run = model_json(place, "llama-3-8b --cluster dgx-h100-8");
