@@ -87,7 +87,7 @@ TEST_CASE("the report of a model names its stack, and the attention kernel on it
   CHECK(attention("--gpu h100-sxm") == "cudnn");
   CHECK(attention("--gpu a100-80gb") == "fa2");
   CHECK(attention("--gpu h100-sxm --stack torchtitan") == "fa2");
-  CHECK(attention("--gpu h100-sxm --set stack.attention=[fa3]") == "fa3");
+  CHECK(attention("--gpu h100-sxm --set stack.attention='[cudnn-9-2]'") == "cudnn-9-2");
   CHECK(attention("--gpu a100-80gb --stack megatron-lm-2022") == "unfused");
   CHECK(attention("--gpu h100-sxm --set training.flash_attention=false") == "unfused");
   CHECK_THAT(place.run("model llama-3-8b --gpu h100-sxm --stack torchtitan").out,
