@@ -36,12 +36,14 @@ struct Rerun {
   double makespan_s = 0;
   std::optional<analysis::Overflow> overflow;
   trace::Assumed assumed;  // measured or assumed numbers that the result rests on
+  std::string refusal;     // rule of its stack that the job breaks; empty: none
 };
 
 std::string to_line(const Rerun& rerun) {
   json line{{"makespan_s", rerun.makespan_s},
             {"gpu", rerun.assumed.gpu},
-            {"assumed", rerun.assumed.keys}};
+            {"assumed", rerun.assumed.keys},
+            {"refusal", rerun.refusal}};
   if (const auto& overflow = rerun.overflow)
     line["overflow"] = {{"device", overflow->device},
                         {"peak_bytes", overflow->peak_bytes},
@@ -54,7 +56,8 @@ Rerun read_rerun(const std::string& line) {
   Rerun rerun{.makespan_s = value.at("makespan_s"),
               .overflow = {},
               .assumed = {value.at("gpu").get<std::string>(),
-                          value.at("assumed").get<std::vector<std::string>>()}};
+                          value.at("assumed").get<std::vector<std::string>>()},
+              .refusal = value.at("refusal")};
   if (const auto overflow = value.find("overflow"); overflow != value.end())
     rerun.overflow = analysis::Overflow{.device = overflow->at("device"),
                                         .peak_bytes = overflow->at("peak_bytes"),
@@ -112,22 +115,20 @@ auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
 
 // Simulates a scenario with a change. Loads the cluster, so it must be called in a process of its
 // own.
-// A change of a job that its stack does not refuse, to a job that it refuses (`checks_rules`),
-// cannot run.
-Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster,
-                 bool checks_rules) {
+Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster) {
   if (change.edit) change.edit(tree);
+  for (const auto& [key, value] : change.settings)
+    config::override_key(tree, key, value, {"what if"});
   const config::Scenario scenario = read_stored(tree, cluster);
   Hardware hardware = open_hardware(scenario);
   workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
-  if (checks_rules)
-    if (const auto broken = refusals(scenario, &plan.schedule.routes); !broken.empty())
-      throw config::Error(broken.front().reason);
+  const std::vector<Refusal> broken = refusals(scenario, &plan.schedule.routes);
   const execution::Job job = make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
   execution::run(job, engine_of(scenario), {}, summary);
-  return {summary.summary().makespan_s, analysis::overflow_of(summary.summary()), job.assumed};
+  return {summary.summary().makespan_s, analysis::overflow_of(summary.summary()), job.assumed,
+          broken.empty() ? "" : broken.front().reason};
 }
 
 // Fused attention kernels in their current versions that all GPUs have and the run does not use.
@@ -149,7 +150,7 @@ std::vector<std::string_view> other_attention_kernels(const config::Scenario& sc
 
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
 // the job's first GPU to its other GPUs, recipes whose data types all GPUs support, and attention
-// kernels; and whether the stack refuses the job.
+// kernels.
 std::string hardware_choices(const config::Value& tree, const StoredCluster& cluster) {
   const config::Scenario scenario = read_stored(tree, cluster);
   const Hardware hardware = open_hardware(scenario);
@@ -162,12 +163,19 @@ std::string hardware_choices(const config::Value& tree, const StoredCluster& clu
     };
     if (std::ranges::all_of(hardware.gpus, has_type)) recipes.push_back(config::recipes[recipe]);
   }
-  const workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
   return json{{"link_classes", names},
-              {"is_refused", !refusals(scenario, &plan.schedule.routes).empty()},
               {"recipes", recipes},
               {"attention_kernels", other_attention_kernels(scenario, hardware)}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Settings of a change as words after --set; empty if an edit belongs to them.
+std::vector<std::string> set_texts(const Change& change) {
+  std::vector<std::string> texts;
+  if (change.edit) return texts;
+  for (const auto& [key, value] : change.settings)
+    texts.push_back(fmt::format("{}={}", key, value));
+  return texts;
 }
 
 // Result of one change, and whether the change affects a single stage only.
@@ -236,35 +244,41 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
 
   if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
   const auto body_of = [&](const Change& change) {
-    return [&tree, &cluster, change, checks_rules = !choices["is_refused"].get<bool>()] {
-      return with_cluster_name(
-          cluster, [&] { return to_line(rerun_with(tree, change, cluster, checks_rules)); });
+    return [&tree, &cluster, change] {
+      return with_cluster_name(cluster, [&] { return to_line(rerun_with(tree, change, cluster)); });
     };
   };
   std::vector<process::Body> bodies{body_of({})};
   for (const Change& change : changes) bodies.emplace_back(body_of(change));
   const auto report_progress = [&](std::size_t done) { options.on_progress(done, bodies.size()); };
+  std::optional<Rerun> unchanged;  // once it is known
+  // A change from a job that the stack accepts to a job that it refuses cannot run.
   const auto row_of = [&](std::size_t change, const process::Result& process_result) {
-    analysis::WhatIfRow row{.change = changes[change].words};
+    analysis::WhatIfRow row{.change = changes[change].words, .set = set_texts(changes[change])};
     if (process_result.failed) {
       row.why_not = first_line(process_result.text);
       return row;
     }
     Rerun rerun = read_rerun(process_result.text);
+    if (!rerun.refusal.empty() && (!unchanged || unchanged->refusal.empty())) {
+      row.why_not = rerun.refusal;
+      return row;
+    }
     row.makespan_s = rerun.makespan_s;
     row.overflow = rerun.overflow;
     row.assumed = std::move(rerun.assumed);
     return row;
   };
-  std::optional<double> rerun_s;
   const auto report_row = [&](std::size_t body, const process::Result& process_result) {
-    if (body == 0 && !process_result.failed) rerun_s = read_rerun(process_result.text).makespan_s;
-    if (body > 0 && options.on_row) options.on_row(row_of(body - 1, process_result), rerun_s);
+    if (body == 0 && !process_result.failed) unchanged = read_rerun(process_result.text);
+    if (body == 0 || !options.on_row) return;
+    options.on_row(row_of(body - 1, process_result),
+                   unchanged ? std::optional(unchanged->makespan_s) : std::nullopt);
   };
   const std::vector<process::Result> results =
       process::run_all(bodies, options.jobs, report_progress, report_row);
   if (results.front().failed) cannot_run(options.file, first_line(results.front().text));
-  result.rerun_s = read_rerun(results.front().text).makespan_s;
+  result.rerun_s = unchanged->makespan_s;
   if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
     result.notes.push_back(fmt::format(
         "without a change the scenario now takes {} instead of {}: pipewright, or a file that the "

@@ -14,10 +14,18 @@
 
 namespace pipewright::evaluation {
 
-// A change to a run: an edit of its scenario, or faster passes.
+// A key of a scenario and a value for it in YAML, as in --set KEY=VALUE.
+struct KeyValue {
+  std::string key;
+  std::string value;
+};
+
+// A change to a run: other values of its scenario's keys, an edit that no value expresses, or
+// faster passes.
 struct Change {
   std::string words;
-  std::function<void(config::Value&)> edit = {};
+  std::vector<KeyValue> settings = {};
+  std::function<void(config::Value&)> edit = {};  // before the settings
   std::function<void(workload::StageCosts&)> speed = {};
   bool is_per_stage = false;  // one of many changes, of which only the best are shown
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "schedules/families/catalog.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -13,10 +14,6 @@ namespace {
 using config::Scenario;
 using config::Value;
 using Changes = std::vector<Change>;
-
-void set_text(Value& root, std::string_view path, std::string text) {
-  config::set_key(root, path, config::make_text(std::move(text), {"what if"}));
-}
 
 void remove_key(Value& root, std::string_view map, std::string_view key) {
   if (Value* const value = config::find(root, map))
@@ -50,10 +47,9 @@ void add_network(const Scenario& scenario, const std::vector<std::string>& link_
                                          doubled_bandwidth(link_class, scenario.variation));
                        }});
   if (scenario.cluster || scenario.p2p_time > 0)
-    changes.push_back({.words = "all latencies halved", .edit = [&scenario](Value& root) {
-                         set_text(root, "variation.latency",
-                                  fmt::format("{}", scenario.variation.latency / 2));
-                       }});
+    changes.push_back(
+        {.words = "all latencies halved",
+         .settings = {{"variation.latency", fmt::format("{}", scenario.variation.latency / 2)}}});
 }
 
 // Shortens the compute time of a stage's passes. Their waits for collectives stay.
@@ -89,10 +85,10 @@ void add_p2p(const Scenario& scenario, Changes& changes) {
        {config::P2p::eager, config::P2p::rendezvous, config::P2p::blocking}) {
     if (mode == scenario.p2p) continue;
     const std::string name(to_string(mode));
-    changes.push_back({.words = fmt::format("p2p {}", name), .edit = [name](Value& root) {
-                         remove_key(root, "communication", "overlap_p2p");
-                         set_text(root, "p2p", name);
-                       }});
+    Change change{.words = fmt::format("p2p {}", name), .settings = {{"p2p", name}}};
+    if (config::value_at(scenario.tree, "communication.overlap_p2p") != nullptr)
+      change.edit = [](Value& root) { remove_key(root, "communication", "overlap_p2p"); };
+    changes.push_back(std::move(change));
   }
 }
 
@@ -101,38 +97,38 @@ void add_chunks(const Scenario& scenario, std::uint32_t chunks, Changes& changes
   const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
   // 1F1B with one more chunk is the interleaved schedule.
   if (spec.name == "1f1b") {
-    changes.push_back({.words = "one more chunk: interleaved-1f1b x2", .edit = [](Value& root) {
-                         set_text(root, "schedule", "interleaved-1f1b");
-                         set_text(root, "schedule.chunks", "2");
-                       }});
+    changes.push_back({.words = "one more chunk: interleaved-1f1b x2",
+                       .settings = {{"schedule", "interleaved-1f1b"}, {"schedule.chunks", "2"}}});
     return;
   }
   if (entry == schedules::catalog().end() || !entry->takes(&schedules::Parameters::chunks)) return;
   const auto add_chunk_count = [&](std::uint32_t count, const char* words) {
-    changes.push_back(
-        {.words = fmt::format("{}: {} chunks", words, count), .edit = [count](Value& root) {
-           set_text(root, "schedule.chunks", std::to_string(count));
-         }});
+    changes.push_back({.words = fmt::format("{}: {} chunks", words, count),
+                       .settings = {{"schedule.chunks", std::to_string(count)}}});
   };
   add_chunk_count(chunks + 1, "one more chunk");
   if (chunks > 1) add_chunk_count(chunks - 1, "one fewer chunk");
 }
 
 void add_switch(std::string_view name, bool is_on, Changes& changes) {
-  changes.push_back({.words = fmt::format("{} {}", name, is_on ? "off" : "on"),
-                     .edit = [name, is_on](Value& root) {
-                       set_text(root, fmt::format("communication.{}", name),
-                                is_on ? "false" : "true");
-                     }});
+  changes.push_back(
+      {.words = fmt::format("{} {}", name, is_on ? "off" : "on"),
+       .settings = {{fmt::format("communication.{}", name), is_on ? "false" : "true"}}});
 }
 
-void add_overlaps(const Scenario& scenario, Changes& changes) {
+// Adds the overlaps of communication that have an effect. A pipeline that keeps FSDP's weights
+// reduces gradients at its end in any case, and gathers weights at its start only if a device may
+// hold those of all its stages at a time.
+void add_overlaps(const Scenario& scenario, std::uint32_t chunks, Changes& changes) {
   if (!scenario.model) return;
   const config::Communication& communication = scenario.communication;
   const config::Parallel& parallel = scenario.parallel;
   if (parallel.dp.value > 1) {
-    add_switch("overlap_grad_reduce", communication.overlap_grad_reduce, changes);
-    if (parallel.zero == 1 || parallel.zero == 2 || parallel.keeps_weights())
+    if (!parallel.keeps_weights())
+      add_switch("overlap_grad_reduce", communication.overlap_grad_reduce, changes);
+    const bool gathers_all =
+        parallel.keeps_weights() && parallel.max_unsharded_stages.value_or(chunks) >= chunks;
+    if (parallel.zero == 1 || parallel.zero == 2 || gathers_all)
       add_switch("overlap_param_gather", communication.overlap_param_gather, changes);
   }
   if (parallel.tp.value > 1 && parallel.sequence)
@@ -141,9 +137,7 @@ void add_overlaps(const Scenario& scenario, Changes& changes) {
 
 void add_setting(std::string_view key, std::string_view value, Changes& changes) {
   changes.push_back({.words = fmt::format("{} {}", key, value),
-                     .edit = [key, value = std::string(value)](Value& root) {
-                       set_text(root, fmt::format("training.{}", key), value);
-                     }});
+                     .settings = {{fmt::format("training.{}", key), std::string(value)}}});
 }
 
 void add_dispatchers(const Scenario& scenario, Changes& changes) {
@@ -185,11 +179,9 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
   const config::Model& model = scenario.model->value;
   const auto add_module = [&](std::string_view name) {
     if (name == to_string(training.recompute)) return;
-    changes.push_back({.words = fmt::format("recompute {}", name), .edit = [name](Value& root) {
-                         config::set_key(root, "training.recompute",
-                                         config::read_yaml_text(
-                                             fmt::format("{{modules: [{}]}}", name), "what if"));
-                       }});
+    changes.push_back(
+        {.words = fmt::format("recompute {}", name),
+         .settings = {{"training.recompute", fmt::format("{{modules: [{}]}}", name)}}});
   };
   for (std::size_t i = 0; i < config::recompute_modules.size(); ++i) {
     const auto module = static_cast<config::RecomputeModule>(i);
@@ -222,32 +214,26 @@ void add_software(const Scenario& scenario, const std::vector<std::string>& atte
   using enum config::Fusable;
   if (!scenario.model) return;
   const config::Training& training = scenario.training;
-  const auto set_list = [](std::string_view key, std::vector<std::string> names) {
-    return [key, names = std::move(names)](Value& root) {
-      config::set_key(root, key, config::make_list(names, {"what if"}));
-    };
-  };
-  std::vector<std::string> fused;
+  std::vector<std::string_view> fused;
   for (std::size_t group = 0; group < config::fusable_names.size(); ++group)
-    if (training.stack.fused.test(group)) fused.emplace_back(config::fusable_names[group]);
+    if (training.stack.fused.test(group)) fused.push_back(config::fusable_names[group]);
   const std::size_t groups_now = fused.size();
   for (const config::Fusable group : {norm, activation, rope, residual, cross_entropy})
-    if (!training.stack.fuses(group))
-      fused.emplace_back(base::name_of(config::fusable_names, group));
+    if (!training.stack.fuses(group)) fused.push_back(base::name_of(config::fusable_names, group));
   if (fused.size() > groups_now)
     changes.push_back({.words = "small kernels fused, as by torch.compile",
-                       .edit = set_list("stack.fused", std::move(fused))});
+                       .settings = {{"stack.fused", fmt::format("[{}]", fmt::join(fused, ", "))}}});
   for (const std::string& kernel : attention_kernels)
-    changes.push_back(
-        {.words = "attention " + kernel, .edit = set_list("stack.attention", {kernel})});
-  if (training.recompute.granularity == config::Recompute::Granularity::full)
-    changes.push_back({.words = fmt::format("recompute.early_stop {}",
-                                            training.recompute.early_stop ? "off" : "on"),
-                       .edit = [stops = training.recompute.early_stop](Value& root) {
-                         if (Value* const section = config::find(root, "training"))
-                           remove_key(*section, "recompute", "early_stop");
-                         set_text(root, "stack.recompute.early_stop", stops ? "false" : "true");
-                       }});
+    changes.push_back({.words = "attention " + kernel,
+                       .settings = {{"stack.attention", fmt::format("[{}]", kernel)}}});
+  if (training.recompute.granularity != config::Recompute::Granularity::full) return;
+  // The scenario's own key has precedence over that of the stack.
+  constexpr std::string_view own = "training.recompute.early_stop";
+  const bool is_own = config::value_at(scenario.tree, own) != nullptr;
+  const bool stops = training.recompute.early_stop;
+  changes.push_back({.words = fmt::format("recompute.early_stop {}", stops ? "off" : "on"),
+                     .settings = {{std::string(is_own ? own : "stack.recompute.early_stop"),
+                                   stops ? "false" : "true"}}});
 }
 
 void remove_routing(Value& root) {
@@ -265,9 +251,8 @@ void add_evenness(const Scenario& scenario, Changes& changes) {
   if (scenario.parallel.ep.value > 1 && !config::routing_text(training.experts).empty())
     changes.push_back({.words = "equal tokens per expert", .edit = remove_routing});
   if (training.lengths && training.lengths->balance == config::Lengths::Balance::none)
-    changes.push_back({.words = "documents balanced by length", .edit = [](Value& root) {
-                         set_text(root, "training.lengths.balance", "length");
-                       }});
+    changes.push_back({.words = "documents balanced by length",
+                       .settings = {{"training.lengths.balance", "length"}}});
 }
 
 void add_variation(const Scenario& scenario, Changes& changes) {
@@ -290,7 +275,7 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   add_stages(scenario, report, changes, notes);
   add_p2p(scenario, changes);
   add_chunks(scenario, report.chunks, changes);
-  add_overlaps(scenario, changes);
+  add_overlaps(scenario, report.chunks, changes);
   add_dispatchers(scenario, changes);
   add_dispatch_overlap(scenario, report.chunks, changes);
   add_recompute(scenario, changes);

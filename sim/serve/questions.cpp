@@ -118,7 +118,7 @@ void simulate(config::Scenario scenario, const Question& question, const Workspa
 }
 
 Json row_json(const analysis::WhatIfRow& row) {
-  Json json{{"change", row.change}};
+  Json json{{"change", row.change}, {"set", row.set}};
   if (row.makespan_s) json["makespan_s"] = *row.makespan_s;
   if (!row.why_not.empty()) json["why_not"] = row.why_not;
   if (row.overflow) json["does_not_fit"] = row.overflow->device;

@@ -179,7 +179,7 @@ test("what-ifs appear as they are finished", { skip }, async () => {
   await page.waitForFunction(() => /changes to a run/.test(document.querySelector("#pane-what-if").textContent),
                              null, { timeout: 60000 });
   const rows = await page.locator("#pane-what-if tbody tr").allInnerTexts();
-  assert.ok(rows.some((row) => /^precision fp8\s/.test(row)), rows.join("\n"));
+  assert.ok(rows.some((row) => /^precision fp8\s.*\straining\.precision=fp8\b/s.test(row)), rows.join("\n"));
 });
 
 test("scenario, page and launch flags can be exported", { skip }, async () => {

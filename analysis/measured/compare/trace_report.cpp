@@ -119,11 +119,8 @@ ReportColumns<KeyChange> stack_columns(const std::string& first, const std::stri
 
 // Table of the keys in which the stacks of two runs differ; empty if there are none.
 std::string stack_table(const RunFigures& first, const RunFigures& run) {
-  std::vector<KeyChange> changes = stack_changes(first, run);
+  const std::vector<KeyChange> changes = stack_changes(first, run);
   if (changes.empty()) return {};
-  for (KeyChange& change : changes)
-    for (std::optional<std::string>* const text : {&change.was, &change.is})
-      if (*text) *text = printable(**text);
   return '\n' + table_text(stack_columns(first.name, run.name), changes);
 }
 

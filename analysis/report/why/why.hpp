@@ -32,6 +32,9 @@ struct WhatIfRow {
   std::string why_not = {};               // reason for that
   std::optional<Overflow> overflow = {};
   trace::Assumed assumed = {};  // numbers that the makespan depends on
+  // Keys to set, with their values: "stack.attention=[cudnn]". Empty if the change is not one of
+  // keys alone.
+  std::vector<std::string> set = {};
 };
 
 struct WhatIf {

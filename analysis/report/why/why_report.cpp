@@ -137,6 +137,22 @@ ReportColumns<SlackRow> slack_columns(const char* id, const char* mean_s, const 
           {count, &SlackRow::count}};
 }
 
+// Formats settings as words after --set: "stack.attention='[cudnn]'". Values that a shell would
+// change are quoted.
+std::string set_words(const std::vector<std::string>& settings) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  std::string words;
+  for (const std::string& setting : settings) {
+    const std::size_t value = setting.find('=') + 1;
+    const bool is_plain = setting.find_first_not_of(plain, value) == std::string::npos;
+    words += words.empty() ? "" : " ";
+    words +=
+        is_plain ? setting : fmt::format("{}'{}'", setting.substr(0, value), setting.substr(value));
+  }
+  return words;
+}
+
 // Columns of the table of changed runs. The name of a run that does not fit into memory is marked
 // "!". If even the unchanged run does not fit, the runs that do are marked "(fits)" instead.
 ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_over) {
@@ -146,33 +162,39 @@ ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_ove
   };
   const auto gain = [&](const WhatIfRow& row) { return gain_s(what_if, row); };
   const auto is_assumed = [](const WhatIfRow& row) { return times_rest_on(row.assumed); };
-  return {table_only<WhatIfRow>({"name",
-                                 {"what if"},
-                                 Quantity::name(),
-                                 [is_base_over](const WhatIfRow& row) {
-                                   if (is_base_over)
-                                     return row.change + (row.overflow ? "" : " (fits)");
-                                   return row.change + (row.overflow ? " !" : "");
-                                 }}),
-          {"change", &WhatIfRow::change},
-          marked<WhatIfRow>({"makespan_s", {"time"}, seconds, if_run([](const WhatIfRow& row) {
-                               return *row.makespan_s;
-                             })},
-                            is_assumed),
-          {"gain_s", {"gain"}, seconds, if_run(gain)},
-          {"gain", {"gain", "of makespan"}, ratio_quantity, if_run([&, gain](const WhatIfRow& row) {
-             return gain(row) / what_if.rerun_s;
-           })},
-          {"assumed", if_run([](const WhatIfRow& row) { return row.assumed.keys; })},
-          {"does_not_fit",
-           [](const WhatIfRow& row) -> Json {
-             if (!row.makespan_s || !row.overflow) return no_field();
-             return {{"device", row.overflow->device},
-                     {"peak_memory_bytes", row.overflow->peak_bytes},
-                     {"memory_capacity_bytes", row.overflow->capacity_bytes}};
-           }},
-          {"why_not",
-           [](const WhatIfRow& row) { return row.makespan_s ? no_field() : Json(row.why_not); }}};
+  return {
+      table_only<WhatIfRow>({"name",
+                             {"what if"},
+                             Quantity::name(),
+                             [is_base_over](const WhatIfRow& row) {
+                               if (is_base_over)
+                                 return row.change + (row.overflow ? "" : " (fits)");
+                               return row.change + (row.overflow ? " !" : "");
+                             }}),
+      {"change", &WhatIfRow::change},
+      marked<WhatIfRow>({"makespan_s", {"time"}, seconds, if_run([](const WhatIfRow& row) {
+                           return *row.makespan_s;
+                         })},
+                        is_assumed),
+      {"gain_s", {"gain"}, seconds, if_run(gain)},
+      {"gain", {"gain", "of makespan"}, ratio_quantity, if_run([&, gain](const WhatIfRow& row) {
+         return gain(row) / what_if.rerun_s;
+       })},
+      table_only(optional<WhatIfRow>({"set_words",
+                                      {"--set"},
+                                      Quantity::name(),
+                                      [](const WhatIfRow& row) { return set_words(row.set); }})),
+      {"set", &WhatIfRow::set},
+      {"assumed", if_run([](const WhatIfRow& row) { return row.assumed.keys; })},
+      {"does_not_fit",
+       [](const WhatIfRow& row) -> Json {
+         if (!row.makespan_s || !row.overflow) return no_field();
+         return {{"device", row.overflow->device},
+                 {"peak_memory_bytes", row.overflow->peak_bytes},
+                 {"memory_capacity_bytes", row.overflow->capacity_bytes}};
+       }},
+      {"why_not",
+       [](const WhatIfRow& row) { return row.makespan_s ? no_field() : Json(row.why_not); }}};
 }
 
 Json path_json(const PathSplit& path, double makespan_s) {

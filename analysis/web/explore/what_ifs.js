@@ -81,6 +81,7 @@ export class WhatIfs {
         number("time", (row) => row.makespan_s ?? null, (time) => about + formatSeconds(time)),
         number("gain", gain, (seconds) => formatSeconds(seconds)),
         number("gain / time", (row) => (gain(row) === null ? null : gain(row) / rerun), formatPercent),
+        { head: "--set", value: (row) => row.set.join(" "), cell: (row) => nameElement("span", row.set.join(" ")) },
         { head: "remark", value: (row) => row.why_not ?? "", cell: (row) => remarkOf(row) },
       ], order, 60),
       ...notes.map((note) => textElement("p", note, "note")));

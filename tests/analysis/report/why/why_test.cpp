@@ -84,6 +84,23 @@ TEST_CASE("a rounding error is no gain, and changes that do not fit are marked",
   CHECK(rows[1]["does_not_fit"]["memory_capacity_bytes"] == 1U << 30U);
 }
 
+TEST_CASE("changes have the keys that make them, quoted for a shell in the table", "[why]") {
+  analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1}, 2));
+  report.what_if = analysis::WhatIf{.rerun_s = 20,
+                                    .rows = {{"kernel", 10, "", {}, {}, {"stack.attention=[fa2]"}},
+                                             {"chunks", 20, "", {}, {}, {"schedule=x", "y.z=2"}},
+                                             {"stage", 20}}};
+  const std::string text = analysis::why_text(report);
+  CHECK_THAT(text, Catch::Contains("  --set\n") && Catch::Contains("  stack.attention='[fa2]'\n") &&
+                       Catch::Contains("  schedule=x y.z=2\n"));
+  const auto rows = nlohmann::json::parse(analysis::why_json_text(report))["what_if"]["rows"];
+  CHECK(rows[0]["set"] == nlohmann::json{"stack.attention=[fa2]"});
+  CHECK(rows[1]["set"] == nlohmann::json{"schedule=x", "y.z=2"});
+  CHECK(rows[2]["set"] == nlohmann::json::array());
+  for (analysis::WhatIfRow& row : report.what_if->rows) row.set = {};
+  CHECK_THAT(analysis::why_text(report), !Catch::Contains("--set"));
+}
+
 TEST_CASE("a run that does not fit says so once, and marks the changes that fit", "[why]") {
   trace::Trace trace = tests::one_f_one_b({1, 1}, 2);
   trace.devices[1].memory_capacity = 1U << 30U;

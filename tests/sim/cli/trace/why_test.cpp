@@ -197,7 +197,8 @@ TEST_CASE("what-ifs fuse small kernels, change the attention kernel and stop rec
       "run --model llama-3-8b --cluster dgx-h100-8 --dp 8 --zero 3 --global-batch 16 "
       "--set training.recompute=full --engine timing --stack ";
   REQUIRE(place.run(job + "torchtitan-eager --trace a.h5").status == 0);
-  const auto rows = rows_of(why_json(place, "a.h5"));
+  const json why = why_json(place, "a.h5");
+  const auto rows = rows_of(why);
   const auto seconds = [&](const std::string& words) {
     const tests::ProgramResult ran = place.run(job + words + " --json");
     REQUIRE(ran.status == 0);
@@ -215,6 +216,23 @@ TEST_CASE("what-ifs fuse small kernels, change the attention kernel and stop rec
   const double stopping = seconds("torchtitan-eager --set stack.recompute.early_stop=true");
   CHECK(stopping < eager);
   CHECK(rows.at("recompute.early_stop on") == Approx(stopping));
+
+  // The keys of a row make its change.
+  int settable = 0;
+  for (const json& row : why["what_if"]["rows"]) {
+    CAPTURE(row["change"]);
+    const std::string change = row["change"];
+    CHECK(row["set"].empty() ==
+          (change.starts_with("passes of stage") || change.ends_with("bandwidth doubled")));
+    if (row["set"].empty() || !row.contains("makespan_s")) continue;
+    std::string words = "torchtitan-eager --set";
+    for (const json& setting : row["set"]) words += " '" + setting.get<std::string>() + "'";
+    CHECK(seconds(words) == Approx(row["makespan_s"].get<double>()));
+    ++settable;
+  }
+  CHECK(settable > 3);
+  CHECK_THAT(place.run("why a.h5").out, Catch::Contains("  stack.attention='[cudnn]'\n") &&
+                                            Catch::Contains("  stack.recompute.early_stop=true\n"));
 
   REQUIRE(place.run(job + "megatron-core --trace b.h5").status == 0);
   CHECK_FALSE(
