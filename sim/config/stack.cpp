@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -158,15 +159,23 @@ void add_assumptions(Value& map, const Value& base) {
   if (!assumed.items.empty()) map.entries.push_back({"assumed", assumed.origin, assumed});
 }
 
-Value inherited_tree(const Field& field, std::vector<std::string>& chain) {
+// Stacks from the one that is read on, each of which inherits from the next.
+struct Chain {
+  std::vector<std::string> names;
+  std::vector<std::filesystem::path> files;
+};
+
+Value inherited_tree(const Field& field, Chain& chain) {
   Value tree = library_map(field, "stacks", stack_document);
   if (field.value.kind == Value::Kind::text) {
-    if (std::ranges::count(chain, field.value.text) > 0)
+    chain.names.push_back(field.value.text);
+    std::filesystem::path file = std::filesystem::canonical(tree.origin.source);
+    if (std::ranges::find(chain.files, file) != chain.files.end())
       throw Error(field.value.origin,
-                  fmt::format("{} inherits from itself: {} -> {}", in_quotes(field.value.text),
-                              fmt::join(chain, " -> "), field.value.text))
+                  fmt::format("{} inherits from itself: {}", in_quotes(field.value.text),
+                              fmt::join(chain.names, " -> ")))
           .suggest("name another stack under like, or leave it out");
-    chain.push_back(field.value.text);
+    chain.files.push_back(std::move(file));
   }
   const auto like = std::ranges::find(tree.entries, "like", &Entry::key);
   if (like == tree.entries.end()) return tree;
@@ -184,7 +193,7 @@ Value inherited_tree(const Field& field, std::vector<std::string>& chain) {
 }  // namespace
 
 Value stack_tree(const Field& field) {
-  std::vector<std::string> chain;
+  Chain chain;
   return inherited_tree(field, chain);
 }
 

@@ -68,7 +68,8 @@ struct Stack {
 inline constexpr std::string_view default_stack = "megatron-core";
 
 // The complete map of a stack that a field contains or names, after inheritance: keys of a map
-// override those of the stack that its key `like` names. Throws an Error if stacks inherit from
+// override those of the stack that its key `like` names. A file of the library that is like its own
+// name changes the file of the next folder of the library. Throws an Error if stacks inherit from
 // each other in a circle.
 Value stack_tree(const Field& field);
 // The same map with a name added if it has none: that of the file, or of the stack that a map

@@ -61,12 +61,20 @@ std::vector<std::string> library_names(std::string_view folder, std::string_view
 }
 
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
-                                   std::string_view extension) {
+                                   std::string_view extension, const std::filesystem::path& from) {
   std::error_code ignored;
+  std::filesystem::path first;
+  bool is_past = false;  // after the file `from`
   for (const std::filesystem::path& library : library_folders()) {
     std::filesystem::path file = library / folder / fmt::format("{}{}", name, extension);
-    if (std::filesystem::is_regular_file(file, ignored)) return file;
+    if (!std::filesystem::is_regular_file(file, ignored)) continue;
+    if (std::filesystem::equivalent(file, from, ignored))
+      is_past = true;
+    else if (is_past)
+      return file;
+    if (first.empty()) first = std::move(file);
   }
+  if (!first.empty()) return first;
   const std::vector<std::string> names = library_names(folder, extension);
   const std::vector<std::string_view> views(names.begin(), names.end());
   const std::string listed = names.empty()
@@ -101,7 +109,7 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
   const std::string& text =
       read_text(field, fmt::format("a name in the library of {} or a path of a file", folder));
   if (is_library_name(text, extension)) try {
-      return library_file(folder, text, extension);
+      return library_file(folder, text, extension, field.value.origin.source);
     } catch (const Error& error) {
       throw error.within(field.value.origin, field.name);
     }

@@ -29,10 +29,13 @@ bool is_of_library(const std::filesystem::path& file, std::string_view folder);
 // Returns the sorted names of the files in a folder of the library, without extension.
 std::vector<std::string> library_names(std::string_view folder, std::string_view extension);
 
-// Returns the path of a library file, such as ("models", "llama-3-8b", ".yaml"). Throws an Error
-// that suggests the nearest name and lists all of them.
+// Returns the path of a library file, such as ("models", "llama-3-8b", ".yaml"). `from` is the file
+// that contains the name. If a file of the library contains its own name, the name means the file
+// of the next folder, so that a user's version can change the one that comes with the program.
+// Throws an Error that suggests the nearest name and lists all of them.
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
-                                   std::string_view extension);
+                                   std::string_view extension,
+                                   const std::filesystem::path& from = {});
 
 // Returns whether a text is to be looked up as a name in the library. A text with a slash, with the
 // extension or with .json, which the YAML reader accepts too, is a path.

@@ -135,8 +135,32 @@ TEST_CASE("stacks that inherit from each other in a circle are refused with the 
   const std::string first = folder.write("a.yaml", "like: b.yaml\nattention: fa2\n");
   folder.write("b.yaml", "like: a.yaml\nhost: {kernel: 5 us}\n");
   CHECK_THAT(error_of([&] { stack_of_file(first); }),
-             Contains("'b.yaml' inherits from itself: ") &&
-                 Contains("a.yaml -> b.yaml -> a.yaml -> b.yaml; name another stack under like"));
+             Contains("'a.yaml' inherits from itself: ") &&
+                 Contains("/a.yaml -> b.yaml -> a.yaml; name another stack under like"));
+}
+
+TEST_CASE("a user's version of a stack of the library changes the shipped one", "[stack]") {
+  const Stack shipped = stack_of_file("torchtitan");
+  const Stack shipped_eager = stack_of_file("torchtitan-eager");
+  const OwnLibrary library;
+  const std::string file =
+      library.folder.write("stacks/torchtitan.yaml", "like: torchtitan\nhost: {kernel: 9 us}\n");
+  for (const std::string& name : {std::string("torchtitan"), file}) {
+    CAPTURE(name);
+    const Stack own = stack_of_file(name);
+    CHECK(own.name == "torchtitan");
+    CHECK(own.host.kernel == Approx(9e-6));
+    CHECK(own.host.collective == shipped.host.collective);
+    CHECK(own.fused == shipped.fused);
+  }
+  // Stacks that are like it inherit the user's version.
+  const Stack eager = stack_of_file("torchtitan-eager");
+  CHECK(eager.host.kernel == Approx(9e-6));
+  CHECK(eager.fused == shipped_eager.fused);
+  // The shipped torchtitan inherits from pytorch-fsdp.
+  library.folder.write("stacks/pytorch-fsdp.yaml", "like: torchtitan\n");
+  CHECK_THAT(error_of([] { stack_of_file("torchtitan"); }),
+             Contains("torchtitan -> torchtitan -> pytorch-fsdp -> torchtitan"));
 }
 
 TEST_CASE("every fault of a stack has a message", "[stack]") {

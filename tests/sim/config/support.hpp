@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -36,6 +37,15 @@ class Folder {
 
  private:
   std::filesystem::path path_;
+};
+
+// Sets PIPEWRIGHT_PLATFORMS, the folder of the library, during the life of the object.
+struct OwnLibrary {
+  OwnLibrary() { setenv("PIPEWRIGHT_PLATFORMS", folder.path().c_str(), 1); }
+  OwnLibrary(const OwnLibrary&) = delete;
+  OwnLibrary& operator=(const OwnLibrary&) = delete;
+  ~OwnLibrary() { unsetenv("PIPEWRIGHT_PLATFORMS"); }
+  Folder folder;
 };
 
 // Text of the Error that `action` throws; empty if it throws none.

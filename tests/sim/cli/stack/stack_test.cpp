@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -86,6 +87,25 @@ TEST_CASE("a file can change some keys of a stack", "[cli][stack]") {
   CHECK(mine["kernel_s"].get<double>() == Approx(20e-6));
   for (const char* const key : {"collective_s", "pass_s", "fused", "early_stop", "attention"})
     CHECK(mine[key] == base[key]);
+}
+
+TEST_CASE("stack list has the user's version of a stack", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const json shipped = output(place, "stack list");
+  REQUIRE(place.shell("mkdir -p own/stacks").status == 0);
+  place.write("own/stacks/torchtitan.yaml", "help: ours\nlike: torchtitan\nhost: {kernel: 9 us}\n");
+  setenv("PIPEWRIGHT_PLATFORMS", (place.folder() / "own").c_str(), 1);
+  const json listed = output(place, "stack list");
+  const json shown = output(place, "stack show own/stacks/torchtitan.yaml");
+  unsetenv("PIPEWRIGHT_PLATFORMS");
+  REQUIRE(listed.size() == shipped.size());
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const bool is_own = listed[i]["stack"] == "torchtitan";
+    CHECK((listed[i]["software"] == "ours") == is_own);
+    const bool inherits = is_own || listed[i]["stack"] == "torchtitan-eager";
+    CHECK((listed[i]["kernel_s"] == shipped[i]["kernel_s"]) != inherits);
+  }
+  CHECK(shown["kernel_s"].get<double>() == Approx(9e-6));
 }
 
 TEST_CASE("errors of stack commands name the fault and what is allowed", "[cli][stack]") {

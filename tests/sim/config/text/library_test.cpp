@@ -10,13 +10,6 @@
 namespace pipewright::config::test {
 namespace {
 
-// Sets PIPEWRIGHT_PLATFORMS, the folder of the library, during the life of the object.
-struct OwnLibrary {
-  OwnLibrary() { setenv("PIPEWRIGHT_PLATFORMS", folder.path().c_str(), 1); }
-  ~OwnLibrary() { unsetenv("PIPEWRIGHT_PLATFORMS"); }
-  Folder folder;
-};
-
 std::filesystem::path path_of(const std::string& text, const Origin& origin = {}) {
   const Value value = make_text(text, origin);
   return library_or_path({value, "model"}, "models", ".yaml");
@@ -52,6 +45,28 @@ TEST_CASE("folders from the environment extend the library and earlier ones take
   CHECK(!is_of_library(second.path() / "c.yaml", "models"));
   CHECK_THAT(error_of([] { library_file("pictures", "a100", ".yaml"); }),
              Catch::Contains("the library has no pictures"));
+}
+
+TEST_CASE("a file of the library that contains its own name means that of the next folder",
+          "[model]") {
+  const OwnLibrary library;
+  const Folder second;
+  const std::filesystem::path first = library.folder.write("stacks/torchtitan.yaml", "");
+  const std::filesystem::path next = second.write("stacks/torchtitan.yaml", "");
+  const std::string folders = library.folder.path().string() + ":" + second.path().string();
+  // The same folder may be listed twice.
+  for (const std::string& listed : {folders, library.folder.path().string() + ":" + folders}) {
+    setenv("PIPEWRIGHT_PLATFORMS", listed.c_str(), 1);
+    const auto named_in = [](const std::filesystem::path& file) {
+      return library_file("stacks", "torchtitan", ".yaml", file);
+    };
+    CHECK(named_in("scenario.yaml") == first);
+    CHECK(named_in(library.folder.path() / "stacks/nanotron.yaml") == first);
+    CHECK(named_in(first) == next);
+    CHECK(named_in(next).filename() == "torchtitan.yaml");
+    CHECK(named_in(next) == library_folders().back() / "stacks/torchtitan.yaml");
+    CHECK(named_in(library_folders().back() / "stacks/torchtitan.yaml") == first);
+  }
 }
 
 TEST_CASE("a program sets the folder that comes with it, which follows those of the environment",
