@@ -50,9 +50,7 @@ std::vector<std::string> unexpressed(const LaunchInput& input, Request request,
   try {
     read_config({"ds_config.json", json}, request);
     settle(request);
-    Job job = megatron::read(std::move(request));
-    name_stack(job, input.stack);
-    differences = jobs::differences(input.scenario, config::read_scenario(job.tree));
+    differences = jobs::differences(input, megatron::read(std::move(request)));
   } catch (const config::Error& refused) {
     reasons.push_back({"", fmt::format("DeepSpeed would refuse it: {}", refused.what())});
   }

@@ -390,9 +390,8 @@ std::vector<std::string> unexpressed(const LaunchInput& input, const Written& wr
   std::vector<Difference> differences;
   try {
     Job job = read(request);
-    name_stack(job, input.stack);
     for (const Note& note : job.not_understood) reasons.push_back({"", note.text});
-    differences = jobs::differences(scenario, config::read_scenario(job.tree));
+    differences = jobs::differences(input, std::move(job));
   } catch (const config::Error& refused) {
     reasons.push_back({"", fmt::format("Megatron-LM would refuse it: {}", refused.what())});
   }

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/enum_names.hpp"
 #include "sim/config/stack.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/flags.hpp"
 
 namespace pipewright::jobs {
@@ -182,6 +185,58 @@ void compare_stages(const config::Scenario& planned, const config::Scenario& act
         {"partition", fmt::format("partition is {}, and would be {}", to_string(a), to_string(b))});
 }
 
+// Names in a set of rows, or "none".
+template <std::size_t size>
+std::string names_in(const std::bitset<size>& set,
+                     const std::array<std::string_view, size>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i)
+    if (set.test(i)) text += fmt::format("{}{}", text.empty() ? "" : ", ", names[i]);
+  return text.empty() ? "none" : text;
+}
+
+// Names of the fused attention kernels in order of preference.
+std::vector<std::string_view> fused_attention(const config::Stack& stack) {
+  std::vector<std::string_view> names;
+  for (const config::AttentionKernel kernel : stack.attention)
+    if (kernel != config::AttentionKernel::unfused)
+      names.push_back(base::name_of(config::attention_kernel_names, kernel));
+  return names;
+}
+
+// Compares the settings of the planned stack with those of the stack's file, after what the launch
+// changes in it. Early stopping and the fused loss are compared as keys of the scenario.
+void compare_stacks(const config::Scenario& planned, Job job,
+                    std::vector<Difference>& differences) {
+  const config::Stack& stack = planned.training.stack;
+  name_stack(job, stack.name);
+  const Value tree = config::stack_tree({*config::find(job.tree, "stack"), "stack"});
+  const config::Stack actual = config::read_stack({tree, "stack"});
+  const auto compare = [&](const char* key, const std::string& is, const std::string& would_be) {
+    if (is != would_be)
+      differences.push_back({key, fmt::format("{} is {}, and would be {}", key, is, would_be)});
+  };
+  const std::vector<std::string_view> kernels = fused_attention(stack);
+  const std::vector<std::string_view> actual_kernels = fused_attention(actual);
+  // The launch runs the planned kernel if both lists begin with it.
+  const bool is_same_kernel =
+      !kernels.empty() && !actual_kernels.empty() && kernels.front() == actual_kernels.front();
+  if (planned.training.flash_attention && !is_same_kernel)
+    compare("stack.attention", fmt::format("{}", fmt::join(kernels, ", ")),
+            fmt::format("{}", fmt::join(actual_kernels, ", ")));
+  constexpr auto loss = static_cast<std::size_t>(config::Fusable::cross_entropy);
+  auto actual_fused = actual.fused;
+  actual_fused.set(loss, stack.fused.test(loss));
+  compare("stack.fused", names_in(stack.fused, config::fusable_names),
+          names_in(actual_fused, config::fusable_names));
+  compare("stack.rules", names_in(stack.rules, config::stack_rule_names),
+          names_in(actual.rules, config::stack_rule_names));
+  const auto stages = [](const config::Stack& of) {
+    return of.max_unsharded_stages ? fmt::format("{}", *of.max_unsharded_stages) : "all stages";
+  };
+  compare("stack.max_unsharded_stages", stages(stack), stages(actual));
+}
+
 }  // namespace
 
 Value spelled_out(const config::Scenario& scenario) {
@@ -212,9 +267,12 @@ Value spelled_out(const config::Scenario& scenario) {
   return tree;
 }
 
-std::vector<Difference> differences(const config::Scenario& planned,
-                                    const config::Scenario& actual) {
+std::vector<Difference> differences(const LaunchInput& input, Job job) {
+  const config::Scenario& planned = input.scenario;
   std::vector<Difference> result;
+  if (!input.on_foreign_stack) compare_stacks(planned, job, result);
+  name_stack(job, input.stack);
+  const config::Scenario actual = config::read_scenario(job.tree);
   const auto wanted_keys = plain_keys(planned);
   const auto actual_keys = plain_keys(actual);
   std::map<std::string, std::string> union_of_keys = wanted_keys;

@@ -4,14 +4,16 @@
 
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/request/difference.hpp"
+#include "sim/jobs/request/job.hpp"
+#include "sim/jobs/request/launch_text.hpp"
 
 namespace pipewright::jobs {
 
-// Differences between a scenario and the one that a framework would run, as far as they change the
-// prediction. Keys that are not part of a job (cluster, engine, outputs) are not compared, nor are
-// the stacks' own keys.
-std::vector<Difference> differences(const config::Scenario& planned,
-                                    const config::Scenario& actual);
+// Differences between a scenario and `job`, which was read from the scenario's launch, as far as
+// they change the prediction. Keys that are not part of a job (cluster, engine, outputs) are not
+// compared. Keys of the stack are compared with the file of that stack, unless it is of other
+// software than the launch. Times of the host are not settings, and not compared.
+std::vector<Difference> differences(const LaunchInput& input, Job job);
 
 // Tree of a scenario in a uniform form: model and schedule are maps, aliases are replaced by the
 // keys' own names, and keys that the scenario leaves to its stack have the stack's defaults.

@@ -96,7 +96,7 @@ void write_compile(SettingsWriter& writer) {
 }
 
 // Reads the settings as a job, and returns how it differs from the scenario.
-std::vector<Difference> read_back(const SettingsWriter& writer, std::string_view stack) {
+std::vector<Difference> read_back(const LaunchInput& input, const SettingsWriter& writer) {
   const config::Scenario& scenario = writer.scenario();
   std::string text;
   for (const auto& [section, lines] : sections_of(writer.settings))
@@ -110,9 +110,8 @@ std::vector<Difference> read_back(const SettingsWriter& writer, std::string_view
     return setting.name == "parallelism.pipeline_parallel_schedule_csv";
   });
   Job job = read(std::move(request));
-  name_stack(job, stack);
   if (!job.missing.empty()) return {};
-  std::vector<Difference> result = differences(scenario, config::read_scenario(job.tree));
+  std::vector<Difference> result = differences(input, std::move(job));
   if (needs_schedule_file(writer))
     std::erase_if(result, [](const Difference& difference) {
       return difference.key.starts_with("schedule.");
@@ -221,7 +220,7 @@ Launch write(const LaunchInput& input) {
   if (needs_schedule_file(writer)) write_schedule_file(input, writer, launch);
   std::vector<Difference> differences;
   try {
-    differences = read_back(writer, input.stack);
+    differences = read_back(input, writer);
   } catch (const config::Error& refused) {
     writer.cannot("", fmt::format("torchtitan would refuse it: {}", refused.what()));
   }

@@ -199,6 +199,60 @@ TEST_CASE("a script of Megatron-LM has the backend of the stack's attention kern
              Catch::Contains("--attention-backend fused"));
 }
 
+TEST_CASE("a launch states which settings of its stack it cannot express", "[jobs][launch]") {
+  const auto states = [](const std::string& key) {
+    return Catch::Contains("# not expressed: " + key);
+  };
+  struct Target {
+    std::string framework, stack, groups;
+  };
+  const std::string of_megatron = "norm, activation, rope, residual, cross_entropy, permutation";
+  for (const auto& [framework, stack, groups] :
+       {Target{"megatron", "megatron-core", of_megatron + ", optimizer"},
+        Target{"bridge", "megatron-bridge", of_megatron + ", router, optimizer"},
+        Target{"nemo", "nemo-2", of_megatron + ", optimizer"},
+        Target{"torchtitan", "torchtitan",
+               "norm, activation, rope, residual, cross_entropy, optimizer"},
+        Target{"deepspeed", "deepspeed", "optimizer"}}) {
+    CAPTURE(framework);
+    const auto changed = [&](const std::string& keys) {
+      return launch_of("{like: " + stack + ", " + keys + "}", framework);
+    };
+    CHECK_THAT(launch_of(stack, framework), !Catch::Contains(" stack."));
+    CHECK_THAT(changed("host: {kernel: 1 us, pass: 1 us}"), !Catch::Contains(" stack."));
+    CHECK_THAT(changed("attention: [aiter]"), states("stack.attention is aiter, and would be "));
+    CHECK_THAT(changed("fused: [rope]"), states("stack.fused is rope, and would be "));
+    CHECK_THAT(changed("fused: [router, rope, norm]"),
+               states("stack.fused is norm, rope, router, and would be "));
+    CHECK_THAT(changed("rules: [no_tp]"), states("stack.rules is no_tp, and would be "));
+    CHECK_THAT(changed("rules: []"), states("stack.rules is none, and would be "));
+    CHECK_THAT(
+        changed("max_unsharded_stages: 2"),
+        states("stack.max_unsharded_stages is 2, and would be ") &&
+            Catch::Contains(framework == "torchtitan" ? "would be 3\n" : "would be all stages\n"));
+    CHECK_THAT(changed("fused: [" + groups + "]"), !Catch::Contains(" stack."));
+  }
+}
+
+TEST_CASE("a launch does not repeat settings of the stack that it expresses", "[jobs][launch]") {
+  const auto states_stack = [](const std::string& stack, const std::string& framework) {
+    return launch_of(stack, framework).find("not expressed: stack.") != std::string::npos;
+  };
+  CHECK_FALSE(states_stack("{like: megatron-core, attention: fa2}", "megatron"));
+  CHECK_FALSE(states_stack("{like: nemo-2, attention: cudnn}", "nemo"));
+  CHECK(states_stack("{like: megatron-core, attention: cudnn-9-2}", "megatron"));
+  CHECK_FALSE(states_stack("megatron-local\ntraining: {flash_attention: true}", "megatron"));
+  CHECK_FALSE(
+      states_stack("{like: torchtitan-eager, fused: [optimizer, cross_entropy]}", "torchtitan"));
+  // A stored score needs no fused kernel.
+  CHECK_FALSE(states_stack(
+      "{like: megatron-core, attention: [aiter]}\ntraining: {flash_attention: false}", "megatron"));
+  // Another software is named as a whole.
+  CHECK_FALSE(states_stack("{like: pytorch-fsdp, fused: [rope]}", "torchtitan"));
+  for (const std::string stack : {"primus", "megatron-bridge", "megatron-lm-2022"})
+    CHECK_FALSE(states_stack(stack, "megatron"));
+}
+
 TEST_CASE("a launch states each difference once", "[jobs][launch]") {
   const tests::CommandFolder place;
   for (const std::string framework : {"megatron", "bridge", "nemo"}) {
