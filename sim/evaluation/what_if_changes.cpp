@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/config/text/yaml.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/what_if.hpp"
 
