@@ -156,7 +156,7 @@ void complete(Model& model, const Field& field) {
     throw refuse("experts",
                  fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} receives at "
                              "most {} times the mean",
-                             experts.capacity_factor, experts.count, experts.count))
+                             *experts.capacity_factor, experts.count, experts.count))
         .allow(fmt::format("1 to {}", experts.count));
   if (experts.first_dense > model.layers)
     throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers",

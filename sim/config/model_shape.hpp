@@ -38,7 +38,9 @@ struct Model {
     std::uint32_t latent = 0;       // input and output size of experts; 0: `hidden`
     std::uint32_t groups = 1;       // groups of experts, for group-limited routing
     std::uint32_t top_groups = 0;   // groups per token; 0: all
-    double capacity_factor = 1;     // tokens of the busiest expert, relative to the mean
+    // Tokens of the busiest expert, relative to the mean: experts drop tokens and pad their buffers
+    // to this capacity. No value: experts drop nothing, and all have the mean.
+    std::optional<double> capacity_factor;
     std::uint32_t first_dense = 0;  // dense layers at the start
     std::uint32_t every = 1;        // period of layers with experts after that
   };

@@ -4,11 +4,13 @@
 #include <array>
 #include <bitset>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "schedules/families/catalog.hpp"
 #include "sim/config/partition.hpp"
 #include "sim/config/text/library.hpp"
 
@@ -66,11 +68,55 @@ std::bitset<size> read_set(const Field& field, const std::array<std::string_view
   return set;
 }
 
-// Keeps the values as they are: they are read as keys of the scenario.
+std::vector<std::string> read_schedule_names(const Field& field) {
+  std::vector<std::string> names;
+  if (field.value.kind == Value::Kind::list && field.value.items.empty()) return names;
+  std::vector<std::string_view> known;
+  for (const schedules::Entry& entry : schedules::catalog()) known.push_back(entry.name);
+  for (const Field& item : items(field, "a list of schedules, such as [1f1b, interleaved-1f1b]"))
+    names.emplace_back(known[read_choice(item, known)]);
+  return names;
+}
+
+// Keys of the section training that describe software. The others describe a job.
+constexpr auto training_of_software = std::to_array<std::string_view>(
+    {"bytes", "optimizer", "cuda_graphs", "tensor_format", "fused_accumulation",
+     "deallocate_outputs", "vocabulary_multiple", "fragmentation", "reserved", "experts.dispatcher",
+     "experts.sms", "experts.op_fuser"});
+// Keys of the section communication without those that select a method of simulation.
+constexpr auto communication_of_software = std::to_array<std::string_view>(
+    {"overlap_p2p", "overlap_grad_reduce", "overlap_param_gather", "zero_gradients", "zero_weights",
+     "tp_comm_overlap", "async_tensor_model_parallel_allreduce", "scatter_gather", "bucket",
+     "gradient_bytes", "all_reduce", "nccl", "sms", "overlap_slowdown", "global_norm"});
+
+// Throws an Error if a map has other keys than `allowed`, which are dotted names. `prefix` is the
+// name of the map within its section, with a dot at its end.
+void check_software_keys(const Field& map, const std::string& prefix,
+                         std::span<const std::string_view> allowed) {
+  for (const Entry& entry : map.value.entries) {
+    const std::string path = prefix + entry.key;
+    if (std::ranges::find(allowed, path) != allowed.end()) continue;
+    const std::string name = fmt::format("{}.{}", map.name, entry.key);
+    const bool has_allowed_keys = std::ranges::any_of(
+        allowed, [&](std::string_view key) { return key.starts_with(path + "."); });
+    if (!has_allowed_keys || entry.value.kind != Value::Kind::map)
+      throw Error(
+          entry.origin,
+          fmt::format("{} is no key of a stack: it describes a job, and not its software", name),
+          name)
+          .suggest("set the key in the scenario")
+          .allow(fmt::format("{}", fmt::join(allowed, ", ")));
+    check_software_keys({entry.value, name}, path + ".", allowed);
+  }
+}
+
+// Checks the keys, and keeps the values as they are: they are read as keys of the scenario.
+template <const auto& allowed>
 void keep(const Field& field, Stack&) {
   if (field.value.kind != Value::Kind::map)
     throw wrong(field, fmt::format("a map of keys of the section {} of scenarios",
                                    field.name.substr(field.name.rfind('.') + 1)));
+  check_software_keys(field, "", allowed);
 }
 
 constexpr std::array stack_table{
@@ -116,6 +162,10 @@ constexpr std::array stack_table{
                                          "a list of rules, such as [interleaving_needs_pp]");
                 },
                 {ValueType::choice, true, stack_rule_names, nullptr}}},
+    Key<Stack>{{.name = "schedules",
+                .help = "schedules of this software's pipelines; without the key, all; 'run' notes "
+                        "another one, and searches exclude the candidate"},
+               into<&Stack::schedules, read_schedule_names>({ValueType::text, true})},
     Key<Stack>{{.name = "max_unsharded_stages",
                 .help = "default of parallel.max_unsharded_stages of scenarios; else all stages"},
                count<&Stack::max_unsharded_stages, "3">},
@@ -125,10 +175,10 @@ constexpr std::array stack_table{
                {[](const Field& field, Stack&) { read_choice(field, partition_rules); },
                 {ValueType::choice, false, partition_rules, nullptr}}},
     Key<Stack>{{.name = "training", .help = "defaults of the section training of scenarios"},
-               {keep, {ValueType::map}}},
+               {keep<training_of_software>, {ValueType::map}}},
     Key<Stack>{
         {.name = "communication", .help = "defaults of the section communication of scenarios"},
-        {keep, {ValueType::map}}},
+        {keep<communication_of_software>, {ValueType::map}}},
     Key<Stack>{{.name = "assumed", .help = "keys of this file whose values are assumed"},
                key_names<&Stack::assumed, stack_keys, "keys of this file, such as [host.kernel]">},
 };
@@ -225,7 +275,10 @@ Stack read_stack(const Field& field) { return read_map<stack_table>(field); }
 Value with_default_stack(Value root) {
   if (find(root, "stack") == nullptr) {
     const Origin origin{.source = "the default stack"};
-    root.entries.push_back({"stack", origin, make_text(std::string(default_stack), origin)});
+    Value stack{.kind = Value::Kind::map, .origin = origin};
+    stack.entries.push_back({"like", origin, make_text(std::string(default_stack), origin)});
+    stack.entries.push_back({"schedules", origin, {.kind = Value::Kind::list, .origin = origin}});
+    root.entries.push_back({"stack", origin, std::move(stack)});
   }
   return root;
 }

@@ -57,6 +57,7 @@ struct Stack {
   // Fused attention with sinks skips the pairs that the causal mask and windows exclude.
   bool sinks_skip_masked = true;
   std::bitset<stack_rules.size()> rules;  // the software refuses jobs that break these
+  std::vector<std::string> schedules;     // of the catalogue, for pipelines; empty: all
   // Default of parallel.max_unsharded_stages.
   std::optional<std::uint32_t> max_unsharded_stages;
   std::vector<std::string> assumed;  // keys whose values have no source
@@ -81,7 +82,8 @@ std::map<std::string, std::string> texts_of_stack(const Value& stack);
 // Reads a stack from its complete map.
 Stack read_stack(const Field& field);
 
-// Returns the scenario `root` with the default stack if it names none.
+// Returns the scenario `root` with the default stack if it names none. As this stack is an
+// assumption, it has all schedules.
 Value with_default_stack(Value root);
 // Returns the scenario with the stack's values for the key partition and for the keys of the
 // sections training and communication, as far as the scenario does not set them.

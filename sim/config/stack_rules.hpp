@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -7,10 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/cuda_graphs.hpp"
+#include "sim/config/recompute.hpp"
+
 // Rules of frameworks: jobs that the software of a stack refuses to start.
 namespace pipewright::config {
 
-// Sizes of a job with one schedule, as far as rules depend on them.
+// Sizes and options of a job with one schedule, as far as rules depend on them.
 struct JobSizes {
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
@@ -22,8 +26,27 @@ struct JobSizes {
   std::uint32_t stages_per_device = 1;  // over all routes of the schedule
   // Stage s is on device s mod pp, as in Megatron-LM's interleaved schedule.
   bool is_looped = true;
+  // Name in the catalogue of schedules. Empty: a file, a searched order, or not known yet.
+  std::string_view schedule;
+  bool takes_chunks = false;  // the schedule is for several stages on each device
+  bool ties_embeddings = false;
+  bool has_experts = false;
+  bool pads_experts = false;      // experts drop tokens and pad their buffers to a capacity
+  bool overlaps_experts = false;  // dispatch overlaps compute of another microbatch
+  bool offloads = false;          // activations move to host memory
+  CudaGraphs graphs;
+  Recompute recompute;
 
   bool interleaves() const { return is_looped && stages_per_device > 1; }
+  // Returns whether graphs capture layers or their modules, one by one.
+  bool has_layer_graphs() const {
+    return graphs.scope == CudaGraphs::Scope::layer || graphs.scope == CudaGraphs::Scope::modules;
+  }
+  bool recomputes_layers() const { return recompute.granularity == Recompute::Granularity::full; }
+  bool recomputes_experts() const {
+    return recompute.granularity == Recompute::Granularity::selective &&
+           recompute.has(RecomputeModule::moe);
+  }
 };
 
 struct StackRule {
@@ -38,9 +61,9 @@ struct StackRule {
 //
 // Sources, with the function or check that refuses the job:
 // - interleaving_needs_pp: Megatron-Core, megatron/core/parallel_state.py,
-// initialize_model_parallel:
-//   "pipeline-model-parallel size should be greater than 1 with interleaved schedule". NeMo 2 and
-//   Megatron-Bridge call the same function.
+//   initialize_model_parallel: "pipeline-model-parallel size should be greater than 1 with
+//   interleaved schedule". NeMo 2 and Megatron-Bridge call the same function. torchtitan/trainer.py
+//   builds no pipeline with pp 1, so that all stages are one.
 // - interleaving_needs_three_devices: the same check before 31 May 2024, "greater than 2".
 // - interleaving_needs_pp_microbatches: megatron/core/pipeline_parallel/schedules.py,
 //   forward_backward_pipelining_with_interleaving: the group of microbatches "should range in
@@ -49,9 +72,9 @@ struct StackRule {
 //   is not divisible by pipeline-model-parallel-size when using interleaved schedule"; InternEvo,
 //   internlm/core/scheduler/pipeline_scheduler.py, InterleavedPipelineScheduler.
 // - no_interleaving: DeepSpeed, deepspeed/runtime/pipe/module.py, PipelineModule cuts the model
-// into
-//   as many parts as there are devices; nanotron, src/nanotron/parallel/pipeline_parallel/engine.py
-//   has engines for one stage on each device only.
+//   into as many parts as there are devices; nanotron,
+//   src/nanotron/parallel/pipeline_parallel/engine.py has engines for one stage on each device
+//   only.
 // - equal_stages: MaxText, src/maxtext/configs/types.py: stages x repeats x layers of a stage must
 //   equal the decoder's layers.
 // - no_tp, no_cp, no_pp: Composer's Trainer before 24 May 2024 shards by fsdp_config alone; its
@@ -64,6 +87,30 @@ struct StackRule {
 //   incompatible with pipeline parallelism". Megatron-LM had neither level until November 2024.
 // - no_zero_3_with_pp: InternEvo, internlm/initialize/launch.py: "FSDP is not supportted when
 //   pipeline size > 1".
+// - no_zero_3_with_experts: the same file: "FSDP does not support num_experts > 1".
+// - interleaving_needs_two_chunks: torchtitan, torchtitan/distributed/pipeline_parallel.py:
+//   "Multi-stage schedule requires at least 2 stages per rank".
+// - interleaving_needs_equal_rounds: PyTorch, torch/distributed/pipelining/schedules.py,
+//   ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble: "requires the number of microbatches
+//   to be a multiple of the number of rounds", which is microbatches / pp rounded down.
+// - 1f1b_needs_pp_microbatches: the same file, Schedule1F1B: "Number of microbatches must be
+//   greater than or equal to the number of stages".
+// - 1f1b_needs_warm_up: nanotron, src/nanotron/parallel/pipeline_parallel/engine.py,
+//   OneForwardOneBackwardPipelineEngine: "must be at least PP_SIZE-1".
+// - pipeline_needs_full_rounds: MaxText, src/maxtext/configs/types.py: num_pipeline_microbatches
+//   "must be divisible by the number of stages".
+// - no_tied_embeddings_with_pp: torchtitan, torchtitan/models/common/decoder.py: "Weight tying is
+//   not supported with Pipeline Parallel".
+// - no_graphs: nanotron, InternEvo and Megatron-LM before 2023 have no code for CUDA graphs.
+// - no_graphs_with_pp: torchtitan, torchtitan/trainer.py: "CUDA graphs do not support pipeline
+//   parallelism yet".
+// - no_layer_graphs_with_full_recompute, no_layer_graphs_with_offload,
+//   no_moe_graph_without_padding, no_router_graph_with_moe_recompute: Megatron-Core,
+//   megatron/core/transformer/transformer_config.py: "full recompute is only supported with full
+//   iteration CUDA graph", "CUDA graphs not supported with CPU offloading", "moe cuda graph is only
+//   supported with drop-padding MoE", "moe recompute is not supported with moe_router CUDA graph".
+// - expert_overlap_needs_interleaving, no_expert_overlap_with_moe_recompute,
+//   no_expert_overlap_with_mlp_graphs: the same file, checks of overlap_moe_expert_parallel_comm.
 inline constexpr std::array stack_rules{
     StackRule{"interleaving_needs_pp", "interleaved stages need a pp of at least 2",
               "use one chunk, or a larger pp",
@@ -139,6 +186,132 @@ inline constexpr std::array stack_rules{
               [](const JobSizes& job) -> std::string {
                 return job.pp > 1 && job.zero > 2
                            ? fmt::format("pp is {} with parallel.zero {}", job.pp, job.zero)
+                           : "";
+              }},
+    StackRule{"no_zero_3_with_experts", "weights of mixtures of experts are not sharded",
+              "set parallel.zero to 0 or 1",
+              [](const JobSizes& job) -> std::string {
+                return job.has_experts && job.zero > 2
+                           ? fmt::format("parallel.zero is {}", job.zero)
+                           : "";
+              }},
+    StackRule{"interleaving_needs_two_chunks", "schedules with chunks have at least two",
+              "use two chunks or more, or a schedule with one stage on each device",
+              [](const JobSizes& job) -> std::string {
+                return job.takes_chunks && job.stages_per_device < 2 ? "this schedule has one" : "";
+              }},
+    StackRule{
+        "interleaving_needs_equal_rounds",
+        "interleaved stages need a multiple of the rounds, which are microbatches / pp rounded "
+        "down, as the number of microbatches",
+        "change the number of microbatches, or use one chunk",
+        [](const JobSizes& job) -> std::string {
+          const bool has_rounds =
+              job.schedule == "interleaved-1f1b" || job.schedule == "interleaved-zb";
+          const std::uint32_t rounds = std::max(job.microbatches / job.pp, 1U);
+          return has_rounds && job.microbatches % rounds != 0
+                     ? fmt::format("pp is {} with {} microbatches", job.pp, job.microbatches)
+                     : "";
+        }},
+    StackRule{"1f1b_needs_pp_microbatches", "1f1b needs at least as many microbatches as pp",
+              "use more microbatches, or another schedule",
+              [](const JobSizes& job) -> std::string {
+                return job.schedule == "1f1b" && job.microbatches < job.pp
+                           ? fmt::format("pp is {} with {} microbatches", job.pp, job.microbatches)
+                           : "";
+              }},
+    StackRule{"1f1b_needs_warm_up", "1f1b needs at least pp - 1 microbatches",
+              "use more microbatches, or another schedule",
+              [](const JobSizes& job) -> std::string {
+                return job.schedule == "1f1b" && job.microbatches + 1 < job.pp
+                           ? fmt::format("pp is {} with {} microbatches", job.pp, job.microbatches)
+                           : "";
+              }},
+    StackRule{"pipeline_needs_full_rounds",
+              "a pipeline needs a multiple of pp as the number of microbatches",
+              "change the number of microbatches, or pp",
+              [](const JobSizes& job) -> std::string {
+                return job.microbatches % job.pp != 0
+                           ? fmt::format("pp is {} with {} microbatches", job.pp, job.microbatches)
+                           : "";
+              }},
+    StackRule{"no_tied_embeddings_with_pp", "a pipeline has no tied embeddings",
+              "set parallel.pp to 1, or model.tied_embeddings to false",
+              [](const JobSizes& job) -> std::string {
+                return job.ties_embeddings && job.pp > 1
+                           ? fmt::format("pp is {} with model.tied_embeddings", job.pp)
+                           : "";
+              }},
+    StackRule{"no_graphs", "there are no CUDA graphs", "set training.cuda_graphs to none",
+              [](const JobSizes& job) -> std::string {
+                return job.graphs.scope != CudaGraphs::Scope::none
+                           ? fmt::format("training.cuda_graphs is {}", to_string(job.graphs))
+                           : "";
+              }},
+    StackRule{"no_graphs_with_pp", "a pipeline has no CUDA graphs",
+              "set training.cuda_graphs to none, or parallel.pp to 1",
+              [](const JobSizes& job) -> std::string {
+                return job.graphs.scope != CudaGraphs::Scope::none && job.pp > 1
+                           ? fmt::format("pp is {} with training.cuda_graphs {}", job.pp,
+                                         to_string(job.graphs))
+                           : "";
+              }},
+    StackRule{"no_layer_graphs_with_full_recompute",
+              "graphs of layers or modules exclude full recomputation",
+              "set training.cuda_graphs to iteration or none, or recompute modules",
+              [](const JobSizes& job) -> std::string {
+                return job.has_layer_graphs() && job.recomputes_layers()
+                           ? fmt::format("training.cuda_graphs is {}", to_string(job.graphs))
+                           : "";
+              }},
+    StackRule{"no_layer_graphs_with_offload", "graphs of layers or modules exclude offloading",
+              "set training.cuda_graphs to iteration or none, or leave out training.offload",
+              [](const JobSizes& job) -> std::string {
+                return job.has_layer_graphs() && job.offloads
+                           ? fmt::format("training.cuda_graphs is {}", to_string(job.graphs))
+                           : "";
+              }},
+    StackRule{"no_moe_graph_without_padding",
+              "a graph of moe needs experts that drop tokens and pad their buffers",
+              "capture moe_router and moe_preprocess instead, or set model.experts.capacity_factor",
+              [](const JobSizes& job) -> std::string {
+                return job.graphs.has(GraphModule::moe) && !job.pads_experts
+                           ? "model.experts.capacity_factor is not set"
+                           : "";
+              }},
+    StackRule{"no_router_graph_with_moe_recompute",
+              "a graph of moe_router excludes recomputation of moe",
+              "leave moe out of training.recompute, or moe_router out of training.cuda_graphs",
+              [](const JobSizes& job) -> std::string {
+                return job.graphs.has(GraphModule::moe_router) && job.recomputes_experts()
+                           ? "training.recompute has moe"
+                           : "";
+              }},
+    StackRule{"expert_overlap_needs_interleaving",
+              "training.experts.overlap in a pipeline needs interleaved stages",
+              "use interleaved-1f1b, or set parallel.pp to 1",
+              [](const JobSizes& job) -> std::string {
+                const bool has_one_stage = !job.schedule.empty() && job.stages_per_device < 2;
+                return job.overlaps_experts && job.pp > 1 && has_one_stage
+                           ? fmt::format("pp is {} with one stage on each device", job.pp)
+                           : "";
+              }},
+    StackRule{"no_expert_overlap_with_moe_recompute",
+              "training.experts.overlap excludes recomputation of moe",
+              "leave moe out of training.recompute",
+              [](const JobSizes& job) -> std::string {
+                return job.overlaps_experts && (job.recomputes_experts() || job.recomputes_layers())
+                           ? fmt::format("training.recompute is {}", to_string(job.recompute))
+                           : "";
+              }},
+    StackRule{"no_expert_overlap_with_mlp_graphs",
+              "training.experts.overlap excludes graphs of mlp and moe",
+              "leave mlp and moe out of training.cuda_graphs",
+              [](const JobSizes& job) -> std::string {
+                const bool captures =
+                    job.graphs.has(GraphModule::mlp) || job.graphs.has(GraphModule::moe);
+                return job.overlaps_experts && captures
+                           ? fmt::format("training.cuda_graphs is {}", to_string(job.graphs))
                            : "";
               }},
 };

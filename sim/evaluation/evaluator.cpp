@@ -76,10 +76,9 @@ void check_recompute(const config::Scenario& scenario) {
                     to_string(scenario.training.recompute)));
 }
 
-// Throws if the scenario's stack refuses the job; see refusals() for `routes`.
-void check_rules(const config::Scenario& scenario, const schedules::Routes* routes) {
-  if (const std::vector<Refusal> broken = refusals(scenario, routes); !broken.empty())
-    throw config::Error(broken.front().reason);
+// Throws if a scenario's stack refuses the job: `broken` are the rules that the job breaks.
+void check_rules(const std::vector<Refusal>& broken) {
+  if (!broken.empty()) throw config::Error(broken.front().reason);
 }
 
 // Returns the placement of a schedule's stages. Returns nothing if it is not known before the
@@ -304,7 +303,7 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
   CandidateRow shared_row;
   judge(shared_row, [&] {
     const config::Scenario parsed = config::read_scenario(scenario);
-    if (impl_->has_rules) check_rules(parsed, nullptr);
+    if (impl_->has_rules) check_rules(refusals(parsed));
     check_recompute(parsed);
     Layout& layout = impl_->layouts.find(parsed);
     workload::Planner planner(parsed, layout.hardware.gpus,
@@ -319,7 +318,8 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
       judge(rows[i], [&] {
         const config::ScheduleSpec& spec = parsed.schedules[i];
         if (impl_->has_rules)
-          if (const auto routes = routes_of(parsed, spec, planner)) check_rules(parsed, &*routes);
+          if (const auto routes = routes_of(parsed, spec, planner))
+            check_rules(refusals(parsed, spec, *routes));
         std::optional<CandidateRow> sketch;
         if (basis != analysis::Basis::order) sketch = sketches.sketch(spec);
         if (sketch) sketch->basis = basis;
@@ -353,7 +353,7 @@ CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
       scenario, scenario.schedules.front(), hardware.gpus,
       estimate_network(scenario, hardware, layout.least_times, capacity(hardware)));
   // An order that is searched has its placement only now.
-  if (has_rules) check_rules(scenario, &plan.schedule.routes);
+  if (has_rules) check_rules(refusals(scenario, scenario.schedules.front(), plan.schedule.routes));
   const execution::Job job = make_job(scenario, hardware, plan);
   const Fullest fullest_device = fullest(job, capacity(hardware));
   analysis::SummarySink sink;

@@ -1,48 +1,94 @@
 #include "sim/evaluation/refusals.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/report/text_table.hpp"
+#include "schedules/families/catalog.hpp"
 
 namespace pipewright::evaluation {
 namespace {
 
-config::JobSizes sizes_of(const config::Scenario& scenario, const schedules::Routes* routes) {
+// Returns the sizes and options of a job with one stage on each device.
+config::JobSizes sizes_of(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
+  const config::Training& training = scenario.training;
   config::JobSizes sizes{.tp = parallel.tp.value,
                          .cp = parallel.cp.value,
                          .pp = scenario.devices.value,
-                         .layers = scenario.model ? scenario.model->value.layers : 0,
-                         .microbatches = scenario.microbatches.value};
+                         .microbatches = scenario.microbatches.value,
+                         .stages = scenario.devices.value,
+                         .overlaps_experts = training.experts.overlap,
+                         .offloads = training.offload && training.offload->layers.value_or(1) > 0,
+                         .graphs = training.cuda_graphs,
+                         .recompute = training.recompute};
   if (std::uint64_t{parallel.dp.value} * parallel.cp.value > 1) sizes.zero = parallel.zero;
-  sizes.stages = routes == nullptr ? sizes.pp : routes->stages();
-  if (routes == nullptr) return sizes;
-  const std::uint32_t stages = routes->stages() * routes->count();
-  if (stages % sizes.pp != 0) return sizes;  // only a schedule file places stages so unevenly
-  sizes.stages_per_device = stages / sizes.pp;
-  sizes.is_looped = *routes == schedules::Routes::looped(sizes.pp, sizes.stages_per_device);
+  if (!scenario.model) return sizes;
+  const config::Model& model = scenario.model->value;
+  sizes.layers = model.layers;
+  sizes.ties_embeddings = model.tied_embeddings;
+  sizes.has_experts = model.experts.has_value();
+  sizes.pads_experts = model.experts && model.experts->capacity_factor;
   return sizes;
 }
 
-}  // namespace
+void add_schedule(const config::ScheduleSpec& spec, const schedules::Routes& routes,
+                  config::JobSizes& sizes) {
+  const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
+  if (entry != schedules::catalog().end()) {
+    sizes.schedule = entry->name;
+    sizes.takes_chunks = entry->takes(&schedules::Parameters::chunks);
+  }
+  sizes.stages = routes.stages();
+  const std::uint32_t stages = routes.stages() * routes.count();
+  if (stages % sizes.pp != 0) return;  // only a schedule file places stages so unevenly
+  sizes.stages_per_device = stages / sizes.pp;
+  sizes.is_looped = routes == schedules::Routes::looped(sizes.pp, sizes.stages_per_device);
+}
 
-std::vector<Refusal> refusals(const config::Scenario& scenario, const schedules::Routes* routes) {
-  const config::Stack& stack = scenario.training.stack;
+std::string name_of(const config::Stack& stack) {
+  return stack.name.empty() ? "the stack" : analysis::printable(stack.name);
+}
+
+std::vector<Refusal> broken_rules(const config::Stack& stack, const config::JobSizes& sizes) {
   std::vector<Refusal> broken;
-  if (stack.rules.none()) return broken;
-  const config::JobSizes sizes = sizes_of(scenario, routes);
   for (std::size_t i = 0; i < config::stack_rules.size(); ++i) {
     if (!stack.rules.test(i)) continue;
     const config::StackRule& rule = config::stack_rules[i];
     if (const std::string violation = rule.violation(sizes); !violation.empty())
       broken.push_back(
-          {fmt::format("{} refuses this job: {}, and {}",
-                       stack.name.empty() ? "the stack" : analysis::printable(stack.name),
-                       rule.help, violation),
+          {fmt::format("{} refuses this job: {}, and {}", name_of(stack), rule.help, violation),
            std::string(rule.remedy)});
   }
+  return broken;
+}
+
+// Returns whether the software has no such schedule. A device alone runs no pipeline; files and
+// searched orders are the user's own.
+bool lacks_schedule(const config::Stack& stack, const config::JobSizes& sizes) {
+  return sizes.pp > 1 && !sizes.schedule.empty() && !stack.schedules.empty() &&
+         std::ranges::find(stack.schedules, sizes.schedule) == stack.schedules.end();
+}
+
+}  // namespace
+
+std::vector<Refusal> refusals(const config::Scenario& scenario) {
+  return broken_rules(scenario.training.stack, sizes_of(scenario));
+}
+
+std::vector<Refusal> refusals(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                              const schedules::Routes& routes) {
+  const config::Stack& stack = scenario.training.stack;
+  config::JobSizes sizes = sizes_of(scenario);
+  add_schedule(spec, routes, sizes);
+  std::vector<Refusal> broken = broken_rules(stack, sizes);
+  if (lacks_schedule(stack, sizes))
+    broken.push_back({fmt::format("{} refuses this job: its pipelines run {}, and not {}",
+                                  name_of(stack), fmt::join(stack.schedules, ", "), sizes.schedule),
+                      "use one of its schedules"});
   return broken;
 }
 

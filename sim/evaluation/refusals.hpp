@@ -14,8 +14,11 @@ struct Refusal {
   std::string remedy;  // change that satisfies the rule, in the imperative
 };
 
-// Returns the rules of its stack that a scenario breaks with a schedule whose stages `routes`
-// places. Null stands for one stage on each device, so that rules of the placement hold.
-std::vector<Refusal> refusals(const config::Scenario& scenario, const schedules::Routes* routes);
+// Returns the rules of its stack that a scenario breaks with any schedule.
+std::vector<Refusal> refusals(const config::Scenario& scenario);
+// Returns all rules of its stack that a scenario breaks with a schedule whose stages `routes`
+// places.
+std::vector<Refusal> refusals(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                              const schedules::Routes& routes);
 
 }  // namespace pipewright::evaluation

@@ -38,14 +38,17 @@ void add_rule_notes(const ScenarioRun& run, Notes& notes) {
     return fmt::format("{}; {}", refusal.reason, refusal.remedy);
   };
   std::set<std::string> of_layout;
-  for (const Refusal& refusal : refusals(run.scenario(), nullptr)) {
+  for (const Refusal& refusal : refusals(run.scenario())) {
     of_layout.insert(text(refusal));
     notes.push_back(text(refusal));
   }
-  for (const workload::Plan& plan : run.plans())
-    for (const Refusal& refusal : refusals(run.scenario(), &plan.schedule.routes))
+  for (std::size_t i = 0; i < run.plans().size(); ++i) {
+    const schedules::Schedule& schedule = run.plans()[i].schedule;
+    for (const Refusal& refusal :
+         refusals(run.scenario(), run.scenario().schedules[i], schedule.routes))
       if (!of_layout.contains(text(refusal)))
-        notes.push_back(fmt::format("{}: {}", plan.schedule.name, text(refusal)));
+        notes.push_back(fmt::format("{}: {}", schedule.name, text(refusal)));
+  }
 }
 
 void add_chunk_notes(const std::vector<workload::Plan>& plans, Notes& notes) {

@@ -122,7 +122,8 @@ Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& 
   const config::Scenario scenario = read_stored(tree, cluster);
   Hardware hardware = open_hardware(scenario);
   workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
-  const std::vector<Refusal> broken = refusals(scenario, &plan.schedule.routes);
+  const std::vector<Refusal> broken =
+      refusals(scenario, scenario.schedules.front(), plan.schedule.routes);
   const execution::Job job = make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;

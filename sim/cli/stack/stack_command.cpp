@@ -87,6 +87,7 @@ const analysis::ReportColumns<Stack>& stack_columns() {
       {"fused", fused_names},
       {"early_stop", &Stack::early_stop},
       {"rules", rules_json},
+      {"schedules", [](const Stack& stack) { return analysis::Json(stack.schedules); }},
       {"attention", {"attention"}, Quantity::name(), attention_text},
       {"software", {"software"}, Quantity::name(), &Stack::help},
   };

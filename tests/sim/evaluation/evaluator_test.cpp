@@ -171,6 +171,30 @@ TEST_CASE("a candidate that its stack refuses is illegal unless rules are lifted
   }
 }
 
+TEST_CASE("a named stack refuses pipelines with schedules that it lacks", "[evaluator]") {
+  const ThinCluster cluster;
+  const auto rows_of = [&](const std::string& more, bool has_rules = true) {
+    const config::Value scenario =
+        cluster.scenario("[1f1b, zb-h1, zb-v]", "global_batch: 16, " + more);
+    return evaluation::Evaluator(config::read_scenario(scenario), 0, has_rules).assess(scenario);
+  };
+  const auto count_refused = [](const std::vector<CandidateRow>& rows) {
+    return std::ranges::count(rows, Outcome::illegal, &CandidateRow::outcome);
+  };
+  const std::string pipeline = "parallel: {tp: 2, pp: 2, dp: 4}";
+  const std::vector<CandidateRow> rows = rows_of(pipeline + ", stack: megatron-core");
+  CHECK(rows[0].outcome != Outcome::illegal);
+  for (const std::size_t zero_bubble : {1, 2}) CHECK(rows[zero_bubble].outcome == Outcome::illegal);
+  CHECK_THAT(rows[1].note, Equals("megatron-core refuses this job: its pipelines run 1f1b, "
+                                  "interleaved-1f1b, and not zb-h1"));
+  CHECK(count_refused(rows_of(pipeline + ", stack: megatron-core", false)) == 0);
+  CHECK(count_refused(rows_of(pipeline + ", stack: {like: megatron-core, schedules: []}")) == 0);
+  CHECK(count_refused(rows_of(pipeline + ", stack: torchtitan")) == 0);
+  CHECK(count_refused(rows_of(pipeline)) == 0);  // the default stack is an assumption
+  // A device alone runs no pipeline.
+  CHECK(rows_of("parallel: {tp: 4, dp: 4}, stack: megatron-core")[1].outcome != Outcome::illegal);
+}
+
 TEST_CASE("a ZeRO level without ranks to shard over breaks no rule", "[evaluator]") {
   const ThinCluster cluster;
   const auto outcome = [&](const std::string& layout) {

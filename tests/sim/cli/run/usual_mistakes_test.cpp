@@ -63,6 +63,29 @@ TEST_CASE("a note says which rule of its stack a job breaks, and what to do", "[
                       "is 2; set parallel.tp to 1\n"));
 }
 
+TEST_CASE("a note says that a named stack lacks a schedule", "[run]") {
+  const tests::CommandFolder place;
+  const std::string words =
+      "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --schedule zb-h1";
+  CHECK_THAT(place.run(words).out, !Contains("refuses"));
+  CHECK_THAT(place.run(words + " --stack megatron-core").out,
+             Contains("note: zb-h1: megatron-core refuses this job: its pipelines run 1f1b, "
+                      "interleaved-1f1b, and not zb-h1; use one of its schedules\n"));
+  CHECK_THAT(place.run(words + " --stack torchtitan").out, !Contains("refuses"));
+}
+
+TEST_CASE("a note says that graphs of whole mixtures of experts need padded buffers", "[run]") {
+  const tests::CommandFolder place;
+  const std::string words =
+      "run --model mixtral-8x7b --gpu h200 -s 1 -b 4 --engine timing --set "
+      "training.cuda_graphs='[attn, moe]'";
+  CHECK_THAT(place.run(words).out,
+             Contains("note: megatron-core refuses this job: a graph of moe needs experts that "
+                      "drop tokens and pad their buffers, and model.experts.capacity_factor is not "
+                      "set; "));
+  CHECK_THAT(place.run(words + " model.experts.capacity_factor=1").out, !Contains("refuses"));
+}
+
 TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
   const tests::CommandFolder place;
   // dgx-h100 has four nodes of eight GPUs.

@@ -63,12 +63,20 @@ TEST_CASE("stack show prints all keys, and its output is a stack again", "[cli][
 TEST_CASE("stack show explains the rules of a stack", "[cli][stack]") {
   const tests::CommandFolder place;
   CHECK_THAT(place.run("stack show torchtitan").out,
-             Contains("rules: [no_zero_1]\n") &&
+             Contains("rules: [no_zero_1, ") &&
                  Contains("# no_zero_1: optimizer state is not sharded alone\n"));
-  const json rules = output(place, "stack show torchtitan")["rules"];
-  REQUIRE(rules.size() == 1);
-  CHECK(rules[0]["name"] == "no_zero_1");
-  CHECK(rules[0]["help"] == "optimizer state is not sharded alone");
+  const json rules = output(place, "stack show llm-foundry")["rules"];
+  REQUIRE(rules.size() == 4);
+  const auto row = std::ranges::find(
+      rules, "no_zero_1", [](const json& rule) { return rule["name"].get<std::string>(); });
+  REQUIRE(row != rules.end());
+  CHECK((*row)["help"] == "optimizer state is not sharded alone");
+}
+
+TEST_CASE("stack show lists the schedules of a stack", "[cli][stack]") {
+  const tests::CommandFolder place;
+  CHECK_THAT(place.run("stack show nanotron").out, Contains("schedules: [gpipe, 1f1b]\n"));
+  CHECK(output(place, "stack show nanotron")["schedules"] == json{"gpipe", "1f1b"});
 }
 
 TEST_CASE("the page about stacks has every rule", "[cli][stack]") {
