@@ -142,8 +142,10 @@ Job read_job(const JobInput& input) {
     request.dialect = Dialect::deepspeed;
     settle(request);
   }
+  const bool is_older = megatron::is_older(request);
   Job job = megatron::read(std::move(request));
   if (!is_deepspeed) job.framework = "megatron";
+  if (is_older) name_stack(job, megatron::older_stack);
   return job;
 }
 

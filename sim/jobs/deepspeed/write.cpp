@@ -72,6 +72,7 @@ Launch write(const LaunchInput& input) {
   });
   for (Setting& setting : written.settings)
     if (setting.name == "num_query_groups") setting.name = "num_key_value_heads";
+  if (scenario.training.flash_attention) written.settings.push_back({.name = "use_flash_attn_v2"});
   if (parallel.cp.value > 1) {
     written.settings.push_back(
         {.name = "ds_sequence_parallel_size", .values = {fmt::format("{}", parallel.cp.value)}});

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -75,6 +79,23 @@ bool is_script(const SourceText& file) {
 
 bool recognise(const SourceText& file) { return is_functional_test(file) || is_script(file); }
 
+bool is_older(const Request& request) {
+  constexpr std::array<std::string_view, 9> older{"activations_checkpoint_method",
+                                                  "activations_checkpoint_num_layers",
+                                                  "checkpoint_activations",
+                                                  "checkpoint_num_layers",
+                                                  "distribute_checkpointed_activations",
+                                                  "DDP_impl",
+                                                  "model_parallel_size",
+                                                  "no_contiguous_buffers_in_local_ddp",
+                                                  "use_contiguous_buffers_in_ddp"};
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(request.settings, name, &Setting::name) != request.settings.end();
+  };
+  if (request.dialect == Dialect::deepspeed) return has("num_layers") && has("hidden_size");
+  return request.dialect == Dialect::megatron && std::ranges::any_of(older, has);
+}
+
 bool has_argument_defaults(const Draft& draft) {
   return draft.request().dialect != Dialect::recipe;
 }
@@ -99,7 +120,10 @@ FileSettings read_files(const JobInput& input) {
 Job read_job(const JobInput& input) {
   Request request = read_files(input).request;
   apply_gpus(input.words, request);
-  return read(std::move(request));
+  const bool was_older = is_older(request);
+  Job job = read(std::move(request));
+  if (was_older) name_stack(job, older_stack);
+  return job;
 }
 
 Job read(Request request) {

@@ -39,10 +39,14 @@ void read_fp8_param_gather(Draft& draft);
 void read_gradients(Draft& draft);
 void read_recompute(Draft& draft);
 void read_attention_backend(Draft& draft);
-void read_cuda_graphs(Draft& draft);
 void read_dispatcher(Draft& draft);
 void read_offload(Draft& draft);
 void read_optimizer(Draft& draft);
+
+// Returns whether the model has experts. The model of a recipe, which is known by its name alone,
+// may have experts (cuda_graphs.cpp).
+bool may_have_experts(Draft& draft);
+void read_cuda_graphs(Draft& draft);
 
 // Functions that write the flags of a scenario (write.cpp).
 void write_model(SettingsWriter& writer);

@@ -148,6 +148,9 @@ void read_schedule(Draft& draft) {
   }
   const Setting* forks = nullptr;
   const std::string zero = zero_bubble(draft, forks);
+  // A fork of Megatron-LM has more schedules than the stack.
+  if (forks != nullptr && pp > 1)
+    draft.set("stack.schedules", config::make_list({}, forks->origin), *forks);
   const Setting* const group = draft.find("microbatch_group_size_per_virtual_pipeline_stage");
   const bool never = draft.on("no_overlap_p2p_communication");
   const bool interleaved = chunks > 1 && zero.empty();

@@ -1,14 +1,10 @@
 #include <algorithm>
-#include <array>
-#include <ranges>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/cuda_graphs.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/megatron/rules.hpp"
@@ -83,6 +79,10 @@ void read_gradients(Draft& draft) {
     const Setting& full = *draft.find("accumulate_allreduce_grads_in_fp32");
     draft.set("communication.gradient_bytes", "4", full);
     draft.set("training.bytes.gradients", "4", full);
+  } else if (draft.request().dialect == Dialect::deepspeed) {
+    const std::string comment = "DeepSpeed reduces gradients in the data type of the weights";
+    draft.set_default("communication.gradient_bytes", "2", comment);
+    draft.set_default("training.bytes.gradients", "2", comment);
   }
   if (const auto bucket = draft.count("ddp_bucket_size"))
     draft.set("communication.bucket",
@@ -153,7 +153,10 @@ void read_recompute(Draft& draft) {
 void read_attention_backend(Draft& draft) {
   const Setting* const backend = draft.find("attention_backend");
   const Setting* const implementation = draft.find("transformer_impl");
-  const bool flash = draft.on("use_flash_attn");
+  const Setting* flash = nullptr;
+  for (const char* const name :
+       {"use_flash_attn", "use_flash_attn_v1", "use_flash_attn_v2", "use_flash_attn_triton"})
+    if (draft.on(name)) flash = draft.find(name);
   const bool is_local = implementation != nullptr && draft.text("transformer_impl") == "local";
   if (is_local) draft.set("stack.like", std::string(local_stack), *implementation);
   const bool chooses =
@@ -170,72 +173,9 @@ void read_attention_backend(Draft& draft) {
       set_kernels({"fa2", "ck"});
     else if (name.ends_with("fused"))
       set_kernels({"cudnn", "ck"});
-  } else if (is_local && flash) {
-    draft.set("training.flash_attention", "true", *draft.find("use_flash_attn"));
+  } else if (flash != nullptr && (is_local || is_older(draft.request()))) {
+    draft.set("training.flash_attention", "true", *flash);
   }
-}
-
-namespace {
-
-constexpr std::string_view full_iteration = "full_iteration";
-
-// Returns the names that --cuda-graph-scope or --cuda-graph-modules lists, as words, in one word
-// with commas, or as members of Python's enumeration: "CudaGraphScope.attn".
-std::vector<std::string> graph_names(const Setting& setting) {
-  std::vector<std::string> names;
-  for (const std::string& word : setting.values)
-    for (const auto part : std::views::split(word, ',')) {
-      const std::string name(part.begin(), part.end());
-      names.push_back(name.substr(name.rfind('.') + 1));
-    }
-  return names;
-}
-
-// The implementation `local` captures router and preprocessing of experts together
-// (TransformerConfig in megatron/core/transformer/transformer_config.py).
-void complete_expert_modules(std::vector<std::string>& modules) {
-  constexpr std::array<const char*, 2> parts{"moe_router", "moe_preprocess"};
-  const auto has = [&](const char* name) {
-    return std::ranges::find(modules, name) != modules.end();
-  };
-  if (std::ranges::none_of(parts, has)) return;
-  for (const char* const part : parts)
-    if (!has(part)) modules.emplace_back(part);
-}
-
-}  // namespace
-
-void read_cuda_graphs(Draft& draft) {
-  const Setting* const way = draft.find("cuda_graph_impl");
-  const Setting* scope = draft.find("cuda_graph_scope");
-  const Setting* const modules = draft.find("cuda_graph_modules");
-  if (scope == nullptr) scope = modules;
-  const Setting* from = nullptr;
-  for (const char* const name : {"enable_cuda_graph", "external_cuda_graph"})
-    if (draft.on(name)) from = draft.find(name);
-  if (way != nullptr && !way->values.empty() && !says_no(way->values.front())) from = way;
-  if (from == nullptr) return;
-  const std::string implementation = from == way                         ? way->values.front()
-                                     : from->name == "enable_cuda_graph" ? "local"
-                                                                         : "transformer_engine";
-  const std::vector<std::string> names =
-      scope == nullptr ? std::vector<std::string>() : graph_names(*scope);
-  const bool in_scope = std::ranges::find(names, full_iteration) != names.end();
-  if (in_scope || implementation == full_iteration)
-    return draft.set("training.cuda_graphs", "iteration", in_scope ? *scope : *from);
-  const bool has_experts = draft.on("num_experts") || draft.at("model.experts") != nullptr ||
-                           !draft.request().model.empty();
-  std::vector<std::string> captured;
-  for (const std::string& name : names)
-    if (name.starts_with("moe") && !has_experts)
-      draft.not_understood(*scope, fmt::format("the model has no experts for {}", name));
-    else if (std::ranges::find(config::graph_modules, name) != config::graph_modules.end())
-      captured.push_back(name);
-    else if (name != "full" && name != "full_iteration_inference" && !says_no(name))
-      draft.not_understood(*scope, fmt::format("the module {} is not read", name));
-  if (implementation == "local") complete_expert_modules(captured);
-  if (captured.empty()) return draft.set("training.cuda_graphs", "layer", *from);
-  draft.set("training.cuda_graphs", config::make_list(captured, scope->origin), *scope);
 }
 
 void read_dispatcher(Draft& draft) {
@@ -244,8 +184,7 @@ void read_dispatcher(Draft& draft) {
   const Setting* const deepep = draft.find("moe_enable_deepep");
   const Setting* const deepep_sms = draft.find("moe_deepep_num_sms");
   const Setting* const hybridep_sms = draft.find("moe_hybridep_num_sms");
-  if (!draft.on("num_experts") && draft.at("model.experts") == nullptr &&
-      draft.request().model.empty()) {
+  if (!may_have_experts(draft)) {
     for (const Setting* const setting : {type, backend, deepep, deepep_sms, hybridep_sms})
       if (setting != nullptr) draft.without_effect(*setting);
     return;

@@ -126,7 +126,18 @@ TEST_CASE("a job runs on the stack of its framework", "[jobs]") {
   CHECK(stack_of({"overrides.txt"}) == "megatron-bridge");
   CHECK(stack_of({"nemo.yaml"}) == "nemo-2");
   CHECK(stack_of({"config_DGXH100_16x8x32xtp4pp8cp1.sh"}) == "nemo-2");
-  CHECK(stack_of({"ds.sh", "ds.json"}) == "deepspeed");
+  // The script gives the shape of the model by flags of Megatron-DeepSpeed.
+  CHECK(stack_of({"ds.sh", "ds.json"}) == "megatron-lm-2022");
+  const config::Value* const alone = config::find(import_files({"ds.json"}).tree, "stack");
+  REQUIRE(alone != nullptr);
+  CHECK(alone->text == "deepspeed");
+}
+
+TEST_CASE("a job of DeepSpeed reduces gradients in the type of the weights on every stack",
+          "[jobs]") {
+  const config::Scenario scenario = scenario_of(import_files({"ds.sh", "ds.json"}));
+  CHECK(scenario.communication.gradient_bytes == 2);
+  CHECK(config::gradient_bytes(scenario.training) == 2);
 }
 
 TEST_CASE("torch.compile decides the stack of torchtitan", "[jobs]") {

@@ -23,6 +23,7 @@ ELSEWHERE = {
     # Megatron-DeepSpeed
     "zero_stage", "ds_sequence_parallel_size", "moe_expert_parallel_size", "no_pipeline_parallel",
     "gradient_accumulation_steps", "num_key_value_heads", "checkpoint_activations",
+    "use_flash_attn_v1", "use_flash_attn_v2", "use_flash_attn_triton",
 }
 
 

@@ -193,6 +193,88 @@ TEST_CASE("flags of CUDA graphs give scope or modules", "[jobs]") {
   const jobs::Job job = import_graphs(engine + "--cuda-graph-modules attn vision");
   CHECK(to_string(scenario_of(job).training.cuda_graphs) == "attn");
   CHECK(tests::has_note(job.not_understood, "the module vision is not read"));
+  // Recomputation of parts, and experts that pad their buffers.
+  CHECK(graphs(engine + "--cuda-graph-modules attn --recompute-granularity selective "
+                        "--recompute-modules moe") == "attn");
+  CHECK(graphs(engine + "--cuda-graph-modules attn moe --moe-expert-capacity-factor 1.5 "
+                        "--moe-pad-expert-input-to-capacity") == "attn and moe");
+  CHECK(graphs("--cuda-graph-impl full_iteration --recompute-granularity full "
+               "--recompute-method uniform --recompute-num-layers 1") == "iteration");
+}
+
+TEST_CASE("CUDA graphs that Megatron-LM refuses are errors in its words", "[jobs]") {
+  using Catch::Contains;
+  const std::string batch = "--global-batch-size 16 ";
+  const auto dense = [&](const std::string& flags) { return refusal(batch + flags, 8); };
+  const auto experts = [&](const std::string& flags) {
+    return refusal(batch + "--num-experts 8 --moe-token-dispatcher-type alltoall " + flags, 8);
+  };
+  const std::string engine = "--cuda-graph-impl transformer_engine --cuda-graph-modules ";
+  CHECK(dense(engine + "attn mlp").empty());
+  CHECK(experts(engine + "attn moe_router moe_preprocess").empty());
+  CHECK_THAT(dense("--cuda-graph-impl engine"), Contains("invalid choice (choose from none"));
+  CHECK_THAT(dense("--enable-cuda-graph --external-cuda-graph"),
+             Contains("cannot be enabled at the same time"));
+  CHECK_THAT(dense("--enable-cuda-graph --cuda-graph-impl local"),
+             Contains("Do not use enable_cuda_graph or external_cuda_graph with cuda_graph_impl"));
+  CHECK_THAT(dense(engine + "full attn"), Contains("full scope cannot be used with other scopes"));
+  CHECK_THAT(
+      dense(engine + "full_iteration"),
+      Contains("full_iteration cannot be combined with cuda_graph_impl='transformer_engine'"));
+  CHECK_THAT(dense("--cuda-graph-impl full_iteration --cuda-graph-modules attn"),
+             Contains("cuda_graph_modules must be empty"));
+  CHECK_THAT(dense("--cuda-graph-impl local --cuda-graph-scope full_iteration attn"),
+             Contains("cuda_graph_modules must be empty"));
+  CHECK_THAT(dense(engine + "moe_router"), Contains("moe cuda graph is only supported for MoE"));
+  CHECK_THAT(experts(engine + "moe moe_router"),
+             Contains("must not contain both moe and moe_router"));
+  CHECK_THAT(experts(engine + "moe_preprocess"),
+             Contains("moe_preprocess cuda graph is only supported with moe_router cuda graph"));
+  CHECK_THAT(experts(engine + "mlp"),
+             Contains("mlp cuda graph is only supported for dense layers"));
+  CHECK_THAT(experts(engine + "attn moe"),
+             Contains("moe cuda graph is only supported with drop-padding MoE"));
+  CHECK_THAT(experts(engine + "moe_router moe_preprocess --moe-expert-capacity-factor 1.5"),
+             Contains("DtoH copies and synchronizations in the preprocess step"));
+  const std::string full =
+      " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
+  CHECK_THAT(dense(engine + "attn" + full),
+             Contains("full recompute is only supported with full iteration CUDA graph"));
+  CHECK_THAT(dense(engine + "attn --cpu-offloading-num-layers 2"),
+             Contains("CUDA graphs not supported with CPU offloading"));
+  const std::string of_moe = " --recompute-granularity selective --recompute-modules moe";
+  CHECK_THAT(experts(engine + "moe_router" + of_moe),
+             Contains("moe recompute is not supported with moe_router CUDA graph"));
+  CHECK(experts("--cuda-graph-impl local --cuda-graph-modules moe_router" + of_moe).empty());
+}
+
+TEST_CASE("flags that Megatron-LM dropped before 2024 choose the stack of its time", "[jobs]") {
+  const auto training = [](const std::string& flags) {
+    return scenario_of(
+               tests::import_text("train.sh",
+                                  "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 "
+                                  "--hidden-size 512 --num-attention-heads 8 --seq-length 512 "
+                                  "--vocab-size 1000 --micro-batch-size 1 --bf16 " +
+                                      flags + "\n"))
+        .training;
+  };
+  CHECK(training("").stack.name == "megatron-core");
+  CHECK(training("--DDP-impl local").stack.name == "megatron-lm-2022");
+  CHECK(training("--checkpoint-activations").stack.name == "megatron-lm-2022");
+  CHECK_FALSE(training("--DDP-impl local").flash_attention);
+  CHECK(training("--DDP-impl local --use-flash-attn").flash_attention);
+}
+
+TEST_CASE("a fork of Megatron-LM with zero bubbles has more schedules than its stack", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "train.sh",
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 512 "
+      "--num-attention-heads 8 --seq-length 512 --vocab-size 1000 --micro-batch-size 1 --bf16 "
+      "--pipeline-model-parallel-size 4 --global-batch-size 16 --enable-zero-bubble\n");
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.schedules.front().name == "zb-2p");
+  CHECK(scenario.training.stack.name == "megatron-core");
+  CHECK(scenario.training.stack.schedules.empty());
 }
 
 TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {

@@ -107,7 +107,8 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
           "[jobs][launch]") {
   const std::string words =
       "--model llama-3-8b --cluster dgx-h100 --tp 2 --sp --dp 16 --zero 2 --global-batch 64 "
-      "--stack deepspeed --set communication.overlap_param_gather=false";
+      "--stack megatron-lm-2022 --set communication.overlap_param_gather=false "
+      "training.flash_attention=true";
   const tests::CommandFolder place;
   const std::string quick = " --engine timing --json --quiet";
   const tests::ProgramResult first = place.run("run " + words + quick);
