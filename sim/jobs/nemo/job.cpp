@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
@@ -20,9 +23,24 @@ std::vector<Named> read_form(Form form, const Source& source, const JobWords& wo
   return read_yaml(source, words);
 }
 
+// Returns whether a file with similar keys belongs to a framework whose jobs are not read: NeMo
+// Automodel or nanotron.
+bool is_of_others(const SourceText& file) {
+  return file.has("nemo_automodel.") || file.has("pp_engine:");
+}
+
+// Returns whether a job is of Primus, whose configuration names the framework below it.
+bool is_primus(std::span<const Named> named) {
+  return std::ranges::any_of(named, [](const Named& entry) {
+    return entry.path == "modules.pre_trainer.framework" &&
+           entry.values == std::vector<std::string>{"megatron"};
+  });
+}
+
 }  // namespace
 
 std::optional<Form> form_of(const SourceText& file) {
+  if (is_of_others(file)) return std::nullopt;
   if (file.is_json())
     return file.has("\"tensor_model_parallel_size\"") ? std::optional(Form::yaml) : std::nullopt;
   if (megatron::is_functional_test(file)) return std::nullopt;
@@ -77,11 +95,13 @@ Job read_job(const JobInput& input) {
   request.dialect = Dialect::recipe;
   const bool is_nemo = std::ranges::any_of(
       named, [](const Named& entry) { return entry.path.starts_with("trainer."); });
+  const bool of_primus = is_primus(named);
   translate(named, request);
   find_model(input, named, request);
   apply_gpus(input.words, request);
   Job job = megatron::read(std::move(request));
   if (is_nemo) job.framework = "nemo";
+  if (of_primus) name_stack(job, "primus");
   return job;
 }
 

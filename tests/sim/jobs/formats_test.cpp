@@ -133,6 +133,28 @@ TEST_CASE("a job runs on the stack of its framework", "[jobs]") {
   CHECK(alone->text == "deepspeed");
 }
 
+TEST_CASE("a configuration of Primus chooses its stack", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "llama3.1_8B-BF16-pretrain.yaml",
+      "modules:\n  pre_trainer:\n    framework: megatron\n    model: llama3.1_8B.yaml\n"
+      "    overrides:\n      micro_batch_size: 2\n      global_batch_size: 128\n"
+      "      tensor_model_parallel_size: 1\n");
+  const config::Value* const stack = config::find(job.tree, "stack");
+  REQUIRE(stack != nullptr);
+  CHECK(stack->text == "primus");
+}
+
+TEST_CASE("configurations of other frameworks with similar keys are not read", "[jobs]") {
+  for (const std::string text :
+       {"model:\n  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_config\n"
+        "step_scheduler:\n  global_batch_size: 64\n",
+        "parallelism:\n  dp: 2\n  pp_engine: 1f1b\ntokens:\n  micro_batch_size: 2\n"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH(tests::import_text("job.yaml", text),
+                      Catch::Contains("no known job; allowed: files of Megatron-LM"));
+  }
+}
+
 TEST_CASE("a job of DeepSpeed reduces gradients in the type of the weights on every stack",
           "[jobs]") {
   const config::Scenario scenario = scenario_of(import_files({"ds.sh", "ds.json"}));
