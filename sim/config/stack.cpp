@@ -38,6 +38,31 @@ constexpr std::array host_table{
                    pass_time<&HostTimes::iteration>},
 };
 
+constexpr std::array memory_table{
+    Key<SoftwareMemory>{{.name = "fragmentation",
+                         .help = "memory of the allocator beyond tensors, as a fraction of "
+                                 "activations: default of training.fragmentation",
+                         .default_value = "10 %"},
+                        part<&SoftwareMemory::fragmentation, "a part of the activations">},
+    Key<SoftwareMemory>{{.name = "context",
+                         .help = "memory of the CUDA context; with nccl_buffers the default of "
+                                 "training.reserved",
+                         .default_value = "512 MiB"},
+                        size<&SoftwareMemory::context, "a size of memory">},
+    Key<SoftwareMemory>{{.name = "nccl_buffers",
+                         .help = "memory of NCCL's buffers, all communicators together",
+                         .default_value = "1536 MiB"},
+                        size<&SoftwareMemory::nccl_buffers, "a size of memory">},
+    Key<SoftwareMemory>{{.name = "workspace",
+                         .help = "workspaces of matrix products, which stay allocated",
+                         .default_value = "96 MiB"},
+                        size<&SoftwareMemory::workspace, "a size of memory">},
+    Key<SoftwareMemory>{{.name = "graph_kernel",
+                         .help = "memory of each kernel in a CUDA graph",
+                         .default_value = "20 kB"},
+                        size<&SoftwareMemory::graph_kernel, "a size of memory">},
+};
+
 struct Recomputation {
   bool early_stop = false;
 };
@@ -132,6 +157,8 @@ constexpr std::array stack_table{
     Key<Stack>{
         {.name = "host", .help = "times of the host, for a launch factor of 1", .required = true},
         map_of<&Stack::host, host_table>},
+    Key<Stack>{{.name = "memory", .help = "memory on each GPU beside the tensors of a model"},
+               map_of<&Stack::memory, memory_table>},
     Key<Stack>{{.name = "fused", .help = "groups of small kernels that run as one kernel"},
                {[](const Field& field, Stack& stack) {
                   stack.fused =

@@ -44,10 +44,28 @@ struct HostTimes {
   bool operator==(const HostTimes&) const = default;
 };
 
+// Memory that software takes on each GPU beside the tensors of a model.
+struct SoftwareMemory {
+  // What the allocator holds beyond tensors, as a fraction of the activations: default of
+  // training.fragmentation.
+  double fragmentation = 0.1;
+  // Bytes of the CUDA context with the code of kernels, and of NCCL's buffers of all communicators.
+  // Their sum is the default of training.reserved.
+  std::uint64_t context = std::uint64_t{512} << 20U;
+  std::uint64_t nccl_buffers = std::uint64_t{1536} << 20U;
+  // Bytes of workspaces of matrix products, which stay allocated from the first product on.
+  std::uint64_t workspace = std::uint64_t{96} << 20U;
+  std::uint64_t graph_kernel = 20'000;  // bytes of a kernel in a CUDA graph
+
+  std::uint64_t reserved() const { return context + nccl_buffers; }
+  bool operator==(const SoftwareMemory&) const = default;
+};
+
 struct Stack {
   std::string name;
   std::string help;  // description in one line
   HostTimes host;
+  SoftwareMemory memory;
   std::bitset<fusable_names.size()> fused = ~std::bitset<fusable_names.size()>{};
   // Attention kernels in order of preference. The first one that the GPU's file has is used.
   std::vector<AttentionKernel> attention;

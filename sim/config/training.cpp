@@ -153,11 +153,11 @@ constexpr std::array training_table{
                   section<&Training::experts, read_expert_training, expert_training_keys>},
     Key<Training>{{.name = "fragmentation",
                    .help = "allowance for fragmentation, as a fraction of activations",
-                   .default_value = "10 %"},
+                   .default_value = "stack.memory"},
                   part<&Training::fragmentation, "a part of the activations">},
     Key<Training>{{.name = "reserved",
                    .help = "memory reserved by the CUDA context and NCCL",
-                   .default_value = "2 GiB"},
+                   .default_value = "stack.memory"},
                   size<&Training::reserved, "a size of memory">},
 };
 
@@ -183,6 +183,9 @@ void set_stack(Training& training, const Value& root, const Value& stack) {
   };
   if (set_in_scenario("fused_loss") == nullptr)
     training.fused_loss = training.stack.fuses(Fusable::cross_entropy);
+  if (set_in_scenario("fragmentation") == nullptr)
+    training.fragmentation = training.stack.memory.fragmentation;
+  if (set_in_scenario("reserved") == nullptr) training.reserved = training.stack.memory.reserved();
   const Value* const recompute = set_in_scenario("recompute");
   if (training.recompute.granularity != Recompute::Granularity::full)
     training.recompute.early_stop = false;  // only whole layers can stop early

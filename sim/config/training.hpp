@@ -67,9 +67,9 @@ struct Training {
   ExpertTraining experts;
   Stack stack;  // the software that runs the training
   // Memory besides tensors: what PyTorch's allocator wastes, as a fraction of the activations, and
-  // the bytes of the CUDA context and of NCCL.
-  double fragmentation = 0.1;
-  std::uint64_t reserved = std::uint64_t{2} << 30U;
+  // the bytes of the CUDA context and of NCCL. Both follow from the stack unless set.
+  double fragmentation = SoftwareMemory{}.fragmentation;
+  std::uint64_t reserved = SoftwareMemory{}.reserved();
 };
 
 // Bytes per stored weight and per weight that ZeRO gathers. With a scaled data type, a weight has
@@ -82,9 +82,9 @@ double optimizer_bytes(const Training& training);
 
 Training read_training(const Field& field);
 // Sets the stack of the training from the complete map `stack`. The stack determines
-// flash_attention, fused_loss and recompute.early_stop unless the section training of the scenario
-// `root` sets them. Throws an Error if the scenario asks for flash attention and the stack has no
-// fused attention kernel.
+// flash_attention, fused_loss, recompute.early_stop, fragmentation and reserved unless the section
+// training of the scenario `root` sets them. Throws an Error if the scenario asks for flash
+// attention and the stack has no fused attention kernel.
 void set_stack(Training& training, const Value& root, const Value& stack);
 std::vector<KeyRow> training_keys();
 

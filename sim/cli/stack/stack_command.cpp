@@ -31,6 +31,14 @@ analysis::Json fused_names(const Stack& stack) {
   return names;
 }
 
+analysis::Json memory_json(const Stack& stack) {
+  return {{"fragmentation", stack.memory.fragmentation},
+          {"context_bytes", stack.memory.context},
+          {"nccl_buffers_bytes", stack.memory.nccl_buffers},
+          {"workspace_bytes", stack.memory.workspace},
+          {"graph_kernel_bytes", stack.memory.graph_kernel}};
+}
+
 analysis::Json rules_json(const Stack& stack) {
   analysis::Json rules = analysis::Json::array();
   for (std::size_t i = 0; i < config::stack_rules.size(); ++i)
@@ -84,6 +92,7 @@ const analysis::ReportColumns<Stack>& stack_columns() {
        [](const Stack& stack) { return stack.host.collective; }},
       {"pass_s", [](const Stack& stack) { return stack.host.pass; }},
       {"iteration_s", [](const Stack& stack) { return stack.host.iteration; }},
+      {"memory", memory_json},
       {"fused", fused_names},
       {"early_stop", &Stack::early_stop},
       {"rules", rules_json},

@@ -7,8 +7,6 @@
 namespace pipewright::workload {
 namespace {
 
-constexpr double bytes_per_kernel = 20e3;
-
 // Returns the number of graphs of each captured kernel on a device with this number of microbatches
 // in flight.
 double graph_count(const config::CudaGraphs& graphs, double in_flight, std::uint32_t microbatches) {
@@ -41,8 +39,9 @@ void add_allowance(const config::Training& training, const schedules::Schedule& 
     }
   for (std::uint32_t device = 0; device < schedule.devices; ++device) {
     const double graphs = graph_count(training.cuda_graphs, peaks[device], schedule.microbatches);
-    const double bytes = training.fragmentation * peaks[device] * held[device] +
-                         graphs * captured[device] * bytes_per_kernel;
+    const double bytes =
+        training.fragmentation * peaks[device] * held[device] +
+        graphs * captured[device] * static_cast<double>(training.stack.memory.graph_kernel);
     costs.state[device].allowance += static_cast<std::uint64_t>(std::llround(bytes));
   }
 }

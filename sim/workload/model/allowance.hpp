@@ -13,10 +13,8 @@ bool needs_allowance(const config::Training& training);
 // Adds to each device's allowance the memory that depends on the schedule: training.fragmentation,
 // a share of the activations, and the memory of CUDA graphs. With `layer` or modules there is one
 // graph per pass of a layer and microbatch in flight, with `iteration` one graph of everything.
-// Each kernel in a graph takes 20 KB of device memory: it took 64 KB until CUDA 12.4 (PyTorch's
-// notes on CUDA graph trees), and about 0.3 of that since (vllm-project/vllm#5517, 3.8 GiB against
-// 1.14). We assume that graphs of modules share their buffers for inputs and outputs, as those of
-// whole layers.
+// Each kernel in a graph takes stack.memory.graph_kernel. We assume that graphs of modules share
+// their buffers for inputs and outputs, as those of whole layers.
 void add_allowance(const config::Training& training, const schedules::Schedule& schedule,
                    StageCosts& costs);
 

@@ -262,8 +262,8 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
     ZeroGroups zero = zero_groups(job.parallel, device);
     zero.reshards_stages = max_unsharded_stages(job.parallel, routes).has_value();
     DeviceState state = state_of(device_parameters[device], job.training, zero);
-    state.buffers =
-        buffer_bytes(settings[device], devices, slices) + workspace_bytes + unsharded[device];
+    state.buffers = buffer_bytes(settings[device], devices, slices) +
+                    job.training.stack.memory.workspace + unsharded[device];
     state.allowance = job.training.reserved;
     costs.state.push_back(state);
     const config::Gpu& gpu = job.gpus[device];

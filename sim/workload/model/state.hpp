@@ -43,11 +43,6 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
                            std::uint32_t slices = 1);
 
-// Bytes of cuBLAS workspaces, which stay allocated from the first product on: PyTorch's for the
-// threads of the forward and of the backward pass (32 MiB each on Hopper and later GPUs,
-// CUBLAS_WORKSPACE_CONFIG), and Transformer Engine's (32 MiB on the same GPUs).
-constexpr std::uint64_t workspace_bytes = 3ULL * 32 << 20U;
-
 // Returns the bytes of gathered weights with ZeRO-3: the largest sum of two neighbours among a
 // stage's embedding, layers and head, since one arrives while the other is in use.
 std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,

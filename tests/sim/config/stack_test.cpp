@@ -348,6 +348,51 @@ TEST_CASE("flash attention, the fused loss and early stopping follow the stack u
   CHECK(training("megatron-core", "recompute: {early_stop: true}").recompute.early_stop);
 }
 
+TEST_CASE("reserved memory and fragmentation follow the stack unless set", "[stack]") {
+  const auto training = [](const std::string& of_stack, const std::string& keys) {
+    return scenario(", stack: " + of_stack + (keys.empty() ? "" : ", training: {" + keys + "}"))
+        .training;
+  };
+  const Training core = training("megatron-core", "");
+  CHECK(core.reserved == std::uint64_t{2} << 30U);
+  CHECK(core.fragmentation == 0.1);
+  CHECK(core.stack.memory == SoftwareMemory{});
+  CHECK(core.stack.memory.workspace == std::uint64_t{96} << 20U);
+
+  const std::string mine =
+      "{like: megatron-core, memory: {fragmentation: 4 %, nccl_buffers: 3 GiB}}";
+  CHECK(training(mine, "").fragmentation == 0.04);
+  CHECK(training(mine, "").reserved == (std::uint64_t{3} << 30U) + (std::uint64_t{512} << 20U));
+  CHECK(training(mine, "").stack.memory.workspace == core.stack.memory.workspace);
+  const Training set = training(mine, "fragmentation: 0, reserved: 1 GiB");
+  CHECK(set.fragmentation == 0);
+  CHECK(set.reserved == std::uint64_t{1} << 30U);
+}
+
+TEST_CASE("memory of a stack is inherited key by key", "[stack]") {
+  CHECK(stack_of_file("torchtitan").memory.workspace == std::uint64_t{64} << 20U);
+  const SoftwareMemory automodel = stack_of_file("automodel").memory;
+  CHECK(automodel.workspace == std::uint64_t{96} << 20U);
+  CHECK(automodel.reserved() == stack_of_file("pytorch-fsdp").memory.reserved());
+  const Stack small =
+      stack("{host: {kernel: 1 us}, attention: fa2, memory: {graph_kernel: 64 kB}}");
+  CHECK(small.memory.graph_kernel == 64'000);
+  CHECK(small.memory.reserved() == SoftwareMemory{}.reserved());
+}
+
+TEST_CASE("wrong values of a stack's memory are refused", "[stack]") {
+  const auto error = [](const std::string& memory) {
+    return error_of(
+        [&] { stack("{host: {kernel: 1 us}, attention: fa2, memory: " + memory + "}"); });
+  };
+  CHECK_THAT(error("{fragmentation: 2}"), Contains("stack.memory.fragmentation is 2; allowed: a "
+                                                   "part of the activations, from 0 to 1"));
+  CHECK_THAT(error("{workspace: much}"), Contains("stack.memory.workspace"));
+  CHECK_THAT(error("{workspce: 1 MiB}"),
+             Contains("unknown key 'workspce' in stack.memory; did you mean 'workspace'?"));
+  CHECK_THAT(error("2 GiB"), Contains("stack.memory"));
+}
+
 TEST_CASE("the number of gathered FSDP stages is that of the stack unless set", "[stack]") {
   const auto stages = [](const std::string& stack_name, const std::string& keys) {
     return scenario(", stack: " + stack_name + ", parallel: {" + keys + "}")

@@ -42,6 +42,8 @@ TEST_CASE("stack list has every stack of the library with its host times", "[cli
   CHECK(fsdp["collective_s"].get<double>() == Approx(25e-6));
   CHECK(fsdp["pass_s"].get<double>() == Approx(0.3e-3));
   CHECK(fsdp["iteration_s"] == 0);
+  CHECK(fsdp["memory"]["fragmentation"] == 0.1);
+  CHECK(fsdp["memory"]["workspace_bytes"] == 64 << 20);
   CHECK(fsdp["fused"].empty());
   CHECK(fsdp["early_stop"] == true);
   CHECK(fsdp["attention"] == "fa2, cudnn, aotriton");

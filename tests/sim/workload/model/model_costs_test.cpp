@@ -32,6 +32,7 @@ struct Job {
   std::uint32_t devices = 8;
   std::string gpu = "a100-80gb";
   std::vector<std::uint32_t> tp_by_device = {};
+  config::SoftwareMemory memory = {};
 };
 
 // Calls `use` with an execution job that refers to objects on the stack, so it is valid only during
@@ -41,6 +42,7 @@ auto with(const Job& job, const Use& use) {
   const config::Model model = library_model(job.model);
   config::Training training = training_of(job.training);
   training.stack.host = {.kernel = 205e-6, .collective = 205e-6, .pass = overhead};
+  training.stack.memory = job.memory;
   config::Parallel parallel = parallel_of(job.layout);
   parallel.pp.value = job.devices;
   for (const std::uint32_t tp : job.tp_by_device) parallel.tp_by_device.push_back({tp, {}});
@@ -180,6 +182,13 @@ TEST_CASE("gradients that are not sharded yet count as buffers of a device", "[m
   CHECK(buffers(3) == buffers(2));
 }
 
+TEST_CASE("the workspace of the stack counts as a buffer of each device", "[model]") {
+  const auto buffers = [](std::uint64_t workspace) {
+    return costs({.memory = {.workspace = workspace}}, Routes::looped(8, 1)).state[3].buffers;
+  };
+  CHECK(buffers(64 << 20) - buffers(0) == 64 << 20);
+}
+
 TEST_CASE("slices of a microbatch share its costs", "[model]") {
   const StageCosts whole = costs({.layout = {.tp = 2}}, Routes::looped(8, 1));
   const StageCosts cut = costs({.layout = {.tp = 2}}, Routes::looped(8, 1), 4);
@@ -190,8 +199,8 @@ TEST_CASE("slices of a microbatch share its costs", "[model]") {
   };
   CHECK(4 * kernels(cut) == Approx(kernels(whole)));
   CHECK(cut.boundary_bytes * 4 == whole.boundary_bytes);
-  CHECK((cut.state[2].buffers - workload::workspace_bytes) * 4 ==
-        whole.state[2].buffers - workload::workspace_bytes);
+  const std::uint64_t workspace = config::SoftwareMemory{}.workspace;
+  CHECK((cut.state[2].buffers - workspace) * 4 == whole.state[2].buffers - workspace);
   CHECK(cut.activations[2].held * 4 == whole.activations[2].held);
   CHECK(cut.traffic[2].inside[0][0].bytes * 4 == whole.traffic[2].inside[0][0].bytes);
   CHECK(cut.model_flops_per_microbatch == whole.model_flops_per_microbatch);
@@ -265,9 +274,11 @@ TEST_CASE("fragmentation is a share of the peak activations in flight", "[model]
 TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
   const schedules::Schedule schedule =
       schedules::make_schedule("1f1b", {.devices = 8, .microbatches = 16});
-  const auto graphs = [&](const std::string& kind, std::uint32_t device) {
+  const auto graphs = [&](const std::string& kind, std::uint32_t device,
+                          std::uint64_t bytes_of_kernel = 20'000) {
     const std::string training = "{reserved: 1 GB, fragmentation: 0, cuda_graphs: " + kind + "}";
-    return with({.training = training}, [&](const workload::ModelJob& job) {
+    const Job graph_job{.training = training, .memory = {.graph_kernel = bytes_of_kernel}};
+    return with(graph_job, [&](const workload::ModelJob& job) {
       StageCosts c = model_costs(job, schedule.routes, schedule.slices);
       add_allowance(job.training, schedule, c);
       return std::pair{c.state[device].allowance - 1'000'000'000, c.captured[device]};
@@ -280,6 +291,7 @@ TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
   // own.
   CHECK(layer_graphs == 7 * launches * 20'000);
   CHECK(graphs("iteration", 1).first == 16 * launches * 20'000);
+  CHECK(graphs("layer", 1, 64'000).first == 7 * launches * 64'000);
   // Graphs of modules hold only the kernels of these modules.
   const auto [attention_graphs, captured] = graphs("[attn]", 1);
   CHECK(attention_graphs == 7 * captured * 20'000);
