@@ -256,6 +256,9 @@ void check_vocabulary(const Scenario& scenario, const Value& root) {
   if (scenario.model && scenario.model->value.mtp_layers > 0)
     throw refusal("and the output layer of multi-token prediction cannot be sharded this way")
         .allow("none");
+  if (scenario.training.loss_chunks > 1)
+    throw refusal("and training.loss_chunks cuts the loss by tokens")
+        .suggest("leave out one of them");
   if (scenario.layer_times)
     throw refusal("and layer_times are those of a whole output layer")
         .suggest("leave out one of them");
@@ -363,6 +366,7 @@ void check_scenario(Scenario& scenario, const Value& root) {
   if (scenario.model) {
     check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));
     check_cuda_graphs(root, scenario.model->value, scenario.training);
+    check_loss_chunks(root, scenario.model->value, scenario.training);
   }
 }
 

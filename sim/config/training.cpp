@@ -125,6 +125,11 @@ constexpr std::array training_table{
                    .help = "fused loss, without an fp32 copy of the logits",
                    .default_value = "true"},
                   flag<&Training::fused_loss>},
+    Key<Training>{{.name = "loss_chunks",
+                   .help = "chunks of tokens whose logits, loss and gradients are computed one "
+                           "after the other, so that all logits are never stored; 1: not chunked",
+                   .default_value = "1"},
+                  count<&Training::loss_chunks, "8">},
     Key<Training>{{.name = "fused_accumulation",
                    .help = "accumulate gradients within the matrix products of W",
                    .default_value = "true"},

@@ -52,9 +52,13 @@ struct Training {
   bool fp8_param_gather = false;        // weights are stored and gathered only in the recipe's type
   CudaGraphs cuda_graphs;
   TensorFormat tensor_format = TensorFormat::sbhd;
-  bool causal = true;                       // attention computes only the lower triangle
-  bool flash_attention = true;              // scores are not stored
-  bool fused_loss = true;                   // logits have no fp32 copy
+  bool causal = true;           // attention computes only the lower triangle
+  bool flash_attention = true;  // scores are not stored
+  bool fused_loss = true;       // logits have no fp32 copy
+  // Chunks of a microbatch's tokens whose logits, loss and gradients are computed one chunk after
+  // the other in the forward pass, so that only the logits of one chunk exist at a time; 1: all
+  // logits are stored until the backward pass.
+  std::uint32_t loss_chunks = 1;
   bool fused_accumulation = true;           // products of W accumulate into the gradients
   bool deallocate_outputs = true;           // the output of a stage is freed once it was sent
   std::uint32_t vocabulary_multiple = 128;  // padding unit, times tp as in Megatron-LM

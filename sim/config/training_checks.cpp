@@ -105,6 +105,16 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
     check_layer_count(root, "training.offload.num_layers", *training.offload->layers, stage_layers);
 }
 
+void check_loss_chunks(const Value& root, const Model& model, const Training& training) {
+  const std::uint64_t tokens =
+      std::uint64_t{training.microbatch_size} * training.sequence.value_or(model.sequence);
+  if (training.loss_chunks > tokens)
+    throw Error(origin_of(root, "training.loss_chunks"),
+                fmt::format("training.loss_chunks is {}, and a microbatch has {} tokens",
+                            training.loss_chunks, tokens))
+        .allow(fmt::format("1 to {}", tokens));
+}
+
 void check_precision(const Value& root, const Training& training, const Gpu& gpu) {
   if (has_type(gpu, training.precision)) return;
   try {

@@ -157,6 +157,7 @@ int model_command(const Arguments& arguments) {
   workload::check_layout(model, training, parallel);
   config::check_recompute(root, model, training, model.layers);
   config::check_cuda_graphs(root, model, training);
+  config::check_loss_chunks(root, model, training);
   const workload::ModelSetting setting{model, training,
                                        workload::sizes_of(model, training, parallel)};
   if (const std::string note = idle_recompute_note(setting); !note.empty())

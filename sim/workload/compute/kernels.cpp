@@ -536,26 +536,47 @@ PassKernels mtp_kernels(const ModelSetting& setting) {
   return kernels;
 }
 
-PassKernels head_kernels(const ModelSetting& setting) {
-  const Sizes& sizes = setting.sizes;
-  const std::uint64_t vocabulary = sizes.vocabulary / sizes.tp;
-  PassKernels kernels;
-  add_norm_kernels(setting, Part::head_norm, kernels);
-  append_passes(linear_kernels(setting, {.part = Part::head,
-                                         .tokens = sizes.tokens,
-                                         .inputs = setting.model.hidden,
-                                         .outputs = vocabulary}),
-                kernels);
+namespace {
+
+// Returns the kernels of the output matrix and of the loss for this number of tokens.
+PassKernels loss_kernels(const ModelSetting& setting, double tokens) {
+  const std::uint64_t vocabulary = setting.sizes.vocabulary / setting.sizes.tp;
+  PassKernels kernels = linear_kernels(setting, {.part = Part::head,
+                                                 .tokens = tokens,
+                                                 .inputs = setting.model.hidden,
+                                                 .outputs = vocabulary});
   // Bytes per logit of the loss in separate steps: cast to fp32 (6), maximum (4), difference (8),
   // exponential and sum (6), then gradient (8) and cast to 16 bits (2, as 4 of 6 are in cache). The
   // fused loss reads the logits twice and writes the gradient once.
-  const double logits = sizes.tokens * static_cast<double>(vocabulary);
+  const double logits = tokens * static_cast<double>(vocabulary);
   // Three all-reduces over tp: of each token's maximum logit, of its target logit and of its sum.
-  if (sizes.tp > 1)
+  if (setting.sizes.tp > 1)
     for (int step = 0; step < 3; ++step) add_collective(kernels.forward, Part::loss, "all-reduce");
   add_memory(kernels.forward, Part::loss, "loss", (setting.training.fused_loss ? 4 : 24) * logits);
   add_memory(kernels.input_grad, Part::loss, "loss",
              (setting.training.fused_loss ? 4 : 10) * logits);
+  return kernels;
+}
+
+// Appends the kernels of a loss in chunks, which computes the gradients of a chunk right after its
+// loss, in the forward pass (torchtitan's ChunkedLossWrapper, Liger's
+// LigerFusedLinearCrossEntropyFunction).
+void append_chunks(const PassKernels& chunk, std::uint32_t chunks, Kernels& forward) {
+  for (const Kernels* const pass : {&chunk.forward, &chunk.input_grad, &chunk.weight_grad})
+    for (const Kernel& kernel : *pass) forward.emplace_back(kernel).times *= chunks;
+}
+
+}  // namespace
+
+PassKernels head_kernels(const ModelSetting& setting) {
+  PassKernels kernels;
+  add_norm_kernels(setting, Part::head_norm, kernels);
+  const std::uint32_t chunks = setting.training.loss_chunks;
+  const PassKernels loss = loss_kernels(setting, setting.sizes.tokens / chunks);
+  if (chunks == 1)
+    append_passes(loss, kernels);
+  else
+    append_chunks(loss, chunks, kernels.forward);
   capture_all(setting, kernels);
   return kernels;
 }

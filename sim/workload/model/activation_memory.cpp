@@ -307,6 +307,12 @@ ActivationBytes embedding_bytes(const ModelSetting& setting) {
 }
 
 ActivationBytes head_bytes(const ModelSetting& setting) {
+  // A loss in chunks keeps the gradient of the norm's result instead of the result. The logits of a
+  // chunk and their gradient exist beside all activations of the microbatch, as the tensors of a
+  // backward pass do.
+  if (const std::uint32_t chunks = setting.training.loss_chunks; chunks > 1)
+    return {.held = hidden_bytes(setting, 4),
+            .working = (setting.training.fused_loss ? 2 : 6) * logits_on_gpu(setting) / chunks};
   // The fused loss overwrites the bf16 logits with their gradient; without it, logits are fp32 and
   // their gradient is stored separately.
   return {.held = hidden_bytes(setting, 4),
@@ -315,10 +321,13 @@ ActivationBytes head_bytes(const ModelSetting& setting) {
 }
 
 double logits_bytes(const ModelSetting& setting) {
+  if (setting.training.loss_chunks > 1) return 0;
   return (setting.training.fused_loss ? 2 : 4) * logits_on_gpu(setting);
 }
 
-double logits_grad_bytes(const ModelSetting& setting) { return 2 * logits_on_gpu(setting); }
+double logits_grad_bytes(const ModelSetting& setting) {
+  return setting.training.loss_chunks > 1 ? 0 : 2 * logits_on_gpu(setting);
+}
 
 namespace {
 

@@ -36,6 +36,8 @@ std::string idle_recompute_note(const ModelSetting& setting);
 ActivationBytes mtp_bytes(const ModelSetting& setting);
 ActivationBytes embedding_bytes(const ModelSetting& setting);  // mask of its dropout
 ActivationBytes head_bytes(const ModelSetting& setting);       // final norm, without the logits
+// Return the bytes of the logits and of their gradient that stay after the forward pass. A loss in
+// chunks leaves none: head_bytes() has the logits of a chunk.
 double logits_bytes(const ModelSetting& setting);
 double logits_grad_bytes(const ModelSetting& setting);  // needed by W
 

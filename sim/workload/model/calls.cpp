@@ -303,14 +303,17 @@ void add_embedding_calls(const ModelSetting& setting, PassCalls& calls) {
 }
 
 // Adds the calls of the head. The loss all-reduces each token's maximum logit, target logit and
-// sum, in fp32.
+// sum, in fp32. A loss in chunks does so for each chunk, and has all gradients of the output matrix
+// in the forward pass, so that the backward pass gathers no input for them.
 void add_head_calls(const ModelSetting& setting, PassCalls& calls) {
   const double bytes = hidden_state_bytes(setting);
-  calls.forward.add(Group::tp, Collective::all_reduce, 4 * setting.sizes.tokens, 3);
+  const std::uint32_t chunks = setting.training.loss_chunks;
+  calls.forward.add(Group::tp, Collective::all_reduce, 4 * setting.sizes.tokens / chunks,
+                    3 * chunks);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::all_gather, bytes);
     calls.add_to_input_grad(Group::tp, Collective::reduce_scatter, bytes);
-    calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
+    if (chunks == 1) calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
   } else {
     calls.add_to_input_grad(Group::tp, Collective::all_reduce, bytes);
   }

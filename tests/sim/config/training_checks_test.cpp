@@ -52,6 +52,16 @@ TEST_CASE("CUDA graphs of modules that the model does not have are refused", "[t
              Catch::Contains("has attn, which") && Catch::Contains("allowed: mlp, mamba"));
 }
 
+TEST_CASE("more chunks of the loss than tokens are refused", "[training]") {
+  CHECK(fault("", "loss_chunks: 64").empty());
+  CHECK(
+      fault("", "loss_chunks: 65") ==
+      "s.yaml:5:16: training.loss_chunks is 65, and a microbatch has 64 tokens; allowed: 1 to 64");
+  CHECK(fault("", "{loss_chunks: 65, microbatch_size: 2}").empty());
+  CHECK_THAT(fault("", "loss_chunks: 0"),
+             Catch::Contains("training.loss_chunks is 0; allowed: a whole number from 1"));
+}
+
 TEST_CASE("more recomputed or offloaded layers than a stage has are refused", "[training]") {
   CHECK(fault("", "recompute: {method: block, num_layers: 4}").empty());
   CHECK(fault("", "recompute: {method: block, num_layers: 5}") ==

@@ -187,6 +187,11 @@ TEST_CASE("torch.compile decides the stack of torchtitan", "[jobs]") {
   CHECK((config::value_at(imported.tree, "training.fused_loss") == nullptr) == is_usual);
 }
 
+TEST_CASE("torchtitan's number of chunks of the loss is read", "[jobs]") {
+  CHECK(scenario_of(titan("[loss]\nnum_chunks = 16\n")).training.loss_chunks == 16);
+  CHECK(scenario_of(titan("")).training.loss_chunks == 1);
+}
+
 TEST_CASE("what a stack says is not repeated in an imported scenario", "[jobs]") {
   const jobs::Job job = titan("");
   for (const char* const key : {"training.bytes", "training.tensor_format",

@@ -332,7 +332,7 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
       "granularity, modules, method, num_layers, "
       "every, early_stop, precision, fp8_param_gather, cuda_graphs, tensor_format, causal, "
       "flash_attention, "
-      "fused_loss, "
+      "fused_loss, loss_chunks, "
       "fused_accumulation, deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, "
       "gathered, exp_avg, exp_avg_sq, main_params, main_grads, activation_func_fp8_input_store, "
       "share, dispatcher, dispatch_precision, sms, overlap, delay_wgrad, shared_overlap, "

@@ -241,6 +241,32 @@ TEST_CASE("without load balance, all ranks of cp wait for the attention of the l
   CHECK(attention(ContextComm::a2a_p2p, ContextBalance::none, 2) == Approx(square * 3 / 4));
 }
 
+TEST_CASE("a loss in chunks launches its kernels once for each chunk in the forward pass",
+          "[model]") {
+  const auto head = [](const std::string& training) {
+    const SettingFixture fixture(library_model("llama-3-8b"), training, {.tp = 2});
+    return head_kernels(fixture.setting);
+  };
+  const workload::PassKernels whole = head("{sequence: 1024}");
+  const workload::PassKernels chunked = head("{sequence: 1024, loss_chunks: 8}");
+  const auto flops = [](const workload::PassKernels& kernels) {
+    double sum = 0;
+    for (const auto* const pass : {&kernels.forward, &kernels.input_grad, &kernels.weight_grad})
+      for (const Kernel& kernel : *pass) sum += kernel.times * kernel.flops;
+    return sum;
+  };
+  CHECK(flops(chunked) == flops(whole));
+  // Outside of the final norm there are three products, the loss and its gradient, and three
+  // all-reduces.
+  CHECK(launches(whole.forward).total() == 1 + 1 + 1 + 3);
+  CHECK(launches(chunked.forward).kernels == 1 + 8 * (3 + 2));
+  CHECK(launches(chunked.forward).collectives == 8 * 3);
+  for (const auto& pass : {chunked.input_grad, chunked.weight_grad})
+    for (const Kernel& kernel : pass) CHECK(kernel.part == Part::head_norm);
+  for (const Kernel& kernel : chunked.forward)
+    if (kernel.part == Part::head) CHECK((kernel.rows == 1024.0 / 8 || kernel.inner == 1024.0 / 8));
+}
+
 TEST_CASE("attention with sinks computes masked pairs if the stack does not skip them", "[model]") {
   const auto attention = [](bool has_sinks, bool skips) {
     config::Model model = library_model("gpt-oss-20b");

@@ -93,6 +93,30 @@ TEST_CASE("the gradient of fp32 logits is stored separately and stays until W", 
   }
 }
 
+TEST_CASE("a loss in chunks stores the logits of one chunk while the layers' activations exist",
+          "[model]") {
+  for (const char* const fused : {"true", "false"}) {
+    INFO("fused loss " << fused);
+    const auto bytes = [&](const std::string& chunks) {
+      const SettingFixture fixture(
+          library_model("llama-3-8b"),
+          "{sequence: 1024, fused_loss: " + std::string(fused) + ", loss_chunks: " + chunks + "}",
+          {});
+      CHECK((logits_bytes(fixture.setting) > 0) == (chunks == "1"));
+      CHECK((logits_grad_bytes(fixture.setting) > 0) == (chunks == "1"));
+      return head_bytes(fixture.setting);
+    };
+    // Logits in bf16 are overwritten by their gradient; those in fp32 have a gradient of 2 bytes.
+    const double of_logit = fused == std::string("true") ? 2 : 6;
+    CHECK(bytes("8").working == of_logit * 1024 * 128'256 / 8);
+    CHECK(bytes("16").working == bytes("8").working / 2);
+    // Input of the norm, and gradient of its result.
+    CHECK(bytes("8").held == 4.0 * 1024 * 4096);
+    CHECK(bytes("8").for_w == 0);
+    CHECK(bytes("1").for_w == 2.0 * 1024 * 4096);
+  }
+}
+
 TEST_CASE("flash attention stores the sum of each row instead of scores", "[model]") {
   const SettingFixture fixture(library_model("zero-bubble-6.2b"), "{microbatch_size: 3}", {});
   CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == Approx(34 * sbh + 4 * s * b * a));

@@ -65,6 +65,20 @@ TEST_CASE("tensor parallelism needs two all-reduces per layer in each direction"
   CHECK(kinds_of_calls(t, PassKind::weight_grad) == 0);
 }
 
+TEST_CASE("a loss in chunks sums the results of each chunk over tp", "[model]") {
+  const workload::StageParts head{.layers = {48, 0}, .head = true};
+  const Layout layout{.tp = 8, .sequence = true};
+  const auto whole = traffic("megatron-22b", "{}", layout, head);
+  const auto chunked = traffic("megatron-22b", "{loss_chunks: 4}", layout, head);
+  CHECK(times(whole, PassKind::forward, Group::tp, Collective::all_reduce, 4 * 2048) == 3);
+  CHECK(times(chunked, PassKind::forward, Group::tp, Collective::all_reduce, 4 * 2048 / 4) == 12);
+  CHECK(times(chunked, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 1);
+  CHECK(times(chunked, PassKind::input_grad, Group::tp, Collective::reduce_scatter, gpt_bytes) ==
+        1);
+  CHECK(kinds_of_calls(whole, PassKind::weight_grad) == 1);
+  CHECK(kinds_of_calls(chunked, PassKind::weight_grad) == 0);
+}
+
 TEST_CASE("sequence parallelism replaces all-reduces by gathers and reduce-scatters", "[model]") {
   const auto t = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, three_layers);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 6);

@@ -189,6 +189,30 @@ TEST_CASE("the workspace of the stack counts as a buffer of each device", "[mode
   CHECK(buffers(64 << 20) - buffers(0) == 64 << 20);
 }
 
+TEST_CASE("a loss in chunks leaves no logits and computes all its gradients in F", "[model]") {
+  const auto head = [](const std::string& chunks) {
+    const Job job{.model = "llama-3-8b",
+                  .training = "{sequence: 1024, recompute: full, loss_chunks: " + chunks + "}",
+                  .rule = config::Partition::Rule::even,
+                  .devices = 2,
+                  .gpu = "h100-sxm"};
+    return costs(job, Routes::looped(2, 1));
+  };
+  const StageCosts whole = head("1");
+  const StageCosts chunked = head("8");
+  CHECK(whole.activations[1].logits == 2ULL * 1024 * 128'256);
+  CHECK(chunked.activations[1].logits == 0);
+  CHECK(chunked.activations[1].held == whole.activations[1].held);
+  // The gradients of 2 bytes for W are gone, both of the logits and of the norm's result.
+  CHECK(chunked.activations[1].made_by_input_grad + 2ULL * 1024 * (128'256 + 4096) ==
+        whole.activations[1].made_by_input_grad);
+  CHECK(chunked.activations[0] == whole.activations[0]);
+  CHECK(chunked.hardware_flops_per_microbatch == whole.hardware_flops_per_microbatch);
+  CHECK(times(chunked, PassKind::forward)[1] > times(whole, PassKind::forward)[1]);
+  CHECK(times(chunked, PassKind::backward)[1] < times(whole, PassKind::backward)[1]);
+  CHECK(times(chunked, PassKind::forward)[0] == times(whole, PassKind::forward)[0]);
+}
+
 TEST_CASE("slices of a microbatch share its costs", "[model]") {
   const StageCosts whole = costs({.layout = {.tp = 2}}, Routes::looped(8, 1));
   const StageCosts cut = costs({.layout = {.tp = 2}}, Routes::looped(8, 1), 4);

@@ -111,6 +111,9 @@ TEST_CASE("a split vocabulary is rejected where it is not supported", "[vocabula
                  Catch::Contains("communication.detail: full"));
   CHECK_THAT(error_of([] { scenario("vocab-2", ", layer_times: {head: {forward: 1 ms}}"); }),
              Catch::Contains("layer_times are those of a whole output layer"));
+  CHECK_THAT(
+      error_of([] { scenario("vocab-2", ", training: {loss_chunks: 8}"); }),
+      Catch::Contains("training.loss_chunks cuts the loss by tokens; leave out one of them"));
 }
 
 TEST_CASE("given pass times include those of a split vocabulary", "[vocabulary]") {
