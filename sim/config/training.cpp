@@ -49,6 +49,11 @@ constexpr std::array bytes_table{
          .help = "bytes per weight that ZeRO gathers; default: 2, or as the recipe says"},
         within<&ParameterBytes::gathered, "the width of a number in bytes",
                "more than 0 and at most 8 bytes, such as 2", 0, 8>},
+    Key<ParameterBytes>{{.name = "gradient_buckets",
+                         .help = "bytes per parameter of buckets beside the accumulated gradients, "
+                                 "as those of PyTorch's DDP",
+                         .default_value = "0"},
+                        bytes_of<&ParameterBytes::gradient_buckets>},
 };
 
 double read_host_bandwidth(const Field& field) {
@@ -142,9 +147,9 @@ constexpr std::array training_table{
                    .help = "pad the vocabulary to a multiple of this times tp",
                    .default_value = "128"},
                   count<&Training::vocabulary_multiple, "128">},
-    Key<Training>{
-        {.name = "bytes", .help = "bytes per parameter: weights, gradients, optimizer, gathered"},
-        map_of<&Training::bytes, bytes_table>},
+    Key<Training>{{.name = "bytes",
+                   .help = "bytes per parameter: weights, gradients, optimizer, gathered, .."},
+                  map_of<&Training::bytes, bytes_table>},
     Key<Training>{{.name = "optimizer", .help = "data types of the state of Adam"},
                   section<&Training::optimizer, read_optimizer, optimizer_keys>},
     Key<Training>{{.name = "activation_func_fp8_input_store",

@@ -32,6 +32,9 @@ struct ParameterBytes {
   std::optional<double> gradients;
   std::optional<double> optimizer;
   std::optional<double> gathered;
+  // Buckets of gradients beside the accumulated ones, as those of PyTorch's DDP; 0 without
+  // data-parallel replicas.
+  double gradient_buckets = 0;
 };
 
 // Activations that are moved to host memory until their backward pass, as with Megatron-LM's option

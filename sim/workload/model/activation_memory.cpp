@@ -120,6 +120,9 @@ void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, con
         (activation_size.gates > 0 ? input_bytes : 2) *
             (activation_size.outputs + activation_size.gates));
     add(activation, Work::memory, element * activation_size.outputs);
+    // An activation function in a kernel of its own saves its result for the product with the gate.
+    if (activation_size.gates > 0 && !setting.training.stack.fuses(config::Fusable::activation))
+      add(activation, Work::memory, 2 * activation_size.outputs);
   };
   add_mlp(Part::mlp_in, Part::activation, layer.mlp);
   add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
@@ -156,9 +159,21 @@ void add_result(const ModelSetting& setting, const Add& add) {
   add(Part::residual, Kernel::Work::memory, mask_bytes(setting, 1));
 }
 
+// Adds the results of the last products of attention and of an MLP, which no backward pass needs.
+// Recomputation by operator keeps them as those of all its products (torchtitan's policy for
+// create_selective_checkpoint_contexts, distributed/activation_checkpoint.py).
+template <class Add>
+void add_kept_results(const ModelSetting& setting, const Layer& layer, const Add& add) {
+  if (setting.training.recompute.granularity != config::Recompute::Granularity::op) return;
+  const double result = 2 * setting.sizes.tokens * setting.model.hidden;
+  if (layer.has_attention()) add(Part::projection, Work::product, result);
+  if (layer.mlp.outputs > 0) add(Part::mlp_out, Work::product, result);
+}
+
 template <class Add>
 void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, const Add& add) {
   const bool has_mixer = layer.mixer != Mixer::none;
+  add_kept_results(setting, layer, add);
   if (has_mixer) {
     add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer));
     if (layer.has_attention())

@@ -73,8 +73,10 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   DeviceState state;
   state.optimizer = whole(sharded(config::optimizer_bytes(training), 1));
   constexpr std::uint32_t no_level = 4;
-  state.gradients =
-      whole(sharded(config::gradient_bytes(training), zero.keeps_weights ? no_level : 2));
+  const bool is_reduced = zero.dense > 1 || zero.experts > 1;
+  state.gradients = whole(
+      sharded(config::gradient_bytes(training) + (is_reduced ? training.bytes.gradient_buckets : 0),
+              zero.keeps_weights ? no_level : 2));
   const bool holds_whole_weights = zero.keeps_weights && !zero.reshards_stages;
   const double whole_weights =
       holds_whole_weights ? (dense + experts) * config::gathered_bytes(training) : 0;

@@ -334,7 +334,7 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
       "flash_attention, "
       "fused_loss, loss_chunks, "
       "fused_accumulation, deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, "
-      "gathered, exp_avg, exp_avg_sq, main_params, main_grads, activation_func_fp8_input_store, "
+      "gathered, gradient_buckets, exp_avg, exp_avg_sq, main_params, main_grads, activation_func_fp8_input_store, "
       "share, dispatcher, dispatch_precision, sms, overlap, delay_wgrad, shared_overlap, "
       "op_fuser, imbalance, power_law, fragmentation, overlap_p2p, "
       "overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "

@@ -326,9 +326,24 @@ TEST_CASE("recomputation of a module frees exactly its results", "[model][recomp
         Approx(2 * t * (128 * (192 + 192 + 128) + 1536 + 512)));
   CHECK(freed("deepseek-v3", "shared_experts", LayerKind::experts) == Approx(2 * t * 3 * 2048));
   // Recomputation by operator keeps attention's result and every second product, which is half of
-  // Q, K and V and half of gate and up.
+  // Q, K and V, half of gate and up, and half of the two products that add to the residual.
   CHECK(held("llama-3-8b", ", recompute: {granularity: op}").held ==
-        Approx(2 * t * (4096 + (4096 + 2 * 1024) / 2.0 + 14336 + 4096) + 4 * t * 32));
+        Approx(2 * t * (4096 + (4096 + 2 * 1024) / 2.0 + 14336 + 4096 + 4096) + 4 * t * 32));
+}
+
+TEST_CASE("a gated activation that is not fused also saves its result before the gate", "[model]") {
+  const auto held = [](const std::string& model, bool fused) {
+    SettingFixture fixture(library_model(model), "{sequence: 1024}", {});
+    if (!fused)
+      fixture.training.stack.fused.reset(static_cast<std::size_t>(config::Fusable::activation));
+    return layer_bytes(fixture.setting, LayerKind::dense);
+  };
+  const auto added = [&](const std::string& model) {
+    return held(model, false).held - held(model, true).held;
+  };
+  CHECK(added("llama-3-8b") == Approx(2 * t * 14336));
+  CHECK(added("zero-bubble-6.2b") == 0);  // GELU without a gate
+  CHECK(held("llama-3-8b", false).for_w == held("llama-3-8b", true).for_w);
 }
 
 TEST_CASE("a scaled recipe saves the inputs of products in its own type", "[model][precision]") {

@@ -47,6 +47,15 @@ TEST_CASE("ZeRO shards optimizer state, then gradients, then weights", "[model]"
   CHECK(sum(state(parameters, {.cp = 4, .dp = 2, .zero = 3})) == 6400 * 18 / 8);
 }
 
+TEST_CASE("buckets of gradients exist beside accumulated gradients that are reduced", "[model]") {
+  const config::ParameterBytes bytes{.gradients = 4, .gradient_buckets = 2};
+  const Parameters parameters{6400, 0};
+  CHECK(state(parameters, {.dp = 8}, bytes).gradients == 6400 * 6);
+  CHECK(state(parameters, {.dp = 8, .zero = 1}, bytes).gradients == 6400 * 6);
+  CHECK(state(parameters, {.dp = 8, .zero = 2}, bytes).gradients == 6400 * 6 / 8);
+  CHECK(state(parameters, {.dp = 1}, bytes).gradients == 6400 * 4);
+}
+
 TEST_CASE("copies of all shards save no memory", "[model]") {
   const Parameters parameters{6400, 3200};
   // Shards of dense weights are distributed over 4 ranks, those of experts over 8 / 2 / ep 2 = 2
