@@ -1,5 +1,6 @@
 #include "analysis/report/search/search_export.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -28,18 +29,20 @@ std::string csv_number(const CandidateRow& row, const CandidateFigure& figure) {
 
 // A figure computed from other figures of a simulated row; 0 if it is unknown.
 struct DerivedFigure {
-  const char* name;
+  const char* key;
+  const char* help;
   double (*value)(const CandidateRow& row);
 };
 constexpr std::array derived_figures{
-    DerivedFigure{"samples_per_s",
+    DerivedFigure{"samples_per_s", "samples / time_s",
                   [](const CandidateRow& row) { return row.work.samples / row.time_s; }},
-    DerivedFigure{"tokens_per_s",
+    DerivedFigure{"tokens_per_s", "tokens / time_s",
                   [](const CandidateRow& row) { return row.work.tokens / row.time_s; }},
-    DerivedFigure{"mfu", [](const CandidateRow& row) { return mfu(row.work, row.time_s); }},
-    DerivedFigure{"mfu_full_attention", [](const CandidateRow& row) {
-                    return mfu_full_attention(row.work, row.time_s);
-                  }}};
+    DerivedFigure{"mfu", "model_flop / (time_s * peak_flop_per_s)",
+                  [](const CandidateRow& row) { return mfu(row.work, row.time_s); }},
+    DerivedFigure{
+        "mfu_full_attention", "full_attention_flop / (time_s * peak_flop_per_s)",
+        [](const CandidateRow& row) { return mfu_full_attention(row.work, row.time_s); }}};
 
 // Returns the headings of the CSV columns that exist only for this kind of objective.
 std::vector<std::string> objective_headings(const Objective& objective) {
@@ -169,7 +172,7 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
   if (row.outcome != Outcome::simulated) return json;
   add_assumed(json, row.assumed);
   for (const DerivedFigure& figure : derived_figures)
-    if (const double value = figure.value(row); value > 0) json[figure.name] = value;
+    if (const double value = figure.value(row); value > 0) json[figure.key] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)
     json["time_to_train_s"] = number(cost_of(run, row));
   if (run.objective.kind == Objective::Kind::tokens_a_day) {
@@ -188,12 +191,23 @@ void to_json(Json& json, const Excluded& excluded) {
   json = {{"rule", excluded.rule}, {"combinations", excluded.combinations}};
 }
 
+std::string figures_help() {
+  std::string text = "figures of a candidate, in results, CSV and JSON:\n";
+  const auto add_line = [&](const auto& figure) {
+    text += fmt::format("  {:<20} {}\n", figure.key, figure.help);
+  };
+  std::ranges::for_each(candidate_figures, add_line);
+  text += "figures of a simulated candidate, in CSV and JSON:\n";
+  std::ranges::for_each(derived_figures, add_line);
+  return text;
+}
+
 void write_search_csv(std::ostream& stream, const SearchRun& run) {
   std::string line = "candidate,group,outcome";
   for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
   for (const CandidateFigure& figure : candidate_figures) line += fmt::format(",{}", figure.key);
   const std::vector<std::string> objective = objective_headings(run.objective);
-  for (const DerivedFigure& figure : derived_figures) line += fmt::format(",{}", figure.name);
+  for (const DerivedFigure& figure : derived_figures) line += fmt::format(",{}", figure.key);
   for (const std::string& heading : objective) line += fmt::format(",{}", heading);
   stream << line << fmt::format(",{},note\n", trace::assumed_field);
   for (const CandidateRow& row : run.rows) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/search/findings.hpp"
@@ -18,6 +19,9 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row);
 
 // Returns the differences of a candidate from a better one, with seconds for the same work.
 Json loss_json(const SearchRun& run, const Comparison& lost);
+
+// Returns a line for each figure of a candidate, with its key and its definition.
+std::string figures_help();
 
 // Writes a row for each candidate, quoted as RFC 4180 requires. Headings name units; unknown
 // figures are empty.

@@ -111,23 +111,35 @@ std::string whole_percent_cell(double ratio) { return fmt::format("{:.0f}", rati
 
 bool has_assumed_time(const CandidateRow& row) { return times_rest_on(row.assumed); }
 
+Quantity quantity_of(FigureForm form) {
+  switch (form) {
+    case FigureForm::ratio:
+      return Quantity::each_as(percent_cell);
+    case FigureForm::seconds:
+      return Quantity::seconds(4);
+    case FigureForm::bytes:
+      return Quantity::bytes();
+    case FigureForm::rate:
+      return Quantity::rate();
+    case FigureForm::amount:
+      return Quantity::each_as(format_scaled);
+    default:
+      return Quantity::count();
+  }
+}
+
 // Returns the column of a figure, under the heading that `candidate_figures` gives it.
 ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
   std::vector<std::string> heading{figure.heading};
-  Quantity quantity;
-  if (figure.unit == FigureUnit::ratio) {
-    heading.emplace_back("%");
-    quantity = Quantity::each_as(percent_cell);
-  } else if (figure.unit == FigureUnit::seconds) {
-    quantity = Quantity::seconds(4);
-  } else if (figure.unit == FigureUnit::bytes) {
-    quantity = Quantity::bytes();
-  } else {
-    quantity = Quantity::rate();
-  }
-  return {figure.key, std::move(heading), std::move(quantity), [&figure](const CandidateRow& row) {
-            return visit_figure(row, figure, [](auto value) { return Json(value); });
-          }};
+  if (figure.unit.form == FigureForm::ratio) heading.emplace_back("%");
+  ReportColumn<CandidateRow> column(figure.key, std::move(heading), quantity_of(figure.unit.form),
+                                    [&figure](const CandidateRow& row) {
+                                      return visit_figure(row, figure,
+                                                          [](auto value) { return Json(value); });
+                                    });
+  column.is_optional = true;
+  if (figure.unit.depends_on_time()) column.is_marked = has_assumed_time;
+  return column;
 }
 
 // Returns the columns throughput, MFU, time and memory, and those of all other figures with a
@@ -147,7 +159,7 @@ Columns performance_columns(bool of_tokens) {
                          [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
                   timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of})};
   for (const CandidateFigure& figure : candidate_figures)
-    if (figure.heading != nullptr) columns.push_back(optional<Row>(figure_column(figure)));
+    if (figure.heading != nullptr) columns.push_back(figure_column(figure));
   columns.push_back(optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}));
   columns.push_back(marked(
       optional<Row>({"fullness",

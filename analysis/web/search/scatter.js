@@ -14,6 +14,9 @@ const SCATTER_BOX = { left: 62, right: 14, top: 24, bottom: 40 };
 const REACH = 14;  // largest distance in CSS pixels from the pointer to the point that it selects
 const CELL = 16;
 
+// The unit in which the ticks of the vertical axis are round numbers.
+const tickUnit = (form, largest) => (form === "ratio" ? 0.01 : form === "bytes" ? byteUnit(largest) : 1);
+
 export class Scatter {
   // `view`: object with rows, theme, measure, paint, front, best, and the rows to draw.
   constructor(host, view, { onPoint, onClick }) {
@@ -92,7 +95,7 @@ export class Scatter {
     Object.assign(this.x, { ticks: across.ticks,
                             text: (value) => formatBytes(value).replace(".0 ", " ") });
     const up = roundTicks(y.from, y.to, (this.box.bottom - this.box.top) / 44,
-                          measure.name === "MFU" ? 0.01 : 1);
+                          tickUnit(measure.form, y.to));
     Object.assign(this.y, { ticks: up.ticks, text: measure.tick });
   }
 
@@ -174,7 +177,7 @@ export class Scatter {
   // Draws the Pareto front as a staircase; candidates below it are dominated.
   drawFront(ctx) {
     const { front, theme, measure } = this.view;
-    if (front.length === 0 || measure.name !== "throughput") return;
+    if (front.length === 0 || measure.column !== "throughput") return;
     ctx.strokeStyle = theme.ink;
     ctx.lineWidth = 1.5;
     ctx.beginPath();
@@ -197,8 +200,9 @@ export class Scatter {
   }
 
   // Error bars of the candidates whose robustness was simulated: each covers 90 % of the random
-  // draws.
+  // draws of their time.
   shownBands() {
+    if (!this.view.measure.isTimed) return [];
     const { simulated } = this.view.drawn;
     return search.bands.filter(({ row }) => simulated.includes(row));
   }

@@ -111,24 +111,42 @@ const bareRate = (perSecond) => formatRate(perSecond, "").replace(/ ?\/s$/, "");
 const effectivePart = (rows, row) => (search.objective.kind === "tokens_a_day" && rows.cost[row] > 0
   ? 1 / (rows.cost[row] * rows.throughput[row] * 86400) : 0);
 
-// Measures for the vertical axis; rows without a measure have 0. `tick` formats labels without the unit
-// that `title` names.
+// Functions that write a figure of each form, with the `item` that an amount or a rate counts, and the label
+// of a tick, without the item.
+const FORMS = {
+  count: { text: (value) => value.toLocaleString("en-US"), tick: (value) => value.toLocaleString("en-US") },
+  amount: { text: (value, item) => `${formatScaled(value)} ${item}`, tick: formatScaled },
+  rate: { text: formatRate, tick: bareRate },
+  bytes: { text: formatBytes, tick: formatBytes },
+  seconds: { text: formatSeconds, tick: (value) => formatSeconds(value).replace(/\.?0+ /, " ") },
+  ratio: { text: formatPercent, tick: (value) => `${Number((100 * value).toPrecision(4))} %` },
+};
+
+// Returns the value of a candidate's figure as text, with a mark or words that restrict it; empty if it is
+// unknown. `figure` is an element of search.figures.
+export function figureText(rows, figure, row) {
+  const simulated = rows.outcome[row] === OUTCOME.simulated;
+  const value = rows[figure.column][row];
+  const isKnown = value > 0 || figure.can_be_zero;
+  if (!isKnown || (!simulated && figure.bound_words === null)) return "";
+  const mark = figure.is_timed ? aboutTime(rows, row) : "";
+  return (simulated ? mark : figure.bound_words) + FORMS[figure.form].text(value, figure.item);
+}
+
+// Measures for the vertical axis: figures, and the objective if it is none. Rows without a measure have 0.
+// `tick` formats labels without the unit that `title` names.
 export function measures(rows) {
-  const { unit } = search.objective;
-  const candidates = [
-    { name: "throughput", title: `throughput (${unit}/s)`, value: (row) => rows.throughput[row],
-      up: true, tick: bareRate },
-    { name: "MFU", title: "MFU", value: (row) => rows.mfu[row], up: true,
-      tick: (value) => `${Number((100 * value).toPrecision(4))} %` },
-    { name: "iteration", title: "time of an iteration", value: (row) => rows.seconds[row], up: false,
-      tick: (value) => formatSeconds(value).replace(/\.?0+ /, " ") },
-  ];
+  const candidates = search.figures.filter(({ axis }) => axis !== "")
+    .map(({ column, name, axis_title: title, axis, form, is_timed: isTimed }) => ({
+      column, name, title, form, isTimed, up: axis === "more is better", tick: FORMS[form].tick,
+      value: (row) => rows[column][row],
+    }));
   if (objectiveName && moreIsBetter)
-    candidates.unshift({ name: objectiveName, title: `${unit} a day`, up: true, tick: formatScaled,
-                  value: (row) => (rows.cost[row] > 0 ? 1 / rows.cost[row] : 0) });
+    candidates.unshift({ name: objectiveName, title: `${search.objective.unit} a day`, up: true,
+                  isTimed: true, tick: formatScaled, value: (row) => (rows.cost[row] > 0 ? 1 / rows.cost[row] : 0) });
   else if (objectiveName)
     candidates.push({ name: objectiveName, title: search.objective.name,
-               value: (row) => rows.cost[row], up: false, tick: objectiveText });
+               isTimed: true, value: (row) => rows.cost[row], up: false, tick: objectiveText });
   return candidates.filter(({ value }) => indices(rows.count, (row) => value(row) > 0).length > 0);
 }
 
@@ -146,26 +164,25 @@ export function figureLines(rows, row, best) {
   const outcome = rows.outcome[row];
   const simulated = outcome === OUTCOME.simulated;
   const about = aboutTime(rows, row);
-  const upTo = simulated ? about : "at best ";
+  const [throughput, ...otherFigures] = search.figures;
+  const addFigure = (figure) => {
+    const text = figureText(rows, figure, row);
+    if (text) lines.push([figure.name, text]);
+  };
   if (!simulated) lines.push(["outcome", search.outcomes[outcome]]);
   const note = search.notes[rows.note[row]];
   if (note) lines.push(["reason", shortened(note, 300)]);
-  if (rows.throughput[row] > 0)
-    lines.push(["throughput", upTo + formatRate(rows.throughput[row], search.objective.unit)]);
+  addFigure(throughput);
   if (objectiveName && rows.cost[row] > 0)
-    lines.push([objectiveName, upTo + objectiveText(rows.cost[row])]);
+    lines.push([objectiveName, (simulated ? about : "at best ") + objectiveText(rows.cost[row])]);
   const effective = effectivePart(rows, row);
   if (effective > 0)
     lines.push(["effective time", (simulated ? "" : "at best ") + formatPercent(effective)]);
   if (best !== null && best !== row && rows.cost[row] > 0 && simulated)
     lines.push(["behind", formatPercent(behind(rows.cost[row], rows.cost[best]))]);
-  if (rows.mfu[row] > 0) lines.push(["MFU", upTo + formatPercent(rows.mfu[row])]);
-  if (rows.seconds[row] > 0)
-    lines.push(["iteration", (simulated ? about : "at least ") + formatSeconds(rows.seconds[row])]);
-  if (simulated) {
-    lines.push(["bubble ratio", formatPercent(rows.bubble[row])]);
-    if (rows.bound[row] > 0) lines.push(["its bound", about + formatSeconds(rows.bound[row])]);
-  }
+  otherFigures.forEach(addFigure);
+  if (simulated && rows.bound[row] > 0)
+    lines.push(["its bound", about + formatSeconds(rows.bound[row])]);
   if (rows.peak[row] > 0) lines.push(["memory", memoryWords(rows, row)]);
   if (rows.gpus[row] > 0) lines.push(["GPUs", String(rows.gpus[row])]);
   lines.push(["candidate", String(rows.candidate[row])]);

@@ -6,10 +6,10 @@ import {
   textElement, warning
 } from "../script/elements.js";
 import { sortableTable } from "../script/tables.js";
-import { formatBytes, formatPercent, formatRate, formatSeconds, noBreak } from "../script/units.js";
+import { formatBytes, formatPercent, formatSeconds, noBreak } from "../script/units.js";
 import { chips, gpuShare, partDifferences, partSeconds, signed, sum } from "./candidate.js";
 import {
-  OUTCOME, aboutTime, assumedNotesOf, assumedOf, axisName, axisWords, behind, isWhole,
+  OUTCOME, aboutTime, assumedNotesOf, assumedOf, axisName, axisWords, behind, figureText, isWhole,
   memoryWords, objectiveName, objectiveText, openAxes, search, valueText
 } from "./search_data.js";
 
@@ -38,12 +38,10 @@ export function fillWinner(element, rows, best) {
   const about = aboutTime(rows, best);
   if (objectiveName)
     add("", shortened(search.objective.name, 60), about + objectiveText(rows.cost[best]));
-  if (rows.throughput[best] > 0)
-    add("throughput", "throughput",
-        about + formatRate(rows.throughput[best], search.objective.unit));
-  if (rows.mfu[best] > 0) add("mfu", "MFU", about + formatPercent(rows.mfu[best]));
-  add("", "iteration", about + formatSeconds(rows.seconds[best]));
-  add("bubble-ratio", "bubble ratio", formatPercent(rows.bubble[best]));
+  for (const figure of search.figures) {
+    const text = figureText(rows, figure, best);
+    if (text) add(figure.anchor, figure.name, text);
+  }
   if (rows.peak[best] > 0) {
     const share = rows.capacity[best] > 0 ? rows.peak[best] / rows.capacity[best] : 0;
     const card = add("memory-peak", "memory", formatBytes(rows.peak[best]),
@@ -94,14 +92,6 @@ export function fillRunnerUp(element, rows, best, next, onChoose) {
 function candidateTable(rows, list, best, onChoose, maxRows) {
   const differing = openAxes.filter((axis) =>
     list.some((row) => rows.axes[axis][row] !== rows.axes[axis][list[0]]));
-  const has = (column) => list.some((row) => column[row] > 0);
-  const number = (head, column, text, anchor) => ({
-    head, anchor, value: (row) => column[row], cell: (row) => (column[row] > 0 ? text(column[row]) : "-"),
-  });
-  const timed = (head, column, text, anchor) => ({
-    ...number(head, column, text, anchor),
-    cell: (row) => (column[row] > 0 ? aboutTime(rows, row) + text(column[row]) : "-"),
-  });
   const columns = [{
     head: "behind", anchor: "behind", value: (row) => behind(rows.cost[row], rows.cost[best]),
     cell: (row) => {
@@ -118,15 +108,17 @@ function candidateTable(rows, list, best, onChoose, maxRows) {
                                                   : valueText(axis, rows.axes[axis][row])),
                    cell: (row) => (isWhole(axis) ? valueText(axis, rows.axes[axis][row])
                      : nameElement("span", search.axes[axis].values[rows.axes[axis][row]])) });
-  const { unit } = search.objective;
-  if (objectiveName) columns.push(timed(objectiveName, rows.cost, objectiveText));
-  if (has(rows.throughput))
-    columns.push(timed("throughput", rows.throughput, (value) => formatRate(value, unit), "throughput"));
-  if (has(rows.mfu)) columns.push(timed("MFU", rows.mfu, formatPercent, "mfu"));
-  columns.push(timed("iteration", rows.seconds, formatSeconds));
-  columns.push({ head: "bubble ratio", anchor: "bubble-ratio", value: (row) => rows.bubble[row],
-                 cell: (row) => formatPercent(rows.bubble[row]) });
-  if (has(rows.peak)) columns.push(number("memory", rows.peak, formatBytes, "memory-peak"));
+  const addColumn = (head, anchor, values, text) => {
+    if (list.some((row) => text(row) !== ""))
+      columns.push({ head, anchor, value: (row) => values[row], cell: (row) => text(row) || "-" });
+  };
+  if (objectiveName)
+    addColumn(objectiveName, "", rows.cost,
+              (row) => (rows.cost[row] > 0 ? aboutTime(rows, row) + objectiveText(rows.cost[row]) : ""));
+  for (const figure of search.figures)
+    addColumn(figure.name, figure.anchor, rows[figure.column], (row) => figureText(rows, figure, row));
+  addColumn("memory", "memory-peak", rows.peak,
+            (row) => (rows.peak[row] > 0 ? formatBytes(rows.peak[row]) : ""));
   const common = openAxes.filter((axis) => !differing.includes(axis))
     .map((axis) => `${axisName(axis)} ${valueText(axis, rows.axes[axis][list[0]])}`);
   const table = sortableTable(columns, list, maxRows);

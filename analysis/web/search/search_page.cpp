@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <functional>
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/report/assumed.hpp"
 #include "analysis/report/palette.hpp"
@@ -55,13 +61,18 @@ Json parts_json() {
   return parts;
 }
 
-Json page_objective(const SearchRun& run) {
+// Returns what an iteration processes: tokens, or samples if tokens are unknown.
+const char* work_name(const SearchRun& run) {
   const bool has_tokens =
       std::ranges::any_of(run.rows, [](const CandidateRow& row) { return row.work.tokens > 0; });
+  return has_tokens ? "tokens" : "samples";
+}
+
+Json page_objective(const SearchRun& run) {
   return {{"kind", objective_names.at(static_cast<std::size_t>(run.objective.kind))},
           {"name", name_of(run.objective)},
           {"currency", run.objective.currency},
-          {"unit", has_tokens ? "tokens" : "samples"}};
+          {"unit", work_name(run)}};
 }
 
 // Returns a sentence that says why there is no best candidate.
@@ -104,29 +115,125 @@ std::string scenarios(const SearchRun& run, const Findings& findings, const Scen
 
 // A column of floating-point numbers: its name, and its value for each candidate.
 struct RealColumn {
-  const char* name;
+  std::string name;
   std::function<double(const CandidateRow&)> value;
 };
+
+// A figure that the page shows of candidates, with its column.
+struct PageFigure {
+  RealColumn column;
+  std::string name;        // "bubble ratio"
+  std::string definition;  // in the glossary; empty: none
+  FigureUnit unit;
+  PageAxis axis = PageAxis::none;
+  std::string axis_title;
+  // Words before the value of a candidate that was not simulated, such as "at best"; no words:
+  // only simulated candidates have a value.
+  std::optional<std::string> bound_words;
+  bool is_timed = false;     // assumed speeds of a GPU affect the value
+  bool can_be_zero = false;  // a value of 0 is known
+};
+
+PageFigure page_figure(const CandidateFigure& figure) {
+  const std::string unit =
+      figure.unit.form == FigureForm::rate ? fmt::format(" ({}/s)", figure.unit.item) : "";
+  return {.column = {figure.key,
+                     [&figure](const CandidateRow& row) {
+                       return visit_figure(row, figure,
+                                           [](auto value) { return static_cast<double>(value); });
+                     }},
+          .name = figure.page,
+          .definition = figure.help,
+          .unit = figure.unit,
+          .axis = figure.axis,
+          .axis_title = figure.page + unit,
+          .bound_words = figure.is_simulated ? std::nullopt : std::optional<std::string>(""),
+          .is_timed = figure.unit.depends_on_time(),
+          .can_be_zero = figure.can_be_zero};
+}
+
+// Returns the figures of candidates in the order of the page: throughput, MFU, time, and the
+// figures of `candidate_figures` that have a name on the page.
+std::vector<PageFigure> page_figures(const SearchRun& run) {
+  using Row = CandidateRow;
+  const char* const work = work_name(run);
+  std::vector<PageFigure> figures{
+      {.column = {"throughput",
+                  [](const Row& row) { return throughput(row.work, seconds_of(row)); }},
+       .name = "throughput",
+       .definition = "tokens (or samples) of an iteration over its time",
+       .unit = {FigureForm::rate, work},
+       .axis = PageAxis::more_is_better,
+       .axis_title = fmt::format("throughput ({}/s)", work),
+       .bound_words = "at best ",
+       .is_timed = true},
+      {.column = {"mfu", [](const Row& row) { return mfu(row.work, seconds_of(row)); }},
+       .name = "MFU",
+       .definition = "model FLOPs utilisation: FLOP of forward and backward divided by the time "
+                     "and the peak FLOP/s of all GPUs; causal attention counts once, recomputation "
+                     "does not count",
+       .unit = {FigureForm::ratio},
+       .axis = PageAxis::more_is_better,
+       .axis_title = "MFU",
+       .bound_words = "at best ",
+       .is_timed = true},
+      {.column = {"seconds", seconds_of},
+       .name = "iteration",
+       .unit = {FigureForm::seconds},
+       .axis = PageAxis::less_is_better,
+       .axis_title = "time of an iteration",
+       .bound_words = "at least ",
+       .is_timed = true}};
+  for (const CandidateFigure& figure : candidate_figures)
+    if (figure.page != nullptr) figures.push_back(page_figure(figure));
+  return figures;
+}
+
+// Returns the identifier of a figure in the glossary: "bubble-ratio".
+std::string glossary_id(const PageFigure& figure) {
+  std::string id;
+  for (const char c : figure.name)
+    id += c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return id;
+}
+
+std::string glossary_entries(const std::vector<PageFigure>& figures) {
+  std::vector<std::string> entries;
+  for (const PageFigure& figure : figures)
+    if (!figure.definition.empty())
+      entries.push_back(fmt::format("<dt id=\"{}\">{}</dt><dd>{}</dd>", glossary_id(figure),
+                                    html_text(figure.name), html_text(figure.definition)));
+  return fmt::format("{}", fmt::join(entries, "\n    "));
+}
+
+Json figures_json(const std::vector<PageFigure>& figures) {
+  constexpr std::array axis_names{"", "more is better",
+                                  "less is better"};  // in the order of PageAxis
+  Json list = Json::array();
+  for (const PageFigure& figure : figures)
+    list.push_back({{"column", figure.column.name},
+                    {"name", figure.name},
+                    {"anchor", figure.definition.empty() ? "" : glossary_id(figure)},
+                    {"form", figure_form_names.at(static_cast<std::size_t>(figure.unit.form))},
+                    {"item", figure.unit.item},
+                    {"axis", axis_names.at(static_cast<std::size_t>(figure.axis))},
+                    {"axis_title", figure.axis_title},
+                    {"bound_words", figure.bound_words},
+                    {"is_timed", figure.is_timed},
+                    {"can_be_zero", figure.can_be_zero}});
+  return list;
+}
 
 std::vector<RealColumn> real_columns(const SearchRun& run) {
   using Row = CandidateRow;
   std::vector<RealColumn> columns{
       {"candidate", [](const Row& row) { return static_cast<double>(row.candidate); }},
       {"cost", [&run](const Row& row) { return finite_cost(run, row); }},
-      {"throughput", [](const Row& row) { return throughput(row.work, seconds_of(row)); }},
-      {"seconds", seconds_of},
       {"bound", &Row::bound_s},
-      {"mfu", [](const Row& row) { return mfu(row.work, seconds_of(row)); }}};
-  for (const CandidateFigure& figure : candidate_figures)
-    if (figure.page != nullptr)
-      columns.push_back({figure.page, [&figure](const Row& row) {
-                           return visit_figure(
-                               row, figure, [](auto value) { return static_cast<double>(value); });
-                         }});
-  columns.push_back({"peak", [](const Row& row) { return static_cast<double>(row.peak_bytes); }});
-  columns.push_back(
-      {"capacity", [](const Row& row) { return static_cast<double>(row.capacity_bytes); }});
-  columns.push_back({"gpus", [](const Row& row) { return static_cast<double>(row.work.gpus); }});
+      {"peak", [](const Row& row) { return static_cast<double>(row.peak_bytes); }},
+      {"capacity", [](const Row& row) { return static_cast<double>(row.capacity_bytes); }},
+      {"gpus", [](const Row& row) { return static_cast<double>(row.work.gpus); }}};
+  for (PageFigure& figure : page_figures(run)) columns.push_back(std::move(figure.column));
   return columns;
 }
 
@@ -138,7 +245,7 @@ PageColumns page_columns(const SearchRun& run) {
     for (const CandidateRow& row : run.rows) append_bytes(columns.bytes, value(row));
   };
   for (const RealColumn& column : real_columns(run)) {
-    columns.names.emplace_back(column.name);
+    columns.names.push_back(column.name);
     put_column(column.value);
   }
   for (const TimePartName& part : time_part_names)
@@ -196,7 +303,8 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
             {"notes", columns.notes},
             {"assumed_words", assumed_words},
             {"assumed", Json::array()},
-            {"columns", columns.names}};
+            {"columns", columns.names},
+            {"figures", figures_json(page_figures(run))}};
   for (const trace::Assumed& assumed : columns.assumed) {
     Json object;
     add_assumed(object, assumed);
@@ -232,6 +340,7 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
     const std::string& subject = run.groups.size() == 1 ? run.groups[0] : run.title;
     write_head(stream, subject + ": search", {"page.css", "search.css"});
     Frame frame(stream, asset("search.html"));
+    frame.fill("figures", glossary_entries(page_figures(run)));
     frame.fill("data", page_head(run, findings, columns, winner));
     frame.fill("rows", base64(gzip(columns.bytes)));
     frame.fill("scenarios", scenarios(run, findings, scenario_of, launches_of));

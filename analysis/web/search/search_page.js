@@ -26,7 +26,9 @@ function fillSelect(select, entries, chosen, onChange) {
   select.onchange = () => onChange(select.value);
 }
 
-const NO_MEASURE = { name: "throughput", title: "throughput", value: () => 0, up: true, tick: String };
+const NO_MEASURE = {
+  column: "throughput", name: "throughput", title: "throughput", value: () => 0, up: true, tick: String,
+};
 
 class SearchPage {
   constructor(rows) {
@@ -182,7 +184,7 @@ class SearchPage {
       ctx.beginPath();
       trace(ctx);
     }, words));
-    if (this.front.length > 0 && this.measure.name === "throughput")
+    if (this.front.length > 0 && this.measure.column === "throughput")
       stroke("front", (ctx) => { tracePath(ctx, "circle", 8, 7, 5); ctx.stroke(); });
     if (drawn.bounded.length > 0)
       stroke("not simulated, at its bound", (ctx) => { ctx.rect(6.5, 5.5, 2.5, 2.5); ctx.fill(); });

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/search/search_export.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/search/sweep_command.hpp"
@@ -230,8 +231,8 @@ void print_sweep_help() {
       describe(sweep_options()));
   for (const config::KeyRow& key : search::sweep_keys())
     fmt::print("  {:<12} {}\n", key.name, help_line(key));
-  fmt::print("{}", winner_help());
-  fmt::print("\nAll other keys are those of scenarios: 'pipewright run --help'.\n");
+  fmt::print("{}\nAll other keys are those of scenarios: 'pipewright run --help'.\n\n{}",
+             winner_help(), analysis::figures_help());
 }
 
 }  // namespace pipewright::cli

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/search/search_runs.hpp"
+
 namespace pipewright::tests {
 
 using namespace analysis;
@@ -111,8 +113,7 @@ void settle(SearchRun& run, double slack) {
     } else {
       continue;
     }
-    row.parts = {};
-    row.time_s = row.bubble_ratio = row.span_bubble_s = 0;
+    remove_simulation(row);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/search/candidate_figures.hpp"
@@ -40,14 +41,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Fields of a line without quotes.
-std::vector<std::string> fields_of(const std::string& line) {
-  std::istringstream stream(line + ",");
-  std::vector<std::string> fields;
-  for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
-  return fields;
-}
-
 SearchRun one_row() {
   SearchRun run = sample_search(1, 1);
   run.rows = {simulated_row(1, 2, 1024, 1)};
@@ -57,19 +50,23 @@ SearchRun one_row() {
 }  // namespace
 
 TEST_CASE("CSV has a row for each candidate and units in its headings") {
-  const std::vector<std::string> lines = lines_of(csv(one_row()));
+  const SearchRun run = one_row();
+  const std::vector<std::string> lines = lines_of(csv(run));
   REQUIRE(lines.size() == 2);
-  CHECK(lines[0] ==
-        "candidate,group,outcome,tp,recompute,schedule,gpus,samples,tokens,model_flop,"
-        "full_attention_flop,peak_flop_per_s,peak_bytes,capacity_bytes,bound_s,time_s,bubble_ratio,"
-        "span_bubble_s,"
-        "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,lost_time_ratio,"
-        "samples_per_s,"
-        "tokens_per_s,mfu,mfu_full_attention,assumed,note");
-  CHECK(lines[1] ==
-        "1,gpt-7b on "
-        "h100,simulated,1,none,zb-1p,8,16,16384,1000000000000000,1250000000000000,2500000000000000,"
-        "1024,85899345920,1.8,2,0.2,0.2,1.2,0.2,0.04,0.1,0.02,0.04,0.4,,8,8192,0.2,0.25,,");
+  std::string headings = "candidate,group,outcome,tp,recompute,schedule";
+  std::string values = "1,gpt-7b on h100,simulated,1,none,zb-1p";
+  for (const CandidateFigure& figure : candidate_figures) {
+    headings += "," + std::string(figure.key);
+    values += "," + visit_figure(run.rows[0], figure, [](auto value) {
+                return value == 0 ? std::string() : fmt::to_string(value);
+              });
+  }
+  CHECK(lines[0] == headings + ",samples_per_s,tokens_per_s,mfu,mfu_full_attention,assumed,note");
+  CHECK(lines[1] == values + ",8,8192,0.2,0.25,,");
+  CHECK_THAT(lines[1], Contains(",2500000000000000,1024,85899345920,1.8,2,0.2,0.2,1.2,"));
+}
+
+TEST_CASE("CSV and JSON have the assumed values that a candidate depends on") {
   SearchRun run = one_row();
   run.rows[0].assumed = {"b200", {"flops", "clock"}};
   CHECK_THAT(csv(run), Catch::EndsWith(",0.25,flops clock,\n"));
@@ -79,11 +76,13 @@ TEST_CASE("CSV has a row for each candidate and units in its headings") {
   CHECK(json(one_row())["candidates"][0]["assumed"].empty());
 }
 
-TEST_CASE("CSV has a column for every figure, in the order of their table") {
-  const std::vector<std::string> headings = fields_of(lines_of(csv(one_row()))[0]);
-  auto heading = std::ranges::find(headings, "schedule") + 1;
-  REQUIRE(headings.end() - heading > static_cast<std::ptrdiff_t>(candidate_figures.size()));
-  for (const CandidateFigure& figure : candidate_figures) CHECK(*heading++ == figure.key);
+TEST_CASE("the help on figures defines all figures of CSV and JSON") {
+  const std::string help = figures_help();
+  for (const CandidateFigure& figure : candidate_figures) {
+    CHECK_THAT(help, Contains("\n  " + std::string(figure.key) + " "));
+    CHECK_THAT(help, Contains(std::string(" ") + figure.help + "\n"));
+  }
+  CHECK_THAT(help, Contains("\n  mfu                  model_flop / (time_s * peak_flop_per_s)\n"));
 }
 
 TEST_CASE("CSV leaves unknown figures empty and quotes texts") {

@@ -107,10 +107,7 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
     }
     if (row.outcome == Outcome::simulated && random.flip())
       row.assumed = {run.groups[row.group], {"flops", "clock"}};
-    if (row.outcome != Outcome::simulated) {
-      row.time_s = row.bubble_ratio = row.span_bubble_s = 0;
-      row.parts = {};
-    }
+    if (row.outcome != Outcome::simulated) remove_simulation(row);
     run.rows.push_back(row);
   }
   return run;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/rows.hpp"
 
 namespace pipewright::tests {
@@ -16,6 +17,14 @@ analysis::SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts = 60
 // Returns the row of a simulated candidate in a search for the highest throughput.
 analysis::CandidateRow simulated_row(std::uint64_t candidate, double time_s,
                                      std::uint64_t peak_bytes, std::uint32_t group = 0);
+
+// Removes the figures that only a simulation gives. The memory stays, since the plan gives it too.
+inline void remove_simulation(analysis::CandidateRow& row) {
+  analysis::CandidateRow planned;
+  planned.peak_bytes = row.peak_bytes;
+  planned.capacity_bytes = row.capacity_bytes;
+  analysis::copy_simulated_figures(row, planned);
+}
 
 bool same(const analysis::CandidateRow& a, const analysis::CandidateRow& b);  // to the last bit
 

@@ -63,14 +63,19 @@ TEST_CASE("the page of a search is self-contained") {
 }
 
 TEST_CASE("the page of a search has its rows in columns") {
-  const SearchRun run = sample_search(2, 20);
+  SearchRun run = sample_search(2, 20);
+  for (std::size_t i = 0; i < run.rows.size(); ++i)  // distinct, even where the sample has 0
+    for (const CandidateFigure& figure : candidate_figures)
+      if (figure.page != nullptr)
+        visit_figure(run.rows[i], figure, [&](auto& value) {
+          value = static_cast<std::remove_reference_t<decltype(value)>>(100 * i) +
+                  static_cast<std::remove_reference_t<decltype(value)>>(&figure -
+                                                                        candidate_figures.data());
+        });
   const PageColumns columns = page_columns(run);
   const std::size_t rows = run.rows.size();
-  const std::vector<std::string> names{"candidate", "cost",     "throughput", "seconds",
-                                       "bound",     "mfu",      "bubble",     "spanBubble",
-                                       "peak",      "capacity", "gpus"};
-  CHECK(columns.names == names);
-  constexpr std::size_t reals = 18;
+  const std::vector<std::string>& names = columns.names;
+  const std::size_t reals = names.size() + time_part_names.size();
   REQUIRE(columns.bytes.size() == rows * (8 * reals + 4 + 2 + 2 + 2 * run.axes.size() + 1));
   for (std::size_t i = 0; i < rows; ++i) {
     const CandidateRow& row = run.rows[i];
@@ -78,15 +83,22 @@ TEST_CASE("the page of a search has its rows in columns") {
       return value_at<double>(columns.bytes, 8 * (column * rows + i));
     };
     const auto named = [&](std::string_view name) {
+      REQUIRE(std::ranges::count(names, name) == 1);
       return real(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
     };
+    const double seconds = row.outcome == Outcome::simulated ? row.time_s : row.bound_s;
     CHECK(named("candidate") == static_cast<double>(row.candidate));
-    CHECK(named("seconds") == (row.outcome == Outcome::simulated ? row.time_s : row.bound_s));
+    CHECK(named("seconds") == seconds);
+    CHECK(named("throughput") == throughput(row.work, seconds));
+    CHECK(named("mfu") == mfu(row.work, seconds));
     CHECK(named("bound") == row.bound_s);
-    CHECK(named("bubble") == row.bubble_ratio);
-    CHECK(named("spanBubble") == row.span_bubble_s);
     CHECK(named("peak") == static_cast<double>(row.peak_bytes));
+    CHECK(named("capacity") == static_cast<double>(row.capacity_bytes));
     CHECK(named("gpus") == static_cast<double>(row.work.gpus));
+    for (const CandidateFigure& figure : candidate_figures)
+      if (figure.page != nullptr)
+        CHECK(named(figure.key) ==
+              visit_figure(row, figure, [](auto value) { return static_cast<double>(value); }));
     for (std::size_t part = 0; part < time_part_names.size(); ++part)
       CHECK(real(names.size() + part) == row.parts.*time_part_names[part].part);
     const std::size_t after = 8 * reals * rows;
@@ -100,6 +112,50 @@ TEST_CASE("the page of a search has its rows in columns") {
             digits[axis]);
     CHECK(static_cast<Outcome>(columns.bytes[columns.bytes.size() - rows + i]) == row.outcome);
   }
+}
+
+TEST_CASE("the data of a page describes its figures", "[search]") {
+  const SearchRun run = sample_search(2, 20);
+  const PageColumns columns = page_columns(run);
+  const nlohmann::json figures =
+      nlohmann::json::parse(page_head(run, find(run), columns))["figures"];
+  const std::string page = page_of(run);
+  std::size_t figure_count = 3;  // throughput, MFU and iteration
+  for (const CandidateFigure& figure : candidate_figures)
+    if (figure.page != nullptr) {
+      REQUIRE(figure_count < figures.size());
+      const nlohmann::json& shown = figures[figure_count++];
+      CHECK(shown["column"] == figure.key);
+      CHECK(shown["name"] == figure.page);
+      CHECK(shown["bound_words"].is_null() == figure.is_simulated);
+      CHECK_THAT(page, Contains("<dt id=\"" + shown["anchor"].get<std::string>() + "\">" +
+                                figure.page + "</dt><dd>" + figure.help + "</dd>"));
+    }
+  CHECK(figures.size() == figure_count);
+  for (const nlohmann::json& figure : figures)
+    CHECK(std::ranges::count(columns.names, figure["column"].get<std::string>()) == 1);
+  CHECK(figures[0]["name"] == "throughput");
+  CHECK(figures[0]["form"] == "rate");
+  CHECK(figures[0]["item"] == "tokens");
+  CHECK(figures[0]["axis"] == "more is better");
+  CHECK(figures[2]["name"] == "iteration");
+  CHECK(figures[2]["axis"] == "less is better");
+  CHECK(figures[2]["bound_words"] == "at least ");
+}
+
+TEST_CASE("no two elements of the page of a search have the same id", "[search]") {
+  const std::string page = page_of(made_search());
+  std::set<std::string> ids;
+  const std::string attribute = " id=\"";
+  for (std::size_t at = page.find(attribute); at < page.find("<script type");
+       at = page.find(attribute, at + 1)) {
+    const std::size_t begin = at + attribute.size();
+    const std::string id = page.substr(begin, page.find('"', begin) - begin);
+    INFO(id);
+    CHECK(ids.insert(id).second);
+  }
+  CHECK(ids.contains("bubble-ratio"));
+  CHECK(ids.contains("winner"));
 }
 
 TEST_CASE("the page of a search has scenarios of fronts and of the best candidates") {
