@@ -281,7 +281,8 @@ test("answers about the winner are headings, sentences, lists and tables", { ski
   const texts = (selector) => answers.locator(`#sureness ${selector}`).allTextContents();
   assert.deepEqual(await texts("h3"), ["How sure is the winner?"]);
   assert.deepEqual(await texts("p"), ["2 candidates under the same 32 draws (seed 1).", "No tie."]);
-  assert.deepEqual(await texts("ul li"), ["jitter of 2.0 %, network at 80 to 120 % (latencies, nic)"]);
+  assert.deepEqual(await texts("ul li"), ["jitter of 2.0 %, network at 80 to 120 % (latencies, nic)",
+                                          "2.2 % behind: +2.4 % bubble, -0.2 % compute"]);
   assert.deepEqual(await texts("ol li"), ["tp 2, pp 2", "tp 4, pp 1"]);
   assert.deepEqual(await texts("th"),
                    ["", "planned behind %", "conditions wins %", "conditions behind the best %"]);

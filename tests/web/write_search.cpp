@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/rows.hpp"
+#include "analysis/report/text_table.hpp"
 #include "analysis/web/search/search_page.hpp"
 #include "tests/analysis/report/search/made_search.hpp"
 
@@ -67,6 +69,23 @@ SearchRun only(SearchRun run, std::size_t simulated) {
   return run;
 }
 
+analysis::AnswerReport answer() {
+  analysis::AnswerReport report;
+  report.add_heading("how sure is the winner?", "2 candidates under the same 32 draws (seed 1)");
+  report.add_long_item("jitter of 2.0 %, network at 80 to 120 % (latencies, nic)");
+  report.add_numbered_item("tp 2, pp 2");
+  report.add_numbered_item("tp 4, pp 1");
+  analysis::TextTable table;
+  table.add_numbers({""}, {"1", "2"});
+  table.add_numbers({"planned", "behind", "%"}, {"best", "2.2"});
+  table.add_numbers({"conditions", "wins", "%"}, {"100", "0"});
+  table.add_numbers({"conditions", "behind the best", "%"}, {"-", "+1.5..+3.0"});
+  report.add_table(table);
+  report.add_sentence("no tie");
+  report.add_item("2.2 % behind", {"+2.4 % bubble, -0.2 % compute"});
+  return report;
+}
+
 void write_all(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   write(folder, "search", made_search());
@@ -85,21 +104,9 @@ void write_all(const std::filesystem::path& folder) {
   weeks.objective.kind = analysis::Objective::Kind::tokens_a_day;
   for (analysis::CandidateRow& row : weeks.rows) row.work.lost_part = 0.25;
   write(folder, "weeks", weeks);
-  analysis::write_search_page(
-      folder / "answers.html", made_search(), [](std::uint64_t) { return std::string(); }, {},
-      {.text = "\nhow sure is the winner? 2 candidates under the same 32 draws (seed 1)\n"
-               "  jitter of 2.0 %, network at 80 to 120 %\n"
-               "    (latencies, nic)\n"
-               "  1  tp 2, pp 2\n"
-               "  2  tp 4, pp 1\n"
-               "\n"
-               "   planned  conditions       conditions\n"
-               "    behind        wins  behind the best\n"
-               "         %           %                %\n"
-               "1     best         100                -\n"
-               "2      2.2           0       +1.5..+3.0\n"
-               "no tie\n",
-       .bands = {}});
+  analysis::write_search_page(folder / "answers.html", made_search(),
+                              [](std::uint64_t) { return std::string(); }, {},
+                              {.answers = {answer()}, .bands = {}});
   write(folder, "none", made_search({.memory_gib = 3}));
   SearchRun empty;
   empty.groups = {"a model"};

@@ -93,26 +93,29 @@ std::optional<double> ClusterCost::megawatt_hours() const {
   return joules * objective.tokens / row->work.tokens / seconds_per_hour / 1e6;
 }
 
-std::string cluster_costs_text(std::vector<ClusterCost> costs) {
-  if (costs.empty()) return "";
+AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs) {
+  AnswerReport report;
+  if (costs.empty()) return report;
   std::ranges::stable_sort(costs, {}, cluster_rank);
   const Objective& objective = costs.front().objective;
   const std::string within =
       objective.deadline_s == 0
           ? ""
           : fmt::format(" within {:.4g} days", objective.deadline_s / seconds_per_day);
-  std::string text = fmt::format("cost of {} tokens{}\n", format_scaled(objective.tokens), within);
-  text += table_text(cluster_cost_columns(objective), costs);
+  report.add_heading(fmt::format("cost of {} tokens{}", format_scaled(objective.tokens), within));
+  TextTable table;
+  add_columns(table, cluster_cost_columns(objective), costs);
+  report.add_table(std::move(table));
   for (const ClusterCost& cost : costs) {
-    if (!cost.row) {
-      text += fmt::format("{}: {}\n", printable(cost.cluster), printable(cost.missing_reason));
-      continue;
-    }
-    text += fmt::format("{}: {}{}{}\n", printable(cost.cluster), cost.candidate_name,
-                        cost.keeps_deadline() ? "" : "; misses the deadline: the fastest candidate",
-                        cost.is_proven ? "" : " (not proven: the search was stopped)");
+    const std::string words =
+        cost.row ? fmt::format(
+                       "{}{}{}", cost.candidate_name,
+                       cost.keeps_deadline() ? "" : "; misses the deadline: the fastest candidate",
+                       cost.is_proven ? "" : " (not proven: the search was stopped)")
+                 : printable(cost.missing_reason);
+    report.add_sentence(fmt::format("{}: {}", printable(cost.cluster), words));
   }
-  return text;
+  return report;
 }
 
 Json cluster_costs_json(const std::vector<ClusterCost>& costs) {

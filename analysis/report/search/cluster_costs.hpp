@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/report/report_table.hpp"
+#include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/training_cost.hpp"
 
@@ -30,7 +31,7 @@ struct ClusterCost {
 
 // Returns a table of clusters, the cheapest first, and below it a line for each cluster that names
 // its candidate.
-std::string cluster_costs_text(std::vector<ClusterCost> costs);
+AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs);
 Json cluster_costs_json(const std::vector<ClusterCost>& costs);
 
 }  // namespace pipewright::analysis

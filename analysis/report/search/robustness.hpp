@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/report/report_table.hpp"
+#include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/rows.hpp"
 
 // Robustness of the winner of a search under conditions that differ from the planned ones.
@@ -96,8 +97,8 @@ struct RobustStanding {
 };
 std::vector<RobustStanding> standings(const SearchRun& run, const Robustness& robust);
 
-// Return the report for a terminal, and as JSON.
-std::string robustness_text(const SearchRun& run, const Robustness& robust);
+// Return the report for people, and as JSON.
+AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust);
 Json robustness_json(const SearchRun& run, const Robustness& robust);
 
 }  // namespace pipewright::analysis

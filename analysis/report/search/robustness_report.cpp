@@ -68,24 +68,6 @@ ReportColumns<StandingLine> standing_columns(bool with_error) {
   return columns;
 }
 
-// Breaks a text into lines that fit a terminal, indented by `blanks`, and by two more after the
-// first.
-std::string fold_indented(const std::string& text, std::size_t blanks) {
-  constexpr std::size_t max_width = 98;
-  std::string lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::string indent(blanks + (lines.empty() ? 0 : 2), ' ');
-    std::size_t end = text.size();
-    if (end - begin > max_width - indent.size()) {
-      end = text.rfind(' ', begin + max_width - indent.size());
-      if (end == std::string::npos || end <= begin) end = text.size();
-    }
-    lines += fmt::format("{}{}\n", indent, text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 std::string settings_text(const Robustness& robust) {
   const DrawSettings& settings = robust.settings;
   std::vector<std::string> parts;
@@ -124,10 +106,13 @@ std::string numbers_text(const std::vector<std::size_t>& numbers) {
   return text;
 }
 
-// Returns lines that name the candidates that are better than the planned best, or as good.
-std::string verdict_text(const Robustness& robust, const std::vector<RobustStanding>& standings) {
-  if (robust.top == 1) return "no comparison: only one candidate was requested (top=1)\n";
-  if (standings.size() < 2) return "no comparison: no other candidate differs in time or memory\n";
+// Adds sentences that name the candidates that are better than the planned best, or as good.
+void add_verdict(AnswerReport& report, const Robustness& robust,
+                 const std::vector<RobustStanding>& standings) {
+  if (robust.top == 1)
+    return report.add_sentence("no comparison: only one candidate was requested (top=1)");
+  if (standings.size() < 2)
+    return report.add_sentence("no comparison: no other candidate differs in time or memory");
   std::vector<std::size_t> ties;
   std::vector<std::size_t> better;
   for (std::size_t i = 1; i < standings.size(); ++i) {
@@ -135,16 +120,16 @@ std::string verdict_text(const Robustness& robust, const std::vector<RobustStand
     if (standing.behind.most < 0) better.push_back(i + 1);
     if (standing.is_tie()) ties.push_back(i + 1);
   }
-  std::string text;
   if (!better.empty())
-    text = fmt::format(
-        "{} better than the best in 95 % of the draws: 90 % of the paired "
-        "differences are below 0\n",
-        numbers_text(better) + (better.size() == 1 ? " is" : " are"));
+    report.add_sentence(
+        fmt::format("{} better than the best in 95 % of the draws: 90 % of the paired "
+                    "differences are below 0",
+                    numbers_text(better) + (better.size() == 1 ? " is" : " are")));
   if (!ties.empty())
-    text += fmt::format("tie with 1: {} (0 lies within 90 % of the paired differences)\n",
-                        numbers_text(ties));
-  return text.empty() ? "no tie: 90 % of the paired differences from 1 are above 0\n" : text;
+    report.add_sentence(fmt::format("tie with 1: {} (0 lies within 90 % of the paired differences)",
+                                    numbers_text(ties)));
+  if (better.empty() && ties.empty())
+    report.add_sentence("no tie: 90 % of the paired differences from 1 are above 0");
 }
 
 std::string winner_of(const SearchRun& run, const Robustness& robust,
@@ -182,40 +167,40 @@ Json standing_json(const Standing& standing) {
 
 }  // namespace
 
-std::string robustness_text(const SearchRun& run, const Robustness& robust) {
-  if (robust.rows.empty()) return "";
+AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust) {
+  AnswerReport report;
+  if (robust.rows.empty()) return report;
   const std::vector<RobustStanding> standing_list = standings(run, robust);
-  std::string text =
-      fmt::format("how sure is the winner? {} under the same {} (seed {})\n{}",
-                  counted(robust.rows.size(), "candidate"), counted(robust.settings.draws, "draw"),
-                  robust.settings.seed, fold_indented(settings_text(robust), 2));
-  if (robust.band) text += fold_indented(band_text(*robust.band), 2);
+  report.add_heading(
+      "how sure is the winner?",
+      fmt::format("{} under the same {} (seed {})", counted(robust.rows.size(), "candidate"),
+                  counted(robust.settings.draws, "draw"), robust.settings.seed));
+  report.add_long_item(settings_text(robust));
+  if (robust.band) report.add_long_item(band_text(*robust.band));
   std::vector<StandingLine> lines;
-  std::vector<std::string> names;
+  std::vector<std::string> numbers;
   const double best = cost_of(run, run.rows[robust.rows.front().row]);
   for (std::size_t i = 0; i < standing_list.size(); ++i) {
     const CandidateRow& row = run.rows[robust.rows[i].row];
     lines.push_back(
         {&row, standing_list[i], relative_loss(run.objective, cost_of(run, row), best), i == 0});
-    names.push_back(fmt::format("{}", i + 1));
+    numbers.push_back(fmt::format("{}", i + 1));
+    report.add_numbered_item(candidate_name(run, row));
   }
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    text += fold_indented(fmt::format("{}  {}", names[i], candidate_name(run, *lines[i].row)), 2);
   TextTable table;
-  table.add_numbers({""}, names);
+  table.add_numbers({""}, std::move(numbers));
   add_columns(table, standing_columns(robust.band.has_value()), lines);
-  text += "\n" + table.text();
-  text += verdict_text(robust, standing_list);
-  if (!robust.perturbations.empty()) {
-    text += "\nchanges that make another candidate win\n";
-    for (const Perturbation& perturbation : robust.perturbations)
-      text += fold_indented(perturbation_text(run, robust, perturbation), 2);
-  }
+  report.add_table(std::move(table));
+  add_verdict(report, robust, standing_list);
+  if (!robust.perturbations.empty()) report.add_heading("changes that make another candidate win");
+  for (const Perturbation& perturbation : robust.perturbations)
+    report.add_long_item(perturbation_text(run, robust, perturbation));
   if (!robust.without_effect.empty())
-    text += fold_indented(
-        fmt::format("no effect on the winner: {}", fmt::join(robust.without_effect, ", ")), 2);
-  for (const std::string& note : robust.notes) text += fmt::format("note: {}\n", printable(note));
-  return text;
+    report.add_long_item(
+        fmt::format("no effect on the winner: {}", fmt::join(robust.without_effect, ", ")));
+  for (const std::string& note : robust.notes)
+    report.add_sentence(fmt::format("note: {}", printable(note)));
+  return report;
 }
 
 Json robustness_json(const SearchRun& run, const Robustness& robust) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analysis/report/assumed.hpp"
+#include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/search_tables.hpp"
@@ -63,33 +64,15 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
   return text + "\n";
 }
 
-// Breaks a list after commas into lines that fit a terminal, indented by `blanks`.
-std::string wrap_list(const std::string& list, std::size_t blanks) {
-  constexpr std::size_t max_width = 98;
-  std::string text;
-  std::size_t column = max_width;
-  for (std::size_t begin = 0; begin < list.size();) {
-    const std::size_t end = std::min(list.find(", ", begin), list.size());
-    const std::size_t size = end - begin + 1;
-    if (column + size > max_width) {
-      text += fmt::format("{}{}", text.empty() ? "" : "\n", std::string(blanks, ' '));
-      column = blanks;
-    } else {
-      text += ' ';
-    }
-    text += list.substr(begin, size);
-    column += size + 1;
-    begin = end + 2;
-  }
-  return text;
-}
-
 std::string runner_up_text(const SearchRun& run, const Comparison& lost) {
-  const std::string equivalents = lost.equivalents == 0
-                                      ? ""
-                                      : fmt::format("{} with the time and memory of the best\n",
-                                                    counted(lost.equivalents, "other candidate"));
-  return equivalents + loss_text("runner-up", run, lost);
+  AnswerReport report;
+  if (lost.equivalents > 0)
+    report.add_sentence(fmt::format("{} with the time and memory of the best",
+                                    counted(lost.equivalents, "other candidate")));
+  const LossWords words = loss_words(run, lost);
+  report.add_sentence("runner-up: " + words.axes);
+  report.add_item(words.distance, words.details);
+  return report.text();
 }
 
 std::string fronts_text(const SearchRun& run, const Findings& findings, std::size_t max_rows) {
@@ -136,24 +119,26 @@ std::string no_best_text(const SearchRun& run, const Findings& findings) {
   return text + "\n";
 }
 
-std::string loss_text(const char* label, const SearchRun& run, const Comparison& lost) {
-  std::string text = fmt::format("{}: {}\n", label, axes_text(run, lost));
-  if (lost.behind == 0) return text + "  as good as the best\n";
-  text += fmt::format("  {} behind", format_percent(lost.behind));
+LossWords loss_words(const SearchRun& run, const Comparison& lost) {
+  LossWords words{.axes = axes_text(run, lost), .distance = "as good as the best", .details = {}};
+  if (lost.behind == 0) return words;
+  words.distance = fmt::format("{} behind", format_percent(lost.behind));
   if (lost.is_of_gpu_time)
-    text += fmt::format(", on {} GPUs (best: {})", run.rows[lost.worse].work.gpus,
-                        run.rows[lost.better].work.gpus);
+    words.distance += fmt::format(", on {} GPUs (best: {})", run.rows[lost.worse].work.gpus,
+                                  run.rows[lost.better].work.gpus);
   else if (lost.seconds != 0)
-    text += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
-                        format_seconds(lost.seconds));
+    words.distance += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
+                                  format_seconds(lost.seconds));
   if (std::abs(lost.bytes) >= 1)
-    text += fmt::format(", {}{} memory", lost.bytes > 0 ? "+" : "-",
-                        format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
+    words.distance += fmt::format(", {}{} memory", lost.bytes > 0 ? "+" : "-",
+                                  format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
   const std::string effective = effective_text(run.rows[lost.worse]);
   if (const std::string better = effective_text(run.rows[lost.better]); better != effective)
-    text += fmt::format("\n    effective training time {} (best: {})", effective, better);
+    words.details.push_back(
+        fmt::format("effective training time {} (best: {})", effective, better));
   const char* heading = lost.is_of_gpu_time ? "GPU time for the same work: " : "";
-  return text + fmt::format("\n{}\n", wrap_list(heading + parts_text(lost), 4));
+  words.details.push_back(heading + parts_text(lost));
+  return words;
 }
 
 std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name) {
@@ -243,7 +228,7 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
     text += fmt::format("  {} may be better, such as {}; --resume retries\n",
                         counted(findings.failed_contenders.size(), "failed candidate"),
                         candidate_name(run, run.rows[findings.failed_contenders.front()]));
-  text += fmt::format("\n{}", counts_text(run, findings));
+  text += counts_table(run, findings).text();  // the empty heading separates the table
   if (const auto lost = runner_up(run, findings))
     text += fmt::format("\n{}", runner_up_text(run, *lost));
   const std::size_t top = std::min(options.top, findings.ranked.size());

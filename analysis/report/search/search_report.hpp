@@ -30,9 +30,13 @@ std::string proof_text(const SearchRun& run, const Findings& findings);
 // Returns a line that says why the search found no best candidate.
 std::string no_best_text(const SearchRun& run, const Findings& findings);
 
-// Returns the axes in which a candidate differs from the better one, its loss and the parts of the
-// loss, on several lines that begin with `label`.
-std::string loss_text(const char* label, const SearchRun& run, const Comparison& lost);
+// Comparison of a candidate with the better one in words.
+struct LossWords {
+  std::string axes;                  // values on the axes in which the candidates differ
+  std::string distance;              // loss in the objective, time and memory
+  std::vector<std::string> details;  // parts of the loss
+};
+LossWords loss_words(const SearchRun& run, const Comparison& lost);
 
 // Returns the index of the axis that has this name or key. Throws std::invalid_argument with a list
 // of the axes.

@@ -217,7 +217,7 @@ const char* unexamined_words(const SearchRun& run) {
   return run.finished ? "in other shards, not examined" : "not examined, here or in other shards";
 }
 
-std::string counts_text(const SearchRun& run, const Findings& findings) {
+TextTable counts_table(const SearchRun& run, const Findings& findings) {
   std::vector<CountLine> lines;
   std::uint64_t excluded = 0;
   for (const Excluded& rule : run.excluded) excluded += rule.combinations;
@@ -263,7 +263,7 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
   TextTable table;
   table.add_numbers({}, std::move(numbers));
   table.add_names("", std::move(words));
-  return table.text().substr(1);  // without the empty heading
+  return table;
 }
 
 std::string objective_text(const SearchRun& run, const CandidateRow& row) {

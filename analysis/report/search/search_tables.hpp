@@ -7,12 +7,13 @@
 
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/rows.hpp"
+#include "analysis/report/text_table.hpp"
 
 namespace pipewright::analysis {
 
-// Returns a table of the number of combinations that rules exclude and of candidates by outcome,
-// with the most common reasons and an example of each.
-std::string counts_text(const SearchRun& run, const Findings& findings);
+// Returns a table, without headings, of the number of combinations that rules exclude and of
+// candidates by outcome, with the most common reasons and an example of each.
+TextTable counts_table(const SearchRun& run, const Findings& findings);
 
 // Returns the words for combinations that the search has neither excluded nor examined.
 const char* unexamined_words(const SearchRun& run);

@@ -1,6 +1,7 @@
 #include "analysis/report/search/why_not.hpp"
 
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,42 +37,60 @@ std::optional<SearchRun> best_and_match(const SearchRun& run, const WhyNot& answ
   return two;
 }
 
-std::string best_match_text(const SearchRun& two) {
+void add_best_match(AnswerReport& report, const SearchRun& two) {
   const CandidateRow& best = two.rows[0];
   const CandidateRow& match = two.rows[1];
-  if (best.candidate == match.candidate) return "  the best meets the condition\n";
+  if (best.candidate == match.candidate) return report.add_item("the best meets the condition");
   if (cost_of(two, match) < cost_of(two, best))
-    return fmt::format(
-        "  best that meets it: {}; it is better than the best that the search had found\n",
-        candidate_name(two, match));
-  std::string text = loss_text("  best that meets it", two, compare_rows(two, 0, 1));
-  text += "  ";
+    return report.add_item(
+        fmt::format("best that meets it: {}; it is better than the best that the search had found",
+                    candidate_name(two, match)));
+  const LossWords loss = loss_words(two, compare_rows(two, 0, 1));
+  report.add_item("best that meets it: " + loss.axes);
+  report.add_item(loss.distance, loss.details);
+  std::string text;
   if (two.objective.kind != Objective::Kind::memory)  // memory comes last anyway
-    text += fmt::format("{}, ", objective_text(two, match));
+    text = fmt::format("{}, ", objective_text(two, match));
   text += fmt::format("iteration {}", format_seconds(match.time_s));
   if (match.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(match));
-  return text + "\n";
+  report.add_item(text);
+}
+
+// Adds each line of a text as an item.
+void add_lines(AnswerReport& report, const std::string& text) {
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin != std::string::npos) report.add_item(line.substr(begin));
+  }
 }
 
 }  // namespace
 
-std::string why_not_text(const SearchRun& run, const WhyNot& answer) {
-  std::string text = fmt::format("why not {}?\n", printable(answer.condition));
-  if (!answer.refusal.empty()) return text + fmt::format("  {}\n", answer.refusal);
+AnswerReport why_not_answer(const SearchRun& run, const WhyNot& answer) {
+  AnswerReport report;
+  report.add_heading(fmt::format("why not {}?", printable(answer.condition)));
+  if (!answer.refusal.empty()) {
+    add_lines(report, answer.refusal);
+    return report;
+  }
   const Findings findings = find(answer.matches);
-  text += fmt::format("  {}\n", count_text(answer.matches));
+  report.add_item(count_text(answer.matches));
   if (!findings.best) {
     SearchRun matches = answer.matches;
     matches.excluded.clear();  // rules also exclude the candidates that do not meet the condition
-    text += fmt::format("  {}{}", no_best_text(matches, findings), counts_text(matches, findings));
-    return text;
+    add_lines(report, no_best_text(matches, findings));
+    report.add_table(counts_table(matches, findings));
+    return report;
   }
-  const std::optional<SearchRun> two = best_and_match(run, answer);
-  text += two ? best_match_text(*two)
-              : fmt::format("  best that meets it: {}\n",
-                            candidate_name(answer.matches, answer.matches.rows[*findings.best]));
-  if (!answer.matches.finished) text += fmt::format("  {}\n", proof_text(answer.matches, findings));
-  return text;
+  if (const std::optional<SearchRun> two = best_and_match(run, answer))
+    add_best_match(report, *two);
+  else
+    report.add_item(
+        fmt::format("best that meets it: {}",
+                    candidate_name(answer.matches, answer.matches.rows[*findings.best])));
+  if (!answer.matches.finished) report.add_item(proof_text(answer.matches, findings));
+  return report;
 }
 
 Json why_not_json(const SearchRun& run, const WhyNot& answer) {

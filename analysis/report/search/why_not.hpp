@@ -3,6 +3,7 @@
 #include <string>
 
 #include "analysis/report/report_table.hpp"
+#include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/rows.hpp"
 
 namespace pipewright::analysis {
@@ -16,7 +17,7 @@ struct WhyNot {
 
 // Compares the best candidate that meets the condition with the best of the run, or reports why no
 // candidate meets it.
-std::string why_not_text(const SearchRun& run, const WhyNot& answer);
+AnswerReport why_not_answer(const SearchRun& run, const WhyNot& answer);
 Json why_not_json(const SearchRun& run, const WhyNot& answer);
 
 }  // namespace pipewright::analysis

@@ -310,7 +310,9 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
     add_assumed(object, assumed);
     json["assumed"].push_back(std::move(object));
   }
-  json["winner"] = winner.text;
+  json["winner"] = Json::array();  // parts of answers
+  for (const AnswerReport& answer : winner.answers)
+    for (Json& part : answer.json()) json["winner"].push_back(std::move(part));
   json["bands"] = Json::array();
   for (const WinnerWords::Band& band : winner.bands)
     json["bands"].push_back({{"row", band.row}, {"low", band.low}, {"high", band.high}});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/rows.hpp"
 
@@ -20,7 +21,7 @@ using ScenarioOf = std::function<std::string(std::uint64_t candidate)>;
 using LaunchesOf =
     std::function<std::vector<std::pair<std::string, std::string>>(std::uint64_t candidate)>;
 
-// Answers to questions about the best candidate, as text, and error bands of candidates. A band
+// Answers to questions about the best candidate, and error bands of candidates. A band
 // contains 90 % of the random draws, as factors of the candidate's time.
 struct WinnerWords {
   struct Band {
@@ -28,7 +29,7 @@ struct WinnerWords {
     double low = 1;
     double high = 1;
   };
-  std::string text;
+  std::vector<AnswerReport> answers;
   std::vector<Band> bands;
 };
 

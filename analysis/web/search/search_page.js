@@ -64,7 +64,7 @@ class SearchPage {
     fillSelect(element("group"), search.groups.map((name, i) => [i, shortened(name, 80)]), best,
                (value) => { this.takeGroup(Number(value)); this.resize(); });
     const sureness = element("sureness");
-    sureness.hidden = search.winner === "";
+    sureness.hidden = search.winner.length === 0;
     fillWinnerAnswers(sureness.querySelector("div"), search.winner);
     fillSelect(element("measure"), this.allMeasures.map(({ name }, i) => [i, shortened(name, 60)]), 0,
                (value) => { this.measure = this.allMeasures[Number(value)]; this.drawCharts(); });

@@ -32,6 +32,16 @@ analysis::Robustness robustness_of_winner(const search::RobustSettings& settings
   return robust;
 }
 
+std::vector<analysis::AnswerReport> winner_reports(const analysis::SearchRun& run,
+                                                   const WinnerAnswers& answers) {
+  std::vector<analysis::AnswerReport> reports;
+  for (const analysis::WhyNot& why_not : answers.why_not)
+    reports.push_back(analysis::why_not_answer(run, why_not));
+  if (!answers.costs.empty()) reports.push_back(analysis::cluster_costs_answer(answers.costs));
+  if (answers.robust) reports.push_back(analysis::robustness_answer(run, *answers.robust));
+  return reports;
+}
+
 }  // namespace
 
 void add_winner_options(po::options_description& options) {
@@ -86,15 +96,13 @@ WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
 
 std::string winner_text(const analysis::SearchRun& run, const WinnerAnswers& answers) {
   std::string text;
-  for (const analysis::WhyNot& why_not : answers.why_not)
-    text += "\n" + analysis::why_not_text(run, why_not);
-  if (!answers.costs.empty()) text += "\n" + analysis::cluster_costs_text(answers.costs);
-  if (answers.robust) text += "\n" + analysis::robustness_text(run, *answers.robust);
+  for (const analysis::AnswerReport& report : winner_reports(run, answers))
+    text += "\n" + report.text();
   return text;
 }
 
 analysis::WinnerWords winner_words(const analysis::SearchRun& run, const WinnerAnswers& answers) {
-  analysis::WinnerWords words{.text = winner_text(run, answers), .bands = {}};
+  analysis::WinnerWords words{.answers = winner_reports(run, answers), .bands = {}};
   if (!answers.robust) return words;
   const std::vector<analysis::RobustStanding> standings = analysis::standings(run, *answers.robust);
   for (std::size_t i = 0; i < standings.size(); ++i) {

@@ -80,10 +80,10 @@ TEST_CASE("a draw with a failed simulation is not compared", "[winner]") {
 TEST_CASE("a report on one requested candidate does not deny other candidates", "[winner]") {
   Robustness robust = under({1, 1}, {});
   robust.rows.resize(1);
-  CHECK_THAT(robustness_text(two_candidates(), robust),
+  CHECK_THAT(robustness_answer(two_candidates(), robust).text(),
              Contains("no other candidate differs in time or memory\n"));
   robust.top = 1;
-  CHECK_THAT(robustness_text(two_candidates(), robust),
+  CHECK_THAT(robustness_answer(two_candidates(), robust).text(),
              Contains("no comparison: only one candidate was requested (top=1)\n"));
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a report names ties and perturbations that change the winner", "[winn
                            .row = 1,
                            .lead = 0.02,
                            .far_factor = 0.25}};
-  const std::string text = robustness_text(two_candidates(), robust);
+  const std::string text = robustness_answer(two_candidates(), robust).text();
   CHECK_THAT(text, Contains("2 candidates under the same 2 draws (seed 1)\n"));
   CHECK_THAT(text, Contains("tie with 1: 2 (0 lies within 90 % of the paired differences)\n"));
   CHECK_THAT(text, Contains("bandwidth of nic below 50 % (12.5 GB/s): 2 wins, by 2.0 % at 25 %\n"));

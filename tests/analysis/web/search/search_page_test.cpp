@@ -194,11 +194,17 @@ TEST_CASE("a page of a search that cannot be written is an error") {
 
 TEST_CASE("the page of a search has the answers about its winner and error bands", "[winner]") {
   const SearchRun run = sample_search(2, 20);
+  AnswerReport sure;
+  sure.add_heading("how sure?");
+  AnswerReport costs;
+  costs.add_sentence("no tie");
   const nlohmann::json head = nlohmann::json::parse(
       page_head(run, find(run), page_columns(run),
-                {.text = "how sure?", .bands = {{.row = 3, .low = 0.9, .high = 1.2}}}));
+                {.answers = {sure, costs}, .bands = {{.row = 3, .low = 0.9, .high = 1.2}}}));
   CHECK(head["columns"] == page_columns(run).names);
-  CHECK(head["winner"] == "how sure?");
+  REQUIRE(head["winner"].size() == 2);
+  CHECK(head["winner"][0]["text"] == "how sure?");
+  CHECK(head["winner"][1]["text"] == "no tie");
   REQUIRE(head["bands"].size() == 1);
   CHECK(head["bands"][0]["row"] == 3);
   CHECK(head["bands"][0]["low"] == 0.9);
