@@ -18,25 +18,20 @@ namespace {
 
 constexpr std::size_t max_notes = 3;
 
-// Returns the name of the network. That of an ideal network leaves out a latency of 0.
-std::string network_title(const std::string& network) {
-  return network.starts_with("ideal network, 0 ms") ? "ideal network" : printable(network);
-}
-
 // "Llama 3 70B on 64 H100 SXM (dgx-h100-8): tp 8 + sp, pp 4", or for a pipeline of given pass times
 // "2 replicas x 4 devices, 8 microbatches (ideal network)".
 std::string identifying_line(const Summary& summary) {
   const trace::RunInfo& run = summary.run;
   std::string line;
   if (summary.job && !summary.job->model.empty()) {
-    line = job_title(*summary.job, gpus(run), network_title(run.network));
+    line = job_title(*summary.job, gpus(run), printable(run.network));
   } else {
     line = counted(run.devices, "device");
     if (run.ranks_per_stage > 1)
       line += fmt::format(" of {}{} GPUs", run.gpus > 0 ? "up to " : "", run.ranks_per_stage);
     if (run.replicas > 1) line = fmt::format("{} replicas x {}", run.replicas, line);
-    line += fmt::format(", {} ({})", counted(run.microbatches, "microbatch"),
-                        network_title(run.network));
+    line +=
+        fmt::format(", {} ({})", counted(run.microbatches, "microbatch"), printable(run.network));
   }
   if (run.iterations > 1) line += fmt::format(", {} iterations", run.iterations);
   if (run.p2p != "eager") line += fmt::format(", {} transfers", printable(run.p2p));

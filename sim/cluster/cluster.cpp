@@ -18,7 +18,8 @@ Cluster Cluster::ideal(double latency) {
   static Host host{.name = "ideal"};
   Cluster cluster;
   cluster.ideal_latency_ = latency;
-  cluster.name_ = fmt::format("ideal network, {:g} ms a hop", latency * 1e3);
+  cluster.name_ = "ideal network";
+  if (latency > 0) cluster.name_ += fmt::format(", {:g} ms a hop", latency * 1e3);
   cluster.gpus_.push_back(&host);
   cluster.nodes_.push_back(cluster.gpus_);
   return cluster;

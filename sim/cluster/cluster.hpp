@@ -111,7 +111,8 @@ class Cluster {
   // Network of the cluster; null if the network is ideal. Only sim/cluster and code that runs flows
   // in SimGrid use it.
   const std::shared_ptr<Network>& network() const { return network_; }
-  // Name of the cluster in outputs: the file's name, or "ideal network, 0.5 ms a hop"
+  // Name of the cluster in outputs: the file's name, or "ideal network, 0.5 ms a hop".
+  // The name omits a latency of 0.
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }  // content of the file; empty if ideal
 

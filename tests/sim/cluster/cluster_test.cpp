@@ -273,4 +273,5 @@ TEST_CASE("an ideal network takes its latency regardless of size", "[cluster]") 
   const auto hosts = network.place({}, 2);
   CHECK(network.route(hosts[0], hosts[1]).seconds(1ULL << 40U) == 0.5);
   CHECK(network.name() == "ideal network, 500 ms a hop");
+  CHECK(tests::ideal_network(0).name() == "ideal network");
 }
