@@ -76,7 +76,7 @@ struct Communication {
   bool overlap_param_gather = true;  // ZeRO-1, 2: a stage gathers weights before its first forward
   ZeroGradients zero_gradients = ZeroGradients::reduce_scatter;
   ZeroWeights zero_weights = ZeroWeights::all_gather;
-  bool tp_comm_overlap = false;      // tensor-parallel collectives overlap their matrix products
+  bool tp_comm_overlap = false;  // tensor-parallel collectives overlap their matrix products
   // Tensor-parallel all-reduces of backward passes run while the weight gradient is computed.
   bool async_tensor_model_parallel_allreduce = true;
   bool scatter_gather = true;           // every rank of tp sends a part of a boundary tensor

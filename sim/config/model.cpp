@@ -159,8 +159,9 @@ constexpr std::array experts_table{
                  extent<&Experts::top_groups>},
     Key<Experts>{
         {.name = "capacity_factor",
-         .help = "tokens of the busiest expert relative to the mean over experts; experts with this "
-                 "key drop tokens and pad their buffers",
+         .help =
+             "tokens of the busiest expert relative to the mean over experts; experts with this "
+             "key drop tokens and pad their buffers",
          .default_value = "1"},
         within<&Experts::capacity_factor, "a factor", "a factor of at least 1", 1, unlimited>},
     Key<Experts>{{.name = "first_dense",

@@ -33,11 +33,11 @@ struct Model {
     std::uint32_t count = 0;
     std::uint32_t top_k = 1;
     std::uint32_t shared = 0;
-    std::uint32_t ffn = 0;          // hidden size of an expert
-    std::uint32_t shared_ffn = 0;   // hidden size of a shared expert
-    std::uint32_t latent = 0;       // input and output size of experts; 0: `hidden`
-    std::uint32_t groups = 1;       // groups of experts, for group-limited routing
-    std::uint32_t top_groups = 0;   // groups per token; 0: all
+    std::uint32_t ffn = 0;         // hidden size of an expert
+    std::uint32_t shared_ffn = 0;  // hidden size of a shared expert
+    std::uint32_t latent = 0;      // input and output size of experts; 0: `hidden`
+    std::uint32_t groups = 1;      // groups of experts, for group-limited routing
+    std::uint32_t top_groups = 0;  // groups per token; 0: all
     // Tokens of the busiest expert, relative to the mean: experts drop tokens and pad their buffers
     // to this capacity. No value: experts drop nothing, and all have the mean.
     std::optional<double> capacity_factor;
