@@ -9,16 +9,16 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr std::size_t max_line_width = 98;
+constexpr std::size_t max_answer_width = 98;
 
 // Breaks a list after commas into lines that fit a terminal, indented by `blanks`.
 std::string wrap_list(const std::string& list, std::size_t blanks) {
   std::string text;
-  std::size_t column = max_line_width;
+  std::size_t column = max_answer_width;
   for (std::size_t begin = 0; begin < list.size();) {
     const std::size_t end = std::min(list.find(", ", begin), list.size());
     const std::size_t size = end - begin + 1;
-    if (column + size > max_line_width) {
+    if (column + size > max_answer_width) {
       text += fmt::format("{}{}", text.empty() ? "" : "\n", std::string(blanks, ' '));
       column = blanks;
     } else {
@@ -38,8 +38,8 @@ std::string fold_item(const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::string indent(lines.empty() ? 2 : 4, ' ');
     std::size_t end = text.size();
-    if (end - begin > max_line_width - indent.size()) {
-      end = text.rfind(' ', begin + max_line_width - indent.size());
+    if (end - begin > max_answer_width - indent.size()) {
+      end = text.rfind(' ', begin + max_answer_width - indent.size());
       if (end == std::string::npos || end <= begin) end = text.size();
     }
     lines += fmt::format("{}{}\n", indent, text.substr(begin, end - begin));

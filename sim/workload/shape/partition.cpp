@@ -270,7 +270,8 @@ LayerCounts deal_by_weights(const config::Model& model, std::uint32_t stages) {
   std::vector<double> sums(model.layers);
   for (std::uint32_t layer = 0; layer < model.layers; ++layer)
     sums[layer] = product_weights(model, layer) + (layer > 0 ? sums[layer - 1] : 0);
-  const double all = sums.back() + double{model.vocabulary} * model.hidden;
+  const double head = static_cast<double>(model.vocabulary) * model.hidden;
+  const double all = sums.back() + head;
   LayerCounts counts(stages);
   std::uint32_t stage = 0;
   for (const double sum : sums) {
