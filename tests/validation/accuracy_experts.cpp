@@ -112,9 +112,10 @@ std::vector<Table> bridge_experts(const std::filesystem::path& reference) {
     run.scenario = scenario_of(layout);
     run.predict = makespan;
     run.measured = std::stod(row.at("derived_step_time_s"));
-    // H100's recurrence_efficiency.
-    run.is_fitted = row.at("model") == "Nemotron_3_Nano" && row.at("release") == "26.04" &&
-                    layout.node == "dgx-h100";
+    // recurrence_efficiency of the H100 and of the GB200.
+    const bool fits_recurrence = (row.at("release") == "26.04" && layout.node == "dgx-h100") ||
+                                 (row.at("release") == "26.06.01" && layout.node == "gb200-nvl72");
+    run.is_fitted = row.at("model") == "Nemotron_3_Nano" && fits_recurrence;
     table.rows.push_back(run);
   }
   for (const auto& [why, count] : hindrances)
