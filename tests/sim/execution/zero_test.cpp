@@ -107,7 +107,7 @@ TEST_CASE("broadcasts of shards pay the latency of a whole ring for each rank", 
     Job job(1);
     job.communication().zero_weights = shards;
     job.communication().overlap_param_gather = false;
-    return job.run(cluster, engine).iterations.back().end;
+    return tests::step_of(job.run(cluster, engine), 0).end;
   };
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
     // A rank waits for weights / replicas more bytes than in an all-gather, and for replicas - 1

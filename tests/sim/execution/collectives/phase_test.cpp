@@ -56,7 +56,7 @@ TEST_CASE("repeated phases take as many times as long", "[collectives]") {
     const double once = execution::uncontended_seconds(phases, placement);
     execution::repeat(phases, 5);
     CHECK(execution::uncontended_seconds(phases, placement) == Approx(5 * once));
-    CHECK(simulate_alone(cluster, placement, std::vector{phases})[0] ==
+    CHECK(simulate_alone(cluster, placement, std::vector<std::vector<Phase>>{phases})[0] ==
           Approx(5 * once).epsilon(1e-6));
   }
 }

@@ -205,7 +205,7 @@ TEST_CASE("a partition by weights fills each stage beyond its share of the weigh
     std::iota(devices.begin(), devices.end(), 0);
     Counts result;
     for (const workload::StageParts& stage :
-         partition_stages(model, rule(Partition::Rule::by_weights), devices, {}))
+         workload::partition_stages(model, rule(Partition::Rule::by_weights), devices, {}))
       result.push_back(stage.layers.count);
     return result;
   };
