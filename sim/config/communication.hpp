@@ -92,6 +92,12 @@ struct Communication {
   Multipath multipath;
 };
 
+// Returns whether gradients are summed up for every rank, instead of each rank's shard, with this
+// level of ZeRO.
+inline bool sums_for_all_ranks(std::uint32_t zero, const Communication& communication) {
+  return zero == 0 || (zero == 1 && communication.zero_gradients == ZeroGradients::all_reduce);
+}
+
 // Parses the minor number of an NCCL 2 version: "2.27" and "2.27.3" give 27. Any other text gives
 // no value.
 std::optional<std::uint32_t> parse_nccl(std::string_view text);

@@ -18,7 +18,7 @@ struct Partition {
     even,        // as equal as possible, longer stages first
     ends_less,   // embedding and loss count as layers of the first and last stage
     by_cost,     // minimizes the longest stage, including embedding and vocabulary
-    by_weights,  // stages take layers in order, up to their share of the products' weights
+    by_weights,  // stages take layers until they exceed their share of the weights
     listed,      // layers per stage
     layout,      // Megatron-LM's --pipeline-model-parallel-layout
     ends,        // given numbers on the first and last device, the rest equally

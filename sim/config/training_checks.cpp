@@ -105,12 +105,13 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
     check_layer_count(root, "training.offload.num_layers", *training.offload->layers, stage_layers);
 }
 
-void check_loss_chunks(const Value& root, const Model& model, const Training& training) {
+void check_loss_chunks(const Value& root, const Model& model, const Training& training,
+                       std::uint32_t cp) {
   const std::uint64_t tokens =
-      std::uint64_t{training.microbatch_size} * training.sequence.value_or(model.sequence);
+      std::uint64_t{training.microbatch_size} * training.sequence.value_or(model.sequence) / cp;
   if (training.loss_chunks > tokens)
     throw Error(origin_of(root, "training.loss_chunks"),
-                fmt::format("training.loss_chunks is {}, and a microbatch has {} tokens",
+                fmt::format("training.loss_chunks is {}, and a GPU has {} tokens of a microbatch",
                             training.loss_chunks, tokens))
         .allow(fmt::format("1 to {}", tokens));
 }

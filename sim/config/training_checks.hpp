@@ -28,8 +28,10 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
 // Throws an Error if training.cuda_graphs names a module that the model does not have.
 void check_cuda_graphs(const Value& root, const Model& model, const Training& training);
 
-// Throws an Error if training.loss_chunks is more than the tokens of a microbatch.
-void check_loss_chunks(const Value& root, const Model& model, const Training& training);
+// Throws an Error if training.loss_chunks is more than the tokens of a microbatch on one of `cp`
+// ranks.
+void check_loss_chunks(const Value& root, const Model& model, const Training& training,
+                       std::uint32_t cp = 1);
 
 // Throws an Error if the GPU does not support the data type of the precision recipe.
 void check_precision(const Value& root, const Training& training, const Gpu& gpu);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/stack.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/sweep/equivalents.hpp"
 #include "sim/sweep/knowledge.hpp"
@@ -85,14 +86,32 @@ std::vector<std::uint64_t> allowed_gpus_on(const ClusterFacts& cluster, const Sw
   return counts;
 }
 
+// Returns the partition of all candidates: that of the scenario, else that of its stack; nothing
+// where candidates may differ in it, or where it has no name.
+std::optional<std::string> common_partition(const SweepAxes& axes) {
+  if (is_axis_open(axes, "partition")) return std::nullopt;
+  const auto name_of = [](const config::Value& partition) {
+    return partition.text.empty() ? std::nullopt : std::optional(partition.text);
+  };
+  if (const config::Value* const set = config::find(axes.scenario, "partition"))
+    return name_of(*set);
+  if (is_axis_open(axes, "stack")) return std::nullopt;
+  if (const config::Value* const stack = config::find(axes.scenario, "stack")) {
+    const config::Value tree = config::stack_tree({*stack, "stack"});
+    if (const config::Value* const preset = config::find(tree, "partition"))
+      return name_of(*preset);
+  }
+  return "even";
+}
+
 // Returns by how much the number of stages may exceed the number of layers; nothing where the
 // partition sets other limits. Stages with the embedding or the loss need no layer, and modules of
 // multi-token prediction may have stages of their own.
 std::optional<std::uint32_t> spare_stages(const SweepAxes& axes) {
-  if (axes.models.empty() || is_axis_open(axes, "partition")) return std::nullopt;
-  const config::Value* const partition = config::find(axes.scenario, "partition");
-  const bool is_even = partition == nullptr || partition->text == "even";
-  if (!is_even && partition->text != "ends_less") return std::nullopt;
+  if (axes.models.empty()) return std::nullopt;
+  const std::optional<std::string> partition = common_partition(axes);
+  const bool is_even = partition == "even";
+  if (!is_even && partition != "ends_less") return std::nullopt;
   std::uint32_t extra = 0;
   for (const config::Model& model : axes.models) extra = std::max(extra, model.mtp_layers);
   return (is_even ? 1 : 2) + extra;

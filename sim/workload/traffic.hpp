@@ -159,8 +159,7 @@ struct Conditions {
 
   // Returns whether every rank gets the sums of all gradients, instead of those of its shard.
   bool reduces_to_all() const {
-    return zero == 0 || (zero == 1 && gathers_once() &&
-                         communication.zero_gradients == config::ZeroGradients::all_reduce);
+    return config::sums_for_all_ranks(zero, communication) && (zero == 0 || gathers_once());
   }
   // Returns whether the shards of updated weights are broadcast one after the other.
   bool broadcasts_weights() const {

@@ -86,9 +86,7 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
                                                    const workload::Operation& to_experts) {
   const Collective activations =
       parallel.sequence ? Collective::all_gather : Collective::all_reduce;
-  const bool sums_for_all =
-      parallel.zero == 0 ||
-      (parallel.zero == 1 && communication.zero_gradients == config::ZeroGradients::all_reduce);
+  const bool sums_for_all = config::sums_for_all_ranks(parallel.zero, communication);
   const Collective gradients = sums_for_all ? Collective::all_reduce : Collective::reduce_scatter;
   const std::uint64_t bucket =
       config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value);
@@ -97,7 +95,7 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
   collectives.push_back({"ep", Group::ep, to_experts, typical_bytes});
   collectives.push_back({"dp x cp", Group::dp, gradients, bucket});
   if (parallel.cp.value == 1) collectives.back().name = "dp";
-  if (parallel.zero > 0 && parallel.replicates() > 1) {
+  if (!sums_for_all && parallel.replicates() > 1) {
     collectives.back() = {parallel.cp.value == 1 ? "shard" : "shard x cp", Group::shard, gradients,
                           bucket};
     collectives.push_back(

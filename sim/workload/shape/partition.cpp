@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "sim/workload/shape/layout_checks.hpp"
-#include "sim/workload/shape/shape.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -253,30 +252,27 @@ class ByCost {
   LayerCounts begins_;  // first layer of a stage, by stage and by the end of its layers
 };
 
-// Returns the number of weights in the products of a layer.
-double product_weights(const config::Model& model, std::uint32_t layer) {
-  constexpr double tokens = 1;  // the number of weights does not depend on the batch
-  const Sizes sizes = uncut_sizes(model, tokens, tokens);
-  double weights = 0;
-  for (const Linear& linear : linears_of(layer_on_gpu(model, kind_of_layer(model, layer), sizes)))
-    weights += static_cast<double>(linear.inputs * linear.outputs * linear.count);
-  return weights;
+// Returns the weights of a layer as nanotron counts them (nanotron/models/llama.py,
+// get_block_compute_costs): four square matrices of attention, whatever the number of kv_heads, and
+// three matrices of an MLP, here of the experts that a token visits.
+double layer_weights(const config::Model& model) {
+  const double ffn = model.experts ? static_cast<double>(model.experts->top_k) * model.experts->ffn
+                                   : static_cast<double>(model.ffn);
+  return model.hidden * (4.0 * model.hidden + 3 * ffn);
 }
 
-// Lets each stage take layers until the weights so far exceed the stage's share of all weights in
-// products, those of the head included (nanotron, nanotron/models/base.py, build_model). Later
-// stages may be left without layers.
+// Lets each stage take layers until the weights so far exceed the stage's share of all weights,
+// those of the head included (nanotron/models/base.py, build_model). Later stages may be left
+// without layers.
 LayerCounts deal_by_weights(const config::Model& model, std::uint32_t stages) {
-  std::vector<double> sums(model.layers);
-  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
-    sums[layer] = product_weights(model, layer) + (layer > 0 ? sums[layer - 1] : 0);
+  const double layer = layer_weights(model);
   const double head = static_cast<double>(model.vocabulary) * model.hidden;
-  const double all = sums.back() + head;
+  const double all = layer * model.layers + head;
   LayerCounts counts(stages);
   std::uint32_t stage = 0;
-  for (const double sum : sums) {
+  for (std::uint32_t dealt = 1; dealt <= model.layers; ++dealt) {
     ++counts[stage];
-    if (stage + 1 < stages && sum > all * (stage + 1) / stages) ++stage;
+    if (stage + 1 < stages && dealt * layer > all * (stage + 1) / stages) ++stage;
   }
   return counts;
 }

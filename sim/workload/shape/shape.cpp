@@ -132,7 +132,7 @@ std::uint32_t sequence_of(const Model& model, const config::Training& training) 
 std::optional<PowerLaw> power_law(const Model& model, const config::Training& training,
                                   const Sizes& sizes) {
   const std::optional<double>& alpha = training.experts.power_law;
-  if (!alpha || !model.experts || sizes.ep == 1 || model.experts->capacity_factor > 1)
+  if (!alpha || !model.experts || sizes.ep == 1 || model.experts->capacity_factor)
     return std::nullopt;
   const double tokens = sizes.spread_tokens * sizes.etp * sizes.ep;
   return PowerLaw{.alpha = *alpha,

@@ -54,9 +54,9 @@ TEST_CASE("CUDA graphs of modules that the model does not have are refused", "[t
 
 TEST_CASE("more chunks of the loss than tokens are refused", "[training]") {
   CHECK(fault("", "loss_chunks: 64").empty());
-  CHECK(
-      fault("", "loss_chunks: 65") ==
-      "s.yaml:5:16: training.loss_chunks is 65, and a microbatch has 64 tokens; allowed: 1 to 64");
+  CHECK(fault("", "loss_chunks: 65") ==
+        "s.yaml:5:16: training.loss_chunks is 65, and a GPU has 64 tokens of a microbatch; "
+        "allowed: 1 to 64");
   CHECK(fault("", "{loss_chunks: 65, microbatch_size: 2}").empty());
   CHECK_THAT(fault("", "loss_chunks: 0"),
              Catch::Contains("training.loss_chunks is 0; allowed: a whole number from 1"));

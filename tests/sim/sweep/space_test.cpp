@@ -132,6 +132,22 @@ TEST_CASE("constraints exclude combinations, and single candidates by their sche
   CHECK(space.excluded()[2].combinations == 5);
 }
 
+TEST_CASE("the partition that limits the stages may be that of the stack", "[search][space]") {
+  const auto candidates = [](const std::string& keys) {
+    return candidates_of(space_of("model: {layers: 6, hidden: 64, heads: 8, vocabulary: 1000, "
+                                  "sequence: 32}\nparallel: {pp: [2, 4, 8], tp: 1, dp: 1}\n"
+                                  "global_batch: 16\nsearch: {gpus: [2, 4, 8]}\n" +
+                                      keys,
+                                  0))
+        .size();
+  };
+  CHECK(candidates("") == 2);  // 8 stages are more than 6 layers and a head
+  CHECK(candidates("partition: ends_less\n") == 3);
+  CHECK(candidates("stack: {like: megatron-core, partition: ends_less}\n") == 3);
+  CHECK(candidates("stack: {like: megatron-core, partition: by_cost}\n") == 3);
+  CHECK(candidates("stack: {like: megatron-core, partition: ends_less}\npartition: even\n") == 2);
+}
+
 TEST_CASE("a walk ends when the visitor returns false", "[search][space]") {
   const Space space = space_of("devices: 1..8\n" + passes);
   int visits = 0;

@@ -41,6 +41,16 @@ TEST_CASE("sequences are described by their repetitions", "[layout]") {
   CHECK(cli::describe_sequence(values) == text);
 }
 
+TEST_CASE("an all-reduce of ZeRO-1 is over all replicas, also if shards have copies", "[layout]") {
+  const tests::CommandFolder place;
+  prepare(place, {{4, 4}}, "{tp: 1, dp: 8, zero: 1, replicate: 2}");
+  CHECK_THAT(place.run(quick).out,
+             Catch::Contains("reduce-scatter of") && Catch::Contains("replicate"));
+  const std::string out = place.run(quick + "--set communication.zero_gradients=all_reduce").out;
+  CHECK_THAT(out, !Catch::Contains("reduce-scatter") && !Catch::Contains("replicate") &&
+                      Catch::Contains("all-reduce of"));
+}
+
 TEST_CASE("the layout shows the placement of ranks and their communication", "[layout]") {
   const tests::CommandFolder place;
   prepare(place, {{4, 4}}, "{pp: 2, tp: 2, dp: 2}");

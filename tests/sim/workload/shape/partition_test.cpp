@@ -197,10 +197,11 @@ TEST_CASE("the embedding and the loss may each count as a layer", "[model]") {
 // computed by hand from the rule of nanotron/models/base.py: a layer has 4 h^2 + 3 ffn h weights,
 // the head 131072 h.
 TEST_CASE("a partition by weights fills each stage beyond its share of the weights", "[model]") {
-  const auto by_weights = [](const std::string& sizes, std::uint32_t stages) {
+  const auto by_weights = [](const std::string& sizes, std::uint32_t stages,
+                             std::uint32_t vocabulary = 131072) {
     const config::Model model =
-        test::model_of("{" + sizes + ", heads: 32, vocabulary: 131072, sequence: 4096, " +
-                       "mlp: swiglu, norm: rmsnorm, biases: false}");
+        test::model_of("{" + sizes + ", heads: 32, vocabulary: " + std::to_string(vocabulary) +
+                       ", sequence: 4096, mlp: swiglu, norm: rmsnorm, biases: false}");
     std::vector<std::uint32_t> devices(stages);
     std::iota(devices.begin(), devices.end(), 0);
     Counts result;
@@ -214,6 +215,9 @@ TEST_CASE("a partition by weights fills each stage beyond its share of the weigh
   CHECK(by_weights("layers: 28, hidden: 3072, ffn: 8192", 2) == Counts{16, 12});
   CHECK(by_weights("layers: 32, hidden: 4096, ffn: 14336", 4) == Counts{9, 9, 8, 6});
   CHECK(by_weights("layers: 32, hidden: 4096, ffn: 14336", 1) == Counts{32});
+  // Grouped queries do not count: Llama 3 8B on 8 stages.
+  CHECK(by_weights("layers: 32, hidden: 4096, ffn: 14336, kv_heads: 8", 8, 128256) ==
+        Counts{5, 4, 4, 5, 4, 4, 4, 2});
   // The head has more weights than all layers, so that no stage but the first gets layers.
   CHECK_THAT(error_of([&] { by_weights("layers: 4, hidden: 64, ffn: 64", 3); }),
              Catch::Contains("partition gives stage 1 no layer"));
