@@ -34,6 +34,12 @@ struct Entry {
 // how to add one.
 std::span<const Entry> catalog();
 
+// Returns whether the schedule with this name is plain accumulation of gradients on one device,
+// which software runs without a pipeline.
+constexpr bool is_plain_on_one_device(std::string_view name) {
+  return name == "1f1b" || name == "gpipe";
+}
+
 // Throws Error if devices, stages or passes are more than supported. make_schedule() checks the
 // same limits; sweeps call this for all schedules while they are read, before making any of them.
 void check_limits(std::string_view name, const Parameters& parameters);

@@ -77,8 +77,8 @@ void check_recompute(const config::Scenario& scenario) {
 }
 
 // Throws if a scenario's stack refuses the job: `broken` are the rules that the job breaks.
-void check_rules(const std::vector<Refusal>& broken) {
-  if (!broken.empty()) throw config::Error(broken.front().reason);
+void check_rules(const std::vector<config::Error>& broken) {
+  if (!broken.empty()) throw config::Error(broken.front().found());
 }
 
 // Returns the placement of a schedule's stages. Returns nothing if it is not known before the

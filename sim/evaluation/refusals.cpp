@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/report/search/findings.hpp"
 #include "analysis/report/text_table.hpp"
 #include "schedules/families/catalog.hpp"
 
@@ -53,42 +56,52 @@ std::string name_of(const config::Stack& stack) {
   return stack.name.empty() ? "the stack" : analysis::printable(stack.name);
 }
 
-std::vector<Refusal> broken_rules(const config::Stack& stack, const config::JobSizes& sizes) {
-  std::vector<Refusal> broken;
+config::Error refusal(const config::Stack& stack, std::string_view reason) {
+  return config::Error(fmt::format("{} {}: {}", name_of(stack), analysis::refusal_words, reason));
+}
+
+std::vector<config::Error> broken_rules(const config::Stack& stack, const config::JobSizes& sizes) {
+  std::vector<config::Error> broken;
   for (std::size_t i = 0; i < config::stack_rules.size(); ++i) {
     if (!stack.rules.test(i)) continue;
     const config::StackRule& rule = config::stack_rules[i];
     if (const std::string violation = rule.violation(sizes); !violation.empty())
       broken.push_back(
-          {fmt::format("{} refuses this job: {}, and {}", name_of(stack), rule.help, violation),
-           std::string(rule.remedy)});
+          refusal(stack, fmt::format("{}, and {}", rule.help, violation)).suggest(rule.remedy));
   }
   return broken;
 }
 
-// Returns whether the software has no such schedule. A device alone runs no pipeline; files and
-// searched orders are the user's own.
-bool lacks_schedule(const config::Stack& stack, const config::JobSizes& sizes) {
-  return sizes.pp > 1 && !sizes.schedule.empty() && !stack.schedules.empty() &&
-         std::ranges::find(stack.schedules, sizes.schedule) == stack.schedules.end();
+// Adds an error if the software does not run the schedule. A job with pp 1 runs no pipeline, so it
+// accumulates gradients plainly. Files and searched orders are the user's own.
+void check_schedule(const config::Stack& stack, const config::JobSizes& sizes,
+                    std::vector<config::Error>& broken) {
+  if (sizes.schedule.empty() || stack.schedules.empty()) return;
+  if (sizes.pp == 1 && schedules::is_plain_on_one_device(sizes.schedule)) return;
+  if (std::ranges::find(stack.schedules, sizes.schedule) == stack.schedules.end())
+    broken.push_back(refusal(stack, fmt::format("its pipelines do not run {}", sizes.schedule))
+                         .allow(sizes.pp == 1
+                                    ? "1f1b, gpipe"
+                                    : fmt::format("{}", fmt::join(stack.schedules, ", "))));
+  else if (sizes.pp == 1)
+    broken.push_back(refusal(stack, fmt::format("{} needs a pipeline, and pp is 1", sizes.schedule))
+                         .allow("1f1b, gpipe, or a larger pp"));
 }
 
 }  // namespace
 
-std::vector<Refusal> refusals(const config::Scenario& scenario) {
+std::vector<config::Error> refusals(const config::Scenario& scenario) {
   return broken_rules(scenario.training.stack, sizes_of(scenario));
 }
 
-std::vector<Refusal> refusals(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                              const schedules::Routes& routes) {
+std::vector<config::Error> refusals(const config::Scenario& scenario,
+                                    const config::ScheduleSpec& spec,
+                                    const schedules::Routes& routes) {
   const config::Stack& stack = scenario.training.stack;
   config::JobSizes sizes = sizes_of(scenario);
   add_schedule(spec, routes, sizes);
-  std::vector<Refusal> broken = broken_rules(stack, sizes);
-  if (lacks_schedule(stack, sizes))
-    broken.push_back({fmt::format("{} refuses this job: its pipelines run {}, and not {}",
-                                  name_of(stack), fmt::join(stack.schedules, ", "), sizes.schedule),
-                      "use one of its schedules"});
+  std::vector<config::Error> broken = broken_rules(stack, sizes);
+  check_schedule(stack, sizes, broken);
   return broken;
 }
 

@@ -1,24 +1,20 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "schedules/routes.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/text/error.hpp"
 
 namespace pipewright::evaluation {
 
-// A rule of a stack that a job breaks.
-struct Refusal {
-  std::string reason;  // "megatron-core refuses this job: interleaved .., and pp is 1"
-  std::string remedy;  // change that satisfies the rule, in the imperative
-};
-
-// Returns the rules of its stack that a scenario breaks with any schedule.
-std::vector<Refusal> refusals(const config::Scenario& scenario);
-// Returns all rules of its stack that a scenario breaks with a schedule whose stages `routes`
-// places.
-std::vector<Refusal> refusals(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                              const schedules::Routes& routes);
+// Returns an error for each rule of its stack that a scenario breaks with any schedule. `found` of
+// the error says which software refuses the job and why; the other parts say what to do.
+std::vector<config::Error> refusals(const config::Scenario& scenario);
+// Returns the errors for all rules of its stack that a scenario breaks with a schedule whose stages
+// `routes` places.
+std::vector<config::Error> refusals(const config::Scenario& scenario,
+                                    const config::ScheduleSpec& spec,
+                                    const schedules::Routes& routes);
 
 }  // namespace pipewright::evaluation

@@ -34,20 +34,17 @@ void add_model_notes(const config::Scenario& scenario, Notes& notes) {
 // Adds a note for each rule of its stack that the job breaks: first the rules of the layout, then
 // those of each schedule.
 void add_rule_notes(const ScenarioRun& run, Notes& notes) {
-  const auto text = [](const Refusal& refusal) {
-    return fmt::format("{}; {}", refusal.reason, refusal.remedy);
-  };
   std::set<std::string> of_layout;
-  for (const Refusal& refusal : refusals(run.scenario())) {
-    of_layout.insert(text(refusal));
-    notes.push_back(text(refusal));
+  for (const config::Error& refusal : refusals(run.scenario())) {
+    of_layout.insert(refusal.message());
+    notes.push_back(refusal.message());
   }
   for (std::size_t i = 0; i < run.plans().size(); ++i) {
     const schedules::Schedule& schedule = run.plans()[i].schedule;
-    for (const Refusal& refusal :
+    for (const config::Error& refusal :
          refusals(run.scenario(), run.scenario().schedules[i], schedule.routes))
-      if (!of_layout.contains(text(refusal)))
-        notes.push_back(fmt::format("{}: {}", schedule.name, text(refusal)));
+      if (!of_layout.contains(refusal.message()))
+        notes.push_back(fmt::format("{}: {}", schedule.name, refusal.message()));
   }
 }
 

@@ -122,14 +122,14 @@ Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& 
   const config::Scenario scenario = read_stored(tree, cluster);
   Hardware hardware = open_hardware(scenario);
   workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
-  const std::vector<Refusal> broken =
+  const std::vector<config::Error> broken =
       refusals(scenario, scenario.schedules.front(), plan.schedule.routes);
   const execution::Job job = make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
   execution::run(job, engine_of(scenario), {}, summary);
   return {summary.summary().makespan_s, analysis::overflow_of(summary.summary()), job.assumed,
-          broken.empty() ? "" : broken.front().reason};
+          broken.empty() ? "" : broken.front().found()};
 }
 
 // Fused attention kernels in their current versions that all GPUs have and the run does not use.

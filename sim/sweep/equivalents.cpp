@@ -128,6 +128,10 @@ void merge_schedules_on_one_device(const SweepAxes& axes, std::vector<Equivalenc
       comparable.push_back(*schedule);
       ++count_of_stages[schedule->stages];
     }
+  // Software refuses other schedules on one device, so the plain ones stay.
+  std::ranges::stable_partition(comparable, [](const ComparableSchedule& schedule) {
+    return schedules::is_plain_on_one_device(schedule.entry->name);
+  });
   std::uint64_t passes = 0;
   std::map<std::uint32_t, std::vector<std::vector<schedules::Schedule>>> distinct;  // by stages
   std::vector<std::string> conditions;
@@ -149,8 +153,7 @@ void merge_schedules_on_one_device(const SweepAxes& axes, std::vector<Equivalenc
       earlier.push_back(std::move(made));
   }
   if (!conditions.empty())
-    rules.push_back({"schedule",
-                     "pp > 1 or schedule is the first of those that are equal on one device",
+    rules.push_back({"schedule", "pp > 1 or schedule differs from the others on one device",
                      fmt::format("pp > 1 or {}", fmt::join(conditions, " and "))});
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/report/search/rows.hpp"
@@ -21,8 +22,13 @@ struct Reason {
   std::size_t example = 0;  // the first row with such a note
 };
 
+// Words in the note of a candidate that its software stack refuses.
+inline constexpr std::string_view refusal_words = "refuses this job";
+inline constexpr std::string_view refusal_hint = "search.rules: off lifts the rules of the stack";
+
 struct Findings {
   OutcomeCounts outcomes{};
+  bool has_refusals = false;        // the stack refuses some of the illegal rows
   double not_looked_at = 0;         // combinations that are neither excluded nor examined
   std::vector<std::size_t> ranked;  // simulated rows, best first
   std::optional<std::size_t> best;  // best row that reaches the objective

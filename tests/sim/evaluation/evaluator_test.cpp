@@ -185,14 +185,31 @@ TEST_CASE("a named stack refuses pipelines with schedules that it lacks", "[eval
   const std::vector<CandidateRow> rows = rows_of(pipeline + ", stack: megatron-core");
   CHECK(rows[0].outcome != Outcome::illegal);
   for (const std::size_t zero_bubble : {1, 2}) CHECK(rows[zero_bubble].outcome == Outcome::illegal);
-  CHECK_THAT(rows[1].note, Equals("megatron-core refuses this job: its pipelines run 1f1b, "
-                                  "interleaved-1f1b, and not zb-h1"));
+  CHECK_THAT(rows[1].note,
+             Equals("megatron-core refuses this job: its pipelines do not run zb-h1"));
   CHECK(count_refused(rows_of(pipeline + ", stack: megatron-core", false)) == 0);
   CHECK(count_refused(rows_of(pipeline + ", stack: {like: megatron-core, schedules: []}")) == 0);
   CHECK(count_refused(rows_of(pipeline + ", stack: torchtitan")) == 0);
   CHECK(count_refused(rows_of(pipeline)) == 0);  // the default stack is an assumption
-  // A device alone runs no pipeline.
-  CHECK(rows_of("parallel: {tp: 4, dp: 4}, stack: megatron-core")[1].outcome != Outcome::illegal);
+}
+
+TEST_CASE("without a pipeline, a named stack accumulates gradients plainly", "[evaluator]") {
+  const ThinCluster cluster;
+  const auto rows_of = [&](const std::string& stack) {
+    const config::Value scenario = cluster.scenario(
+        "[1f1b, gpipe, zb-h1, seq1f1b]", "global_batch: 16, parallel: {tp: 4, dp: 4}" + stack);
+    return evaluation::Evaluator(config::read_scenario(scenario), 0).assess(scenario);
+  };
+  for (const CandidateRow& row : rows_of("")) CHECK(row.outcome != Outcome::illegal);
+  const std::vector<CandidateRow> rows = rows_of(", stack: torchtitan");
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0].outcome != Outcome::illegal);
+  CHECK(rows[1].outcome != Outcome::illegal);
+  CHECK_THAT(rows[2].note,
+             Equals("torchtitan refuses this job: zb-h1 needs a pipeline, and pp is 1"));
+  CHECK_THAT(rows[3].note, Equals("torchtitan refuses this job: its pipelines do not run seq1f1b"));
+  // gpipe is accepted although it is not in the list.
+  CHECK(rows_of(", stack: megatron-core")[1].outcome != Outcome::illegal);
 }
 
 TEST_CASE("a ZeRO level without ranks to shard over breaks no rule", "[evaluator]") {

@@ -68,9 +68,14 @@ TEST_CASE("a note says that a named stack lacks a schedule", "[run]") {
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --schedule zb-h1";
   CHECK_THAT(place.run(words).out, !Contains("refuses"));
-  CHECK_THAT(place.run(words + " --stack megatron-core").out,
-             Contains("note: zb-h1: megatron-core refuses this job: its pipelines run 1f1b, "
-                      "interleaved-1f1b, and not zb-h1; use one of its schedules\n"));
+  CHECK_THAT(
+      place.run(words + " --stack megatron-core").out,
+      Contains("note: zb-h1: megatron-core refuses this job: its pipelines do not run zb-h1; "
+               "allowed: 1f1b, interleaved-1f1b\n"));
+  CHECK_THAT(
+      place.run(words + " --stack torchtitan --set devices=1").out,
+      Contains("refuses this job: zb-h1 needs a pipeline, and pp is 1; allowed: 1f1b, gpipe, "
+               "or a larger pp\n"));
   CHECK_THAT(place.run(words + " --stack torchtitan").out, !Contains("refuses"));
 }
 
