@@ -122,6 +122,8 @@ Findings find(const SearchRun& run) {
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     const CandidateRow& row = run.rows[i];
     ++findings.outcomes[static_cast<std::size_t>(row.outcome)];
+    if (row.outcome == Outcome::illegal && row.note.find(refusal_words) != std::string::npos)
+      findings.has_refusals = true;
     if (row.outcome == Outcome::does_not_fit &&
         (!findings.nearest || fill_ratio(row) < fill_ratio(run.rows[*findings.nearest])))
       findings.nearest = i;

@@ -246,6 +246,8 @@ TextTable counts_table(const SearchRun& run, const Findings& findings) {
           format_percent(static_cast<double>(count(outcome)) / static_cast<double>(fit)));
     lines.push_back({count(outcome), words});
     if (outcome == Outcome::illegal) add_reasons(lines, run, findings.illegal);
+    if (outcome == Outcome::illegal && findings.has_refusals)
+      add_count_lines(lines, 0, 4, std::string(refusal_hint));
     if (outcome == Outcome::does_not_fit) add_reasons(lines, run, findings.does_not_fit);
     if (outcome == Outcome::failed) add_reasons(lines, run, findings.failed);
   }

@@ -22,7 +22,8 @@ export function fillWinner(element, rows, best) {
       : nearest === null ? "Nothing was found."
       : `Nothing was found. The nearest to fitting, ${axisWords(rows, nearest)}, ` +
         `would hold ${memoryWords(rows, nearest)}.`;
-    element.replaceChildren(warning(words));
+    const hint = search.refusal_hint ? ` ${search.refusal_hint}.` : "";
+    element.replaceChildren(warning(words + hint));
     return;
   }
   const cards = document.createElement("div");
@@ -197,6 +198,8 @@ function reasonLists(rows) {
                      textElement("small", `for example ${axisWords(rows, row)}`, "note"));
         list.append(textElement("dt", grouped(count)), words);
       }
+      if (outcome === "illegal" && search.refusal_hint)
+        list.append(textElement("dt", ""), textElement("dd", search.refusal_hint));
       return detailsElement(`${outcome}: the most common reasons`, outcome === "failed", list);
     });
 }

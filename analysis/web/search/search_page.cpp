@@ -318,6 +318,7 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
     json["bands"].push_back({{"row", band.row}, {"low", band.low}, {"high", band.high}});
   json["axes"] = run.axes;
   json["excluded"] = run.excluded;
+  if (findings.has_refusals) json["refusal_hint"] = refusal_hint;
   json["reasons"] = {{"illegal", reasons_json(run, findings.illegal)},
                      {"does not fit", reasons_json(run, findings.does_not_fit)},
                      {"failed", reasons_json(run, findings.failed)}};

@@ -61,6 +61,25 @@ TEST_CASE("a search report counts outcomes, each with a reason and an example") 
   CHECK_THAT(text, Contains("    2  simulated, 66.7 % of the candidates that fit\n"));
 }
 
+TEST_CASE("a search report says how to lift the rules of a stack that refuses candidates") {
+  const std::string hint = "search.rules: off lifts the rules of the stack\n";
+  SearchRun run = small_search();
+  CHECK_THAT(search_report(run), !Contains("search.rules"));
+  run.rows[3].note = "torchtitan refuses this job: its pipelines do not run dualpipe";
+  CHECK_THAT(search_report(run),
+             Contains("    1      torchtitan refuses this job: its pipelines do not run dualpipe\n"
+                      "             for example tp 4, schedule 1f1b\n"
+                      "           " +
+                      hint));
+  // The last line also helps if nothing was found.
+  for (CandidateRow& row : run.rows) {
+    row.outcome = Outcome::illegal;
+    row.note = run.rows[3].note;
+  }
+  CHECK_THAT(search_report(run),
+             Contains("nothing was found: no candidate is legal\n") && Contains(hint));
+}
+
 TEST_CASE("a search report explains the loss of the runner-up") {
   CHECK_THAT(search_report(small_search()),
              Contains("runner-up: schedule 1f1b (best: zb-1p)\n"

@@ -118,10 +118,12 @@ TEST_CASE("a search excludes candidates that their stack refuses, unless rules a
   CHECK(count(unruled, "illegal") == 0);
   const tests::ProgramResult ran = place.run("search sweep.yaml --quiet --results r.h5");
   CHECK_THAT(ran.out, Catch::Contains("1  illegal\n") &&
-                          Catch::Contains("megatron-core refuses this job: "));
+                          Catch::Contains("megatron-core refuses this job: ") &&
+                          Catch::Contains("search.rules: off lifts the rules of the stack\n"));
   const std::string only = "--why-not \"pp == 1 and schedule != '1f1b'\"";
   CHECK_THAT(place.run("search r.h5 --quiet " + only).out,
-             Catch::Contains("no candidate is legal"));
+             Catch::Contains("no candidate is legal") &&
+                 Catch::Contains("search.rules: off lifts the rules of the stack\n"));
 }
 
 TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
