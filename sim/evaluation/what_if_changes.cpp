@@ -273,8 +273,10 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   Changes changes;
   add_network(scenario, choices.link_classes, changes);
   add_stages(scenario, report, changes, notes);
-  add_p2p(scenario, changes);
-  add_chunks(scenario, report.chunks, changes);
+  if (scenario.devices.value > 1) {  // pp 1 has no transfers between stages
+    add_p2p(scenario, changes);
+    add_chunks(scenario, report.chunks, changes);
+  }
   add_overlaps(scenario, report.chunks, changes);
   add_dispatchers(scenario, changes);
   add_dispatch_overlap(scenario, report.chunks, changes);

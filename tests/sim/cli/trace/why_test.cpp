@@ -298,6 +298,23 @@ TEST_CASE("a change that cannot run says so in its row", "[cli]") {
              Catch::Contains("cannot run:") && Catch::Contains("one more chunk: 3 chunks"));
 }
 
+TEST_CASE("what-ifs of a job without a pipeline leave transfers and chunks as they are", "[cli]") {
+  const tests::CommandFolder place;
+  const auto offers_transfers_or_chunks = [&](const std::string& devices) {
+    REQUIRE(place
+                .run("run --model llama-3-8b --gpu h100-sxm -b 8 --engine timing --trace a.h5 -s " +
+                     devices)
+                .status == 0);
+    const auto rows = rows_of(why_json(place, "a.h5"));
+    CHECK(rows.contains("recompute full"));
+    return std::ranges::any_of(rows, [](const auto& row) {
+      return row.first.starts_with("p2p ") || row.first.find("chunk") != std::string::npos;
+    });
+  };
+  CHECK_FALSE(offers_transfers_or_chunks("1"));
+  CHECK(offers_transfers_or_chunks("2"));
+}
+
 TEST_CASE("what-ifs do not recommend a job that the stack refuses", "[cli]") {
   const tests::CommandFolder place;
   REQUIRE(place
