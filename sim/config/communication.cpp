@@ -83,10 +83,12 @@ constexpr std::array communication_table{
                         .help = "send boundary tensors in parts, one per GPU of tp",
                         .default_value = "true"},
                        flag<&Communication::scatter_gather>},
-    Key<Communication>{{.name = "bucket",
-                        .help = "gradient bytes per reduction bucket",
-                        .default_value = "40 M parameters, or 1 M per replica if that is more"},
-                       into<&Communication::bucket, read_bucket>({ValueType::size})},
+    Key<Communication>{
+        {.name = "bucket",
+         .help = "gradient bytes per reduction bucket",
+         .default_value = "40 M parameters, or 1 M per replica if that is more; with FSDP, a "
+                          "layer"},
+        into<&Communication::bucket, read_bucket>({ValueType::size})},
     Key<Communication>{{.name = "gradient_bytes",
                         .help = "bytes per element in gradient reductions",
                         .default_value = "4"},
@@ -187,6 +189,12 @@ std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t rep
   constexpr std::uint64_t million = 1'000'000;
   return communication.bucket.value_or(std::max(40 * million, million * replicas) *
                                        communication.gradient_bytes);
+}
+
+std::optional<std::uint64_t> bucket_parameters(const Communication& communication) {
+  const std::uint64_t gradient = communication.gradient_bytes;
+  if (!communication.bucket || *communication.bucket % gradient != 0) return std::nullopt;
+  return *communication.bucket / gradient;
 }
 
 Communication read_communication(const Field& field) {

@@ -105,6 +105,9 @@ std::optional<std::uint32_t> parse_nccl(std::string_view text);
 // Bytes of gradients in a bucket. Default of Megatron-LM: 40 M parameters, or 1 M per replica if
 // that is more.
 std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t replicas);
+// Parameters whose gradients fill the scenario's bucket; empty if it has no bucket, or if the
+// bucket is no whole number of gradients.
+std::optional<std::uint64_t> bucket_parameters(const Communication& communication);
 
 Communication read_communication(const Field& field);
 std::vector<KeyRow> communication_keys();

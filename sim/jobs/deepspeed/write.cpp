@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -29,17 +31,19 @@ std::string json_of(const config::Scenario& scenario) {
   const std::uint64_t micro = scenario.training.microbatch_size;
   const std::uint64_t steps = scenario.microbatches.value;
   const bool is_fp16 = scenario.training.precision == config::DataType::fp16;
+  const std::optional<std::uint64_t> bucket = config::bucket_parameters(scenario.communication);
   return fmt::format(
       "{{\n"
       "  \"train_batch_size\": {},\n"
       "  \"train_micro_batch_size_per_gpu\": {},\n"
       "  \"gradient_accumulation_steps\": {},\n"
-      "  \"zero_optimization\": {{\"stage\": {}, \"overlap_comm\": {}}},\n"
+      "  \"zero_optimization\": {{\"stage\": {}, \"overlap_comm\": {}{}}},\n"
       "  \"{}\": {{\"enabled\": true}},\n"
       "  \"data_types\": {{\"grad_accum_dtype\": \"{}\"}}\n"
       "}}\n",
       micro * steps * scenario.parallel.dp.value, micro, steps, scenario.parallel.zero,
-      scenario.communication.overlap_grad_reduce ? "true" : "false", is_fp16 ? "fp16" : "bf16",
+      scenario.communication.overlap_grad_reduce ? "true" : "false",
+      bucket ? fmt::format(", \"reduce_bucket_size\": {}", *bucket) : "", is_fp16 ? "fp16" : "bf16",
       scenario.communication.gradient_bytes == 2 ? "bf16" : "fp32");
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -136,6 +138,14 @@ void write_recompute(SettingsWriter& writer) {
   writer.add("recompute_granularity", "full");
   writer.add("recompute_method", recompute.block > 0 ? "block" : "uniform");
   writer.add("recompute_num_layers", recompute.block > 0 ? recompute.block : recompute.uniform);
+}
+
+// Writes the size of gradient buckets if it is a whole number of parameters. Recipes have no such
+// flag.
+void write_bucket(SettingsWriter& writer) {
+  const std::optional<std::uint64_t> parameters =
+      config::bucket_parameters(writer.scenario().communication);
+  if (parameters && writer.writes_arguments()) writer.add("ddp_bucket_size", *parameters);
 }
 
 void write_optimizer(SettingsWriter& writer) {
@@ -369,6 +379,7 @@ void write_training(SettingsWriter& writer) {
                     "training.offload.num_layers");
   }
   write_optimizer(writer);
+  write_bucket(writer);
 }
 
 Written write(const Scenario& scenario, bool arguments) {

@@ -55,6 +55,8 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
       fmt::format("{}", std::uint64_t{scenario.microbatches.value} * scenario.parallel.dp.value *
                             scenario.training.microbatch_size);
   keys.erase("communication.overlap_p2p");
+  if (scenario.communication.bucket)
+    keys["communication.bucket"] = fmt::format("{} bytes", *scenario.communication.bucket);
   keys["p2p"] = scenario.devices.value > 1
                     ? std::string(base::name_of(schedules::p2p_names, scenario.p2p))
                     : "eager";

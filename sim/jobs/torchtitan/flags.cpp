@@ -135,7 +135,10 @@ constexpr std::array setting_rows{
          .key = "training.fused_loss",
          .read = read_compile,
          .write = write_training},
-    Flag{.name = "loss.num_chunks", .key = "training.loss_chunks", .form = Form::copy},
+    Flag{.name = "loss.num_chunks",
+         .key = "training.loss_chunks",
+         .form = Form::copy,
+         .write = write_training},
 };
 
 constexpr std::array quiet_prefixes{"checkpoint.",

@@ -208,6 +208,7 @@ void write_training(SettingsWriter& writer) {
   writer.add("training.global_batch_size",
              std::uint64_t{scenario.microbatches.value} * dp * training.microbatch_size);
   writer.add("training.seq_len", training.sequence.value_or(scenario.model->value.sequence));
+  if (training.loss_chunks > 1) writer.add("loss.num_chunks", training.loss_chunks);
   write_checkpointing(writer);
   write_compile(writer);
 }

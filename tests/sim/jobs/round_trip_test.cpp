@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -38,6 +41,13 @@ Trip trip(const std::string& words, const std::string& cluster, const std::strin
 }
 
 const std::string scenarios = PIPEWRIGHT_ROOT "/platforms/scenarios/";
+
+std::string launch_of(const std::string& stack, const std::string& framework) {
+  const config::Value tree = config::read_yaml_text(
+      "model: llama-3-8b\nparallel: {dp: 8, zero: 3}\nglobal_batch: 8\nstack: " + stack + "\n",
+      "scenario.yaml");
+  return jobs::export_job(config::read_scenario(tree), *jobs::find_framework(framework)).text;
+}
 
 }  // namespace
 
@@ -86,7 +96,9 @@ TEST_CASE("torchtitan's defaults survive export and import", "[jobs][launch]") {
                     "torchtitan-eager --set training.recompute='{every: 2, early_stop: true}'"),
         std::string("--model llama-3-70b --cluster dgx-h100 --tp 8 --sp --shard 4 --global-batch "
                     "8 --precision fp8 --stack torchtitan --set "
-                    "communication.tp_comm_overlap=true training.recompute='{granularity: op}'")}) {
+                    "communication.tp_comm_overlap=true training.recompute='{granularity: op}'"),
+        std::string("--model llama-3-8b --cluster dgx-h100 --shard 32 --global-batch 64 --stack "
+                    "torchtitan --set training.loss_chunks=8")}) {
     const Trip result = trip(words, "dgx-h100", "torchtitan", "run.toml");
     CAPTURE(words, result.text);
     CHECK(result.predicted == result.read_again);
@@ -125,6 +137,52 @@ TEST_CASE("DeepSpeed's script and JSON are predicted like their scenario when th
   CHECK(time_of(first.out) == time_of(again.out));
 }
 
+TEST_CASE("a launch has the chunks of the loss and the gradient buckets of its scenario",
+          "[jobs][launch]") {
+  struct Case {
+    std::string keys, framework, file, words;
+  };
+  const std::string fsdp = "stack: torchtitan\nparallel: {shard: 8}\n";
+  const std::string half = "stack: megatron-core\nparallel: {dp: 8}\n";
+  const std::string zero = "stack: megatron-lm-2022\nparallel: {dp: 8, zero: 2}\n";
+  for (const auto& [keys, framework, file, words] :
+       {Case{fsdp + "training: {loss_chunks: 16}", "torchtitan", "job.toml",
+             "[loss]\nnum_chunks = 16\n"},
+        Case{half + "communication: {bucket: 20 MB}", "megatron", "job.sh",
+             "--ddp-bucket-size 5000000 "},
+        Case{half + "communication: {bucket: 20 MB, gradient_bytes: 2}", "megatron", "job.sh",
+             "--ddp-bucket-size 10000000 "},
+        Case{zero + "communication: {bucket: 20 MB, gradient_bytes: 4}", "deepspeed", "job.sh",
+             "\"reduce_bucket_size\": 5000000"}}) {
+    CAPTURE(keys, framework);
+    const config::Scenario scenario = config::read_scenario(config::read_yaml_text(
+        "model: llama-3-8b\nglobal_batch: 8\n" + keys + "\n", "scenario.yaml"));
+    const jobs::Launch launch = jobs::export_job(scenario, *jobs::find_framework(framework));
+    CHECK_THAT(launch.text + launch.beside,
+               Catch::Contains(words) && !Catch::Contains("expressed: communication.bucket") &&
+                   !Catch::Contains("expressed: training.loss_chunks"));
+    const tests::CommandFolder place;
+    std::vector<std::string> files;
+    const auto write = [&](const std::string& name, const std::string& text) {
+      if (text.empty()) return;
+      place.write(name, text);
+      files.push_back((place.folder() / name).string());
+    };
+    write(file, launch.text);
+    write(launch.beside_name, launch.beside);
+    const config::Scenario again = config::read_scenario(jobs::import_job(files).tree);
+    CHECK(again.training.loss_chunks == scenario.training.loss_chunks);
+    CHECK(again.communication.bucket == scenario.communication.bucket);
+  }
+}
+
+TEST_CASE("a launch states a bucket that is no whole number of gradients", "[jobs][launch]") {
+  CHECK_THAT(launch_of("megatron-core\ncommunication: {bucket: 4000002}", "megatron"),
+             Catch::Contains("# not expressed: communication.bucket is 4000002 bytes, and would be "
+                             "40 M parameters") &&
+                 !Catch::Contains("--ddp-bucket-size"));
+}
+
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {
   const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run(
@@ -142,17 +200,6 @@ TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]")
              Catch::Contains("of " + jobs::writable_frameworks() + ", not 'jax'") &&
                  Catch::Contains("of megatron, "));
 }
-
-namespace {
-
-std::string launch_of(const std::string& stack, const std::string& framework) {
-  const config::Value tree = config::read_yaml_text(
-      "model: llama-3-8b\nparallel: {dp: 8, zero: 3}\nglobal_batch: 8\nstack: " + stack + "\n",
-      "scenario.yaml");
-  return jobs::export_job(config::read_scenario(tree), *jobs::find_framework(framework)).text;
-}
-
-}  // namespace
 
 TEST_CASE("a launch names the stack of the prediction if it is of other software",
           "[jobs][launch]") {
