@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,6 +84,15 @@ std::string job_report(const jobs::Job& job) {
   if (!job.without_effect.empty())
     text += fmt::format("without effect: {} flags\n", job.without_effect.size());
   return text;
+}
+
+void set_key_of_job(config::Value& tree, std::string_view key, config::Value value) {
+  config::Value* const stack = key == "stack" ? config::find(tree, key) : nullptr;
+  config::Value* const like = stack == nullptr ? nullptr : config::find(*stack, "like");
+  if (like != nullptr && value.kind == config::Value::Kind::text)
+    *like = std::move(value);
+  else
+    config::set_key(tree, key, std::move(value));
 }
 
 void check_job(const jobs::Job& job, const config::Value& tree) {

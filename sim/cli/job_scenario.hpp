@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/text/value.hpp"
@@ -25,6 +26,10 @@ std::optional<jobs::Job> read_job(const JobFiles& files);
 
 // Report on the import of a job: assumptions, missing keys, flags that were not understood.
 std::string job_report(const jobs::Job& job);
+
+// Sets a key of the scenario of a job. A name or file for the key stack replaces the stack that the
+// job runs on; keys of the stack that the job itself sets stay.
+void set_key_of_job(config::Value& tree, std::string_view key, config::Value value);
 
 // Throws config::Error if the scenario of a job lacks a key that a run needs, or has neither a
 // cluster nor a GPU. The message lists the clusters of the library that fit.

@@ -242,6 +242,7 @@ config::Value scenario_tree(const po::variables_map& flags,
   config::Value root = job    ? job->tree
                        : file ? config::read_yaml_file(*file == "-" ? "/dev/stdin" : file->string())
                               : config::empty_scenario();
+  const auto set = job ? set_key_of_job : config::set_key;
   for (const KeyRow& row : option_rows()) {
     const std::string name = long_name(row);
     if (flags.count(name) == 0) continue;
@@ -249,9 +250,9 @@ config::Value scenario_tree(const po::variables_map& flags,
     if (row.value.type != ValueType::flag) words = values(flags, name);
     if (words.empty()) continue;
     const config::Origin origin{.source = "--" + name};
-    config::set_key(root, row.name,
-                    takes_several(row) ? config::make_list(words, origin)
-                                       : config::make_text(single(words, origin.source), origin));
+    set(root, row.name,
+        takes_several(row) ? config::make_list(words, origin)
+                           : config::make_text(single(words, origin.source), origin));
   }
   if (const auto links = failures(flags); !links.empty()) add_slow_links(root, links);
   if (adjust) adjust(root);
@@ -263,7 +264,7 @@ config::Value scenario_tree(const po::variables_map& flags,
     const std::string key = word.substr(0, equals);
     if (!keys.insert(key).second)
       throw UsageError(fmt::format("--set {}: is given twice", key)).suggest("leave out one");
-    config::override_key(root, key, word.substr(equals + 1), {.source = "--set " + key});
+    set(root, key, config::read_yaml_value(word.substr(equals + 1), {.source = "--set " + key}));
   }
   if (job) check_job(*job, root);
   return root;

@@ -1,4 +1,7 @@
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -12,6 +15,15 @@ using namespace pipewright;
 namespace {
 
 const std::string data = PIPEWRIGHT_TEST_DATA "/jobs/";
+
+// Stack of the scenario that a file and options of the command line describe.
+config::Stack stack_with(const std::string& file, std::vector<std::string> words) {
+  words.insert(words.begin(), {file, "--cluster", "dgx-h100"});
+  cli::po::options_description options;
+  cli::add_scenario_options(options);
+  return config::read_scenario(cli::scenario_tree(cli::parse(words, options, "scenario")))
+      .training.stack;
+}
 
 }  // namespace
 
@@ -34,6 +46,47 @@ TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]")
              Catch::Contains("  ep: 8                             # --expert-model-parallel-size 8 "
                              "(line 13)") &&
                  Catch::Contains("# not understood: --some-new-flag 3 (15)"));
+}
+
+TEST_CASE("a stack on the command line keeps the keys of the stack that a job sets",
+          "[cli][jobs]") {
+  const tests::CommandFolder place;
+  place.write("flash.sh",
+              "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 "
+              "--num-attention-heads 8 --seq-length 1024 --max-position-embeddings 1024 "
+              "--vocab-size 32000 --micro-batch-size 1 --global-batch-size 8 --bf16 "
+              "--attention-backend flash\n");
+  place.write("mine.yaml", "like: megatron-core\nhost: {kernel: 9 us}\n");
+  const std::string job = (place.folder() / "flash.sh").string();
+  const std::string mine = (place.folder() / "mine.yaml").string();
+  using Kernels = std::vector<config::AttentionKernel>;
+  const Kernels flash{config::AttentionKernel::fa2, config::AttentionKernel::ck};
+  const auto stack_of = [&](const std::vector<std::string>& words) {
+    return stack_with(job, words);
+  };
+  CHECK(stack_of({}).attention == flash);
+  for (const auto& [option, before] : {std::pair{"--stack", ""}, {"--set", "stack="}}) {
+    const config::Stack bridge = stack_of({option, before + std::string("megatron-bridge")});
+    CHECK(bridge.name == "megatron-bridge");
+    CHECK(bridge.attention == flash);
+    const config::Stack own = stack_of({option, before + mine});
+    CHECK(own.attention == flash);
+    CHECK(own.host.kernel == Approx(9e-6));
+  }
+  // A map replaces all keys of the stack.
+  CHECK(stack_of({"--set", "stack={like: megatron-bridge}"}).attention != flash);
+  CHECK_THROWS_WITH(stack_of({"--stack", "megatron-brigde"}),
+                    Catch::Contains("did you mean 'megatron-bridge'?"));
+}
+
+TEST_CASE("a stack on the command line replaces the map of a scenario", "[cli]") {
+  const tests::CommandFolder place;
+  place.write("job.yaml",
+              "model: llama-3-8b\ngpu: h100-sxm\ndevices: 2\nmicrobatches: 4\n"
+              "stack: {like: megatron-core, attention: [fa2]}\n");
+  const std::string file = (place.folder() / "job.yaml").string();
+  CHECK(stack_with(file, {}).attention.size() == 1);
+  CHECK(stack_with(file, {"--stack", "torchtitan"}).attention.size() > 1);
 }
 
 TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[cli][jobs]") {
