@@ -382,9 +382,11 @@ Scenario read_scenario(const Value& written) {
   if (find(root, "model") != nullptr || find(root, "stack") != nullptr) {
     root = with_default_stack(std::move(root));
     const Value stack = named_stack_tree({*find(root, "stack"), "stack"});
+    // Faults of the stack are found before its defaults are read as keys of the scenario.
+    Stack software = read_stack({stack, "stack"});
     complete = with_stack_defaults(root, stack);
     read_keys<Scenario>({complete, ""}, scenario_table, scenario);
-    set_stack(scenario.training, complete, stack);
+    set_stack(scenario.training, complete, std::move(software));
     if (!scenario.parallel.max_unsharded_stages)
       scenario.parallel.max_unsharded_stages = scenario.training.stack.max_unsharded_stages;
   } else {

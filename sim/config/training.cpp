@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -184,8 +185,8 @@ Training read_training(const Field& field) {
   return training;
 }
 
-void set_stack(Training& training, const Value& root, const Value& stack) {
-  training.stack = read_stack({stack, "stack"});
+void set_stack(Training& training, const Value& root, Stack stack) {
+  training.stack = std::move(stack);
   std::vector<AttentionKernel>& kernels = training.stack.attention;
   const Value* const section = find(root, "training");
   const auto set_in_scenario = [section](std::string_view key) {

@@ -88,11 +88,11 @@ double gradient_bytes(const Training& training);
 double optimizer_bytes(const Training& training);
 
 Training read_training(const Field& field);
-// Sets the stack of the training from the complete map `stack`. The stack determines
-// flash_attention, fused_loss, recompute.early_stop, fragmentation and reserved unless the section
-// training of the scenario `root` sets them. Throws an Error if the scenario asks for flash
-// attention and the stack has no fused attention kernel.
-void set_stack(Training& training, const Value& root, const Value& stack);
+// Sets the stack of the training. The stack determines flash_attention, fused_loss,
+// recompute.early_stop, fragmentation and reserved unless the section training of the scenario
+// `root` sets them. Throws an Error if the scenario asks for flash attention and the stack has no
+// fused attention kernel.
+void set_stack(Training& training, const Value& root, Stack stack);
 std::vector<KeyRow> training_keys();
 
 }  // namespace pipewright::config

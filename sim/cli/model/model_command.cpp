@@ -151,7 +151,7 @@ int model_command(const Arguments& arguments) {
       config::named_stack_tree({*config::find(with_stack, "stack"), "stack"});
   const config::Value complete = config::with_stack_defaults(with_stack, stack);
   auto training = read_section<config::Training>(complete, "training", config::read_training);
-  config::set_stack(training, complete, stack);
+  config::set_stack(training, complete, config::read_stack({stack, "stack"}));
   const auto parallel = read_section<config::Parallel>(root, "parallel", config::read_parallel);
   workload::check_parameters(model);
   workload::check_layout(model, training, parallel);

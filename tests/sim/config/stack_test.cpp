@@ -420,6 +420,8 @@ TEST_CASE("the partition is that of the stack unless set", "[stack]") {
   CHECK(rule("megatron-core", "") == "even");
   CHECK_THAT(error_of([] { stack("{host: {kernel: 1 us}, attention: fa2, partition: [1, 2]}"); }),
              Contains("stack.partition"));
+  CHECK_THAT(error_of([] { scenario(", stack: {like: nanotron, partition: by_wieghts}"); }),
+             Contains("stack.partition is the text 'by_wieghts'; did you mean 'by_weights'?"));
 }
 
 TEST_CASE("flash attention needs a stack with a fused kernel", "[stack]") {
