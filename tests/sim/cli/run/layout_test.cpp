@@ -43,7 +43,7 @@ TEST_CASE("sequences are described by their repetitions", "[layout]") {
 
 TEST_CASE("an all-reduce of ZeRO-1 is over all replicas, also if shards have copies", "[layout]") {
   const tests::CommandFolder place;
-  prepare(place, {{4, 4}}, "{tp: 1, dp: 8, zero: 1, replicate: 2}");
+  prepare(place, {{4, 4}}, "{pp: 1, tp: 1, dp: 8, zero: 1, replicate: 2}");
   CHECK_THAT(place.run(quick).out,
              Catch::Contains("reduce-scatter of") && Catch::Contains("replicate"));
   const std::string out = place.run(quick + "--set communication.zero_gradients=all_reduce").out;
