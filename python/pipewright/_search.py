@@ -42,7 +42,7 @@ class Candidate(Figures):
 
     >>> best = search("sweep.yaml").run().best
     >>> best.tp, best.values["tp"], round(best.mfu, 3)
-    (2, 2, 0.44)
+    (2, 2, 0.439)
     >>> run(best.scenario)
     """
 
