@@ -26,6 +26,12 @@ std::vector<std::string_view> parts_of_job(std::string_view job) {
   return parts;
 }
 
+// Name of the job's stack, "torchtitan (changed)"; empty if the job has none.
+std::string stack_text(const JobInfo& job) {
+  if (job.stack.empty()) return {};
+  return printable(job.stack) + (job.is_changed_stack ? " (changed)" : "");
+}
+
 void add_size(std::string& text, const char* name, std::uint64_t size, std::uint64_t default_size) {
   if (size != default_size) text += fmt::format(", {} {}", name, size);
 }
@@ -97,7 +103,7 @@ std::string library_title(const std::string& name, const Word& word_of) {
 std::string describe(const JobInfo& job) {
   if (job.model.empty()) return "";
   std::string text = printable(job.model) + (job.gpu.empty() ? "" : " on " + printable(job.gpu));
-  add_choice(text, "stack", job.stack, "");
+  add_choice(text, "stack", stack_text(job), "");
   if (job.tp_by_device.empty())
     add_size(text, "tp", job.tp, 1);
   else
@@ -128,7 +134,7 @@ std::string job_title(const JobInfo& job, std::uint64_t gpus, const std::string&
                                                : "GPUs",
                                  is_type_known || job.gpu.empty() ? "" : printable(job.gpu) + ", ",
                                  printable(network));
-  if (!job.stack.empty()) text += " with " + printable(job.stack);
+  if (!job.stack.empty()) text += " with " + stack_text(job);
   std::string layout;
   if (!job.tp_by_device.empty())
     layout += fmt::format(", tp {}", printable(job.tp_by_device));

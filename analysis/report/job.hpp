@@ -10,8 +10,9 @@ namespace pipewright::analysis {
 // model, texts are empty and sizes of samples are 0.
 struct JobInfo {
   std::string model;
-  std::string gpu;    // of the first pipeline device
-  std::string stack;  // software of the job
+  std::string gpu;                // of the first pipeline device
+  std::string stack;              // software of the job
+  bool is_changed_stack = false;  // keys of the stack differ from those of its file
   std::uint32_t tp = 1;
   std::string tp_by_device;            // "8/8/4/4" if devices differ; `tp` is then the largest
   std::vector<std::uint32_t> tp_each;  // the numbers of tp_by_device

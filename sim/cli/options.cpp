@@ -70,6 +70,16 @@ bool takes_several(const KeyRow& row) {
   return row.value.list && row.value.type == ValueType::time;
 }
 
+// Returns the value that the words of an option set. A word with braces is a map in the syntax of a
+// file, if the key has a map: --stack '{like: torchtitan}'.
+config::Value value_of_option(const KeyRow& row, const std::vector<std::string>& words) {
+  const config::Origin origin{.source = "--" + long_name(row)};
+  if (takes_several(row)) return config::make_list(words, origin);
+  const std::string& word = single(words, origin.source);
+  return row.value.keys != nullptr && word.starts_with('{') ? config::read_yaml_value(word, origin)
+                                                            : config::make_text(word, origin);
+}
+
 void add_option(const KeyRow& row, po::options_description& options) {
   std::string name = long_name(row);
   if (const std::string letter = short_name(row); !letter.empty()) name += "," + letter;
@@ -249,10 +259,7 @@ config::Value scenario_tree(const po::variables_map& flags,
     std::vector<std::string> words{"true"};
     if (row.value.type != ValueType::flag) words = values(flags, name);
     if (words.empty()) continue;
-    const config::Origin origin{.source = "--" + name};
-    set(root, row.name,
-        takes_several(row) ? config::make_list(words, origin)
-                           : config::make_text(single(words, origin.source), origin));
+    set(root, row.name, value_of_option(row, words));
   }
   if (const auto links = failures(flags); !links.empty()) add_slow_links(root, links);
   if (adjust) adjust(root);

@@ -283,20 +283,6 @@ Value named_stack_tree(const Field& field) {
   return file.empty() ? tree : with_name(std::move(tree), field, label_of_file(file));
 }
 
-std::map<std::string, std::string> texts_of_stack(const Value& stack) {
-  constexpr std::array<std::string_view, 3> descriptions{"help", "source", "assumed"};
-  Value settings = stack;
-  std::erase_if(settings.entries, [&](const Entry& entry) {
-    return std::ranges::find(descriptions, entry.key) != descriptions.end();
-  });
-  const std::string section = "stack";
-  std::map<std::string, std::string> texts = texts_by_key(settings, section);
-  for (const KeyRow& row : stack_keys())
-    if (!row.info.default_value.empty())
-      texts.try_emplace(fmt::format("{}.{}", section, row.name), row.info.default_value);
-  return texts;
-}
-
 Stack read_stack(const Field& field) { return read_map<stack_table>(field); }
 
 Value with_default_stack(Value root) {

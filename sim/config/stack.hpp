@@ -3,7 +3,6 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,9 +93,6 @@ Value stack_tree(const Field& field);
 // The same map with a name added if it has none: that of the file, or of the stack that a map
 // inherits from.
 Value named_stack_tree(const Field& field);
-// Returns the values of a stack's complete map by their dotted keys, "stack.host.kernel", with the
-// defaults of keys that it lacks. Keys that only describe the stack are left out.
-std::map<std::string, std::string> texts_of_stack(const Value& stack);
 // Reads a stack from its complete map.
 Stack read_stack(const Field& field);
 

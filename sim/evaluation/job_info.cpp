@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/settings.hpp"
 #include "sim/evaluation/job_traffic.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/workload/batch/batch.hpp"
@@ -65,6 +66,8 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
   const config::Training& training = scenario.training;
   job.model = model.name.empty() ? "a model without a name" : model.name;
   job.stack = training.stack.name;
+  if (const config::Value* const stack = config::find(scenario.tree, "stack"))
+    job.is_changed_stack = config::is_changed_stack(*stack);
   job.global_batch =
       std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
   job.microbatch_size = training.microbatch_size;

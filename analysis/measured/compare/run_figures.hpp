@@ -22,6 +22,13 @@ struct Traffic {
   bool in_passes_on_links = false;  // whether links carry collectives in passes (full detail)
 };
 
+// Setting of a scenario with the values that two runs have; empty: a run lacks the setting.
+struct SettingChange {
+  std::string key;  // dotted: "training.recompute"
+  std::optional<std::string> was;
+  std::optional<std::string> is;
+};
+
 // Everything about a run that comparisons with other runs use.
 struct RunFigures {
   std::string name;  // of the file
@@ -30,9 +37,8 @@ struct RunFigures {
   // step. Unknown for a single measured iteration.
   std::optional<double> iteration_s;
   Traffic traffic;
-  std::vector<TimedPass> passes;  // in the order of the rows
-  // Values of the keys of the job's software, by dotted key. Empty if they are unknown.
-  std::map<std::string, std::string> stack;
+  std::vector<TimedPass> passes;        // in the order of the rows
+  std::vector<SettingChange> settings;  // those that differ from the first run's
 };
 
 // Collects the figures from the rows of a trace. Stores no rows except passes.

@@ -189,24 +189,17 @@ std::vector<std::string> unlike_notes(const RunFigures& first, const RunFigures&
       notes.push_back(fmt::format("{} has {}, {} {}{}", b, counted(now, noun), a, before, advice));
   };
   add(was.iterations, is.iterations, "iteration", "; compare the row iteration");
-  add(was.microbatches, is.microbatches, "microbatch", " an iteration");
-  add(was.replicas, is.replicas, "replica", "");
+  const bool are_settings_known = !other.settings.empty();
+  if (!are_settings_known) {
+    add(was.microbatches, is.microbatches, "microbatch", " an iteration");
+    add(was.replicas, is.replicas, "replica", "");
+  }
   if (have_unlike_models(was, is))
     notes.push_back(fmt::format("{} and {} have different models or sequence lengths", b, a));
+  if (are_settings_known) return notes;
   if (const std::string jobs = job_differences(a, was.job, b, is.job); !jobs.empty())
     notes.push_back("the jobs differ: " + jobs);
   return notes;
-}
-
-std::vector<KeyChange> stack_changes(const RunFigures& first, const RunFigures& other) {
-  std::vector<KeyChange> changes;
-  if (first.stack.empty() || other.stack.empty()) return changes;
-  std::map<std::string, KeyChange> by_key;
-  for (const auto& [key, text] : first.stack) by_key[key].was = text;
-  for (const auto& [key, text] : other.stack) by_key[key].is = text;
-  for (auto& [key, change] : by_key)
-    if (change.was != change.is) changes.push_back({key, change.was, change.is});
-  return changes;
 }
 
 std::string link_note(std::span<const RunFigures> runs) {

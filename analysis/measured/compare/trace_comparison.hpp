@@ -83,20 +83,9 @@ std::string json_text(const TraceComparison& comparison);
 // Returns true if the runs have different numbers of iterations.
 bool unlike_iterations(std::span<const RunFigures> runs);
 
-// Returns notes on differences that make the runs hard to compare: iterations, microbatches,
-// replicas, models.
+// Returns notes on differences that make the runs hard to compare: iterations and models, and
+// unless the runs' settings say so, microbatches, replicas and jobs.
 std::vector<std::string> unlike_notes(const RunFigures& first, const RunFigures& other);
-
-// Key of a stack with the values that two runs have; empty: the run's stack lacks the key.
-struct KeyChange {
-  std::string key;  // dotted: "stack.host.kernel"
-  std::optional<std::string> was;
-  std::optional<std::string> is;
-};
-
-// Returns the keys of the runs' stacks that have different values. Empty if the stack of a run is
-// unknown.
-std::vector<KeyChange> stack_changes(const RunFigures& first, const RunFigures& other);
 
 // Returns a note on runs whose traffic of links leaves out the collectives within passes; empty if
 // there are none.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -111,17 +112,65 @@ std::string memory_table(const RunFigures& first, const RunFigures& run) {
   return "\npeak memory of the devices that differ:\n" + table_of_first(columns, changed);
 }
 
-ReportColumns<KeyChange> stack_columns(const std::string& first, const std::string& other) {
-  return {{"key", {"stack"}, Quantity::name(), &KeyChange::key},
-          {"baseline", {printable(first)}, Quantity::name(), &KeyChange::was},
-          {"value", {printable(other)}, Quantity::name(), &KeyChange::is}};
+ReportColumns<SettingChange> setting_columns(const std::string& first, const std::string& other) {
+  return {{"key", {"setting"}, Quantity::name(), &SettingChange::key},
+          {"baseline", {printable(first)}, Quantity::name(), &SettingChange::was},
+          {"value", {printable(other)}, Quantity::name(), &SettingChange::is}};
 }
 
-// Table of the keys in which the stacks of two runs differ; empty if there are none.
-std::string stack_table(const RunFigures& first, const RunFigures& run) {
-  const std::vector<KeyChange> changes = stack_changes(first, run);
-  if (changes.empty()) return {};
-  return '\n' + table_text(stack_columns(first.name, run.name), changes);
+// Longest value of a setting in a table, in characters. Longer lists are shortened.
+constexpr std::size_t longest_value = 60;
+
+std::set<std::string> items_of(const std::string& list) {
+  std::set<std::string> items;
+  constexpr std::string_view separator = ", ";
+  for (std::size_t start = 0; start < list.size();) {
+    const std::size_t end = std::min(list.find(separator, start), list.size());
+    items.insert(list.substr(start, end - start));
+    start = end + separator.size();
+  }
+  return items;
+}
+
+// Returns the items that only the second or only the first list has: "+zb-h1 -gpipe".
+std::string item_changes(const std::set<std::string>& was, const std::set<std::string>& is) {
+  std::string text;
+  const auto add = [&](char sign, const std::set<std::string>& items,
+                       const std::set<std::string>& others) {
+    for (const std::string& item : items)
+      if (!others.contains(item))
+        text += fmt::format("{}{}{}", text.empty() ? "" : " ", sign, item);
+  };
+  add('+', is, was);
+  add('-', was, is);
+  return text;
+}
+
+// Shortens lists that are too long for a table: the first to the number of its items, the second to
+// the changes of the first, or to its number of items if there are too many changes.
+SettingChange shortened(SettingChange change) {
+  const auto is_long = [](const std::optional<std::string>& text) {
+    return text && text->size() > longest_value && text->find(", ") != std::string::npos;
+  };
+  if (!is_long(change.was) && !is_long(change.is)) return change;
+  const std::set<std::string> was = items_of(change.was.value_or(""));
+  const std::set<std::string> is = items_of(change.is.value_or(""));
+  const std::string changes = item_changes(was, is);
+  const bool are_comparable = change.was && change.is && *change.was != "[]" && *change.is != "[]";
+  if (is_long(change.was)) change.was = counted(was.size(), "item");
+  if (are_comparable && !changes.empty() && changes.size() <= longest_value)
+    change.is = changes;
+  else if (is_long(change.is))
+    change.is = counted(is.size(), "item");
+  return change;
+}
+
+// Table of the settings in which two runs differ; empty if there are none.
+std::string settings_table(const RunFigures& first, const RunFigures& run) {
+  if (run.settings.empty()) return {};
+  std::vector<SettingChange> changes;
+  for (const SettingChange& change : run.settings) changes.push_back(shortened(change));
+  return '\n' + table_text(setting_columns(first.name, run.name), changes);
 }
 
 std::string describe_shift(const PassMove& pass) {
@@ -264,7 +313,7 @@ std::string console_text(const TraceComparison& comparison) {
   const std::string links = link_note(comparison.runs);
   if (!links.empty()) text += fmt::format("note: {}\n", links);
   for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
-    text += stack_table(first, comparison.runs[i]);
+    text += settings_table(first, comparison.runs[i]);
     text += memory_table(first, comparison.runs[i]);
     text += moves_text(first, comparison.runs[i], comparison.moves[i - 1]);
   }
@@ -281,8 +330,8 @@ std::string json_text(const TraceComparison& comparison) {
     Json run = run_json(comparison.runs[i]);
     run["differences"] = differences_json(metrics_of(first), metrics_of(comparison.runs[i]));
     run["notes"] = unlike_notes(first, comparison.runs[i]);
-    run["stack"] = json_rows(stack_columns(first.name, comparison.runs[i].name),
-                             stack_changes(first, comparison.runs[i]));
+    run["settings"] = json_rows(setting_columns(first.name, comparison.runs[i].name),
+                                comparison.runs[i].settings);
     run["passes"] = moves_json(comparison.moves[i - 1]);
     json["others"].push_back(std::move(run));
   }

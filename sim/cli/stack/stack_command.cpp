@@ -1,3 +1,6 @@
+#include <filesystem>
+#include <optional>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -79,6 +82,15 @@ analysis::Json json_of(const config::Value& value) {
   return json;
 }
 
+// Returns the file of a stack that a user's folder of the library has; nothing for stacks that come
+// with the program, and for paths.
+std::optional<std::string> users_file(const std::string& name) {
+  if (!config::is_library_name(name, ".yaml")) return std::nullopt;
+  const std::filesystem::path file = config::library_file("stacks", name, ".yaml");
+  if (file.parent_path() == config::library_folders().back() / "stacks") return std::nullopt;
+  return file.string();
+}
+
 const analysis::ReportColumns<Stack>& stack_columns() {
   static const analysis::ReportColumns<Stack> columns{
       {"stack", {"stack"}, Quantity::name(), &Stack::name},
@@ -118,7 +130,10 @@ int list_stacks(const Arguments& arguments) {
         "usage: pipewright stack list [--json]\n\n"
         "Lists the software stacks of the library: the time that the host takes from one launch of "
         "a\n"
-        "kernel to the next, and the attention kernels in order of preference.\n\n"
+        "kernel to the next, and the attention kernels in order of preference. Lines below the "
+        "table "
+        "name\n"
+        "the files of stacks that come from a folder of PIPEWRIGHT_PLATFORMS.\n\n"
         "  pipewright stack list\n\n{}",
         describe(stack_options()));
     return exit_ok;
@@ -126,13 +141,19 @@ int list_stacks(const Arguments& arguments) {
   if (const std::vector<std::string> words = values(options, "name"); !words.empty())
     throw UsageError(fmt::format("stack list takes no name; 'pipewright stack show {}' shows one",
                                  words.front()));
+  const std::vector<std::string> names = config::library_names("stacks", ".yaml");
   std::vector<Stack> stacks;
-  for (const std::string& name : config::library_names("stacks", ".yaml"))
-    stacks.push_back(read_library_stack(name));
-  if (options.count("json") != 0)
-    fmt::print("{}", analysis::json_document(json_rows(stack_columns(), stacks)));
-  else
-    fmt::print("{}", table_text(stack_columns(), stacks));
+  for (const std::string& name : names) stacks.push_back(read_library_stack(name));
+  if (options.count("json") != 0) {
+    analysis::Json rows = json_rows(stack_columns(), stacks);
+    for (std::size_t i = 0; i < names.size(); ++i) rows[i]["file"] = users_file(names[i]);
+    fmt::print("{}", analysis::json_document(rows));
+    return exit_ok;
+  }
+  fmt::print("{}", table_text(stack_columns(), stacks));
+  for (const std::string& name : names)
+    if (const std::optional<std::string> file = users_file(name))
+      fmt::print("{} is the file {}\n", analysis::printable(name), analysis::printable(*file));
   return exit_ok;
 }
 
@@ -150,12 +171,14 @@ int show_stack(const Arguments& arguments) {
   }
   const std::vector<std::string> names = values(options, "name");
   if (names.empty()) throw UsageError("stack show needs a stack, such as torchtitan");
-  const config::Value value =
-      config::make_text(single(names, "stack"), {.source = "the command line"});
+  const std::string& name = single(names, "stack");
+  const config::Value value = config::make_text(name, {.source = "the command line"});
   const config::Value tree = config::named_stack_tree({value, "stack"});
   const Stack stack = config::read_stack({tree, "stack"});
+  const std::optional<std::string> file = users_file(name);
   if (options.count("json") != 0) {
     analysis::Json json = json_object(stack_columns(), stack);
+    json["file"] = file;
     json["attention"] = attention_names(stack);
     json["sinks_skip_masked"] = stack.sinks_skip_masked;
     if (stack.max_unsharded_stages) json["max_unsharded_stages"] = *stack.max_unsharded_stages;
@@ -164,6 +187,7 @@ int show_stack(const Arguments& arguments) {
         json[key] = json_of(*written);
     fmt::print("{}", analysis::json_document(json));
   } else {
+    if (file) fmt::print("# file: {}\n", analysis::printable(*file));
     fmt::print("{}{}", config::to_yaml(tree), rule_comments(stack));
   }
   return exit_ok;

@@ -43,6 +43,12 @@ void add_texts(const Value& value, const std::string& path,
         add_texts(entry.value, path.empty() ? entry.key : path + "." + entry.key, texts);
       return;
     case Value::Kind::list: {
+      const auto is_text = [](const Value& item) { return item.kind == Value::Kind::text; };
+      if (!std::ranges::all_of(value.items, is_text)) {
+        for (std::size_t i = 0; i < value.items.size(); ++i)
+          add_texts(value.items[i], fmt::format("{}.{}", path, i), texts);
+        return;
+      }
       std::string items;
       for (const Value& item : value.items) items += (items.empty() ? "" : ", ") + item.text;
       texts[path] = value.items.empty() ? "[]" : items;

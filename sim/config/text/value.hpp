@@ -58,7 +58,8 @@ Value* find(Value& map, std::string_view key);
 const Value* value_at(const Value& root, std::string_view path);
 
 // Returns the texts of a value and of all values within it by their dotted keys. `path` is the key
-// of `value`. A list is one text, "norm, rope", or "[]" if it is empty.
+// of `value`. A list of texts is one text, "norm, rope", or "[]" if it is empty. Items of other
+// lists have their index as a key, "variation.stragglers.0.device".
 std::map<std::string, std::string> texts_by_key(const Value& value, const std::string& path);
 
 // Returns the place of the value at a dotted path; if there is no such value, the place of the

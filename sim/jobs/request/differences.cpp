@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/config/settings.hpp"
 #include "sim/config/stack.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -146,24 +147,6 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
   return shape;
 }
 
-// Replaces aliases of keys by the keys' own names.
-void rename_aliases(Value& map, const std::string& path) {
-  static const std::map<std::string, std::string> names = [] {
-    std::map<std::string, std::string> keys;
-    for (const config::KeyRow& row : config::scenario_keys()) {
-      if (row.info.alias.empty()) continue;
-      const std::size_t dot = row.name.rfind('.');
-      const std::string section = dot == std::string::npos ? "" : row.name.substr(0, dot + 1);
-      keys.emplace(section + std::string(row.info.alias), row.name.substr(section.size()));
-    }
-    return keys;
-  }();
-  for (config::Entry& entry : map.entries) {
-    if (const auto it = names.find(path + entry.key); it != names.end()) entry.key = it->second;
-    if (entry.value.kind == Value::Kind::map) rename_aliases(entry.value, path + entry.key + ".");
-  }
-}
-
 std::string value_or_default(const std::map<std::string, std::string>& keys,
                              const std::string& key) {
   const auto it = keys.find(key);
@@ -252,7 +235,7 @@ Value spelled_out(const config::Scenario& scenario) {
     map.entries.push_back({"name", schedule->origin, *schedule});
     *schedule = std::move(map);
   }
-  rename_aliases(tree, "");
+  config::use_own_names(tree);
   if (const Value* const stack = config::find(tree, "stack")) {
     tree = config::with_stack_defaults(tree, *stack);
     for (const auto& [key, flag] :

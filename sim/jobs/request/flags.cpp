@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/config/scenario.hpp"
+#include "sim/config/settings.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -160,14 +160,8 @@ std::string word_of(std::string_view words, std::string_view scenario_word) {
 }
 
 std::string default_of(std::string_view key) {
-  static const std::unordered_map<std::string, std::string> defaults = [] {
-    std::unordered_map<std::string, std::string> values;
-    for (const config::KeyRow& row : config::scenario_keys())
-      values.emplace(row.name, std::string(row.info.default_value));
-    return values;
-  }();
-  const auto it = defaults.find(std::string(key));
-  return it == defaults.end() ? "" : it->second;
+  const config::KeyRow* const row = config::scenario_key(key);
+  return row == nullptr ? "" : std::string(row->info.default_value);
 }
 
 bool is_default(std::string_view key, std::string_view value) { return default_of(key) == value; }

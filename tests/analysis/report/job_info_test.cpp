@@ -44,6 +44,11 @@ TEST_CASE("the description of a job omits default settings", "[report]") {
   JobInfo job = plain();
   CHECK(describe(job) ==
         "llama-3-8b on h100-sxm, stack torchtitan, tp 2, pp 4, batch 64 of 8192 tokens, bf16");
+  job.is_changed_stack = true;
+  CHECK_THAT(describe(job), Catch::Contains("on h100-sxm, stack torchtitan (changed), tp 2"));
+  CHECK_THAT(job_title(job, 8, "dgx-h100-8"),
+             Catch::Contains("(dgx-h100-8) with torchtitan (changed): tp 2"));
+  job.is_changed_stack = false;
   job.sequence_parallel = true;
   job.zero = 3;
   job.microbatch_size = 2;

@@ -93,23 +93,6 @@ TEST_CASE("a stack inherits the rules of another, and its own list replaces them
   CHECK(names(stack("{host: {kernel: 1 us}, attention: fa2}")).empty());
 }
 
-TEST_CASE("the values of a stack are listed with defaults and without descriptions", "[stack]") {
-  const Value mine = read_yaml_text(
-      "{help: mine, source: none, host: {kernel: 1 us, pass: 2 ms}, attention: [fa2, ck], "
-      "assumed: [host.pass], training: {bytes: {weights: 4}}}",
-      "s.yaml");
-  CHECK(texts_of_stack(mine) ==
-        std::map<std::string, std::string>{{"stack.host.kernel", "1 us"},
-                                           {"stack.host.collective", "0 us"},
-                                           {"stack.host.pass", "2 ms"},
-                                           {"stack.host.iteration", "0 ms"},
-                                           {"stack.attention", "fa2, ck"},
-                                           {"stack.recompute.early_stop", "false"},
-                                           {"stack.sinks_skip_masked", "true"},
-                                           {"stack.partition", "even"},
-                                           {"stack.training.bytes.weights", "4"}});
-}
-
 TEST_CASE("a named stack has its schedules, and the default stack has all", "[stack]") {
   using Names = std::vector<std::string>;
   CHECK(stack_of_file("nanotron").schedules == Names{"gpipe", "1f1b"});

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/measured/compare/trace_comparison.hpp"
@@ -114,23 +115,18 @@ TEST_CASE("differences between jobs are noted", "[compare]") {
         std::vector<std::string>{"the jobs differ: b.h5 has recompute full"});
 }
 
-TEST_CASE("keys of stacks that differ are listed with both values", "[compare]") {
+TEST_CASE("settings that differ are listed with both values", "[compare]") {
   TraceComparison comparison;
   comparison.runs = {figures_of(test::two_device_run(), "a.h5"),
                      figures_of(test::two_device_run(), "b.h5")};
-  RunFigures& first = comparison.runs[0];
   RunFigures& second = comparison.runs[1];
-  comparison.moves = {compare_passes(first, second)};
+  comparison.moves = {compare_passes(comparison.runs[0], second)};
   const auto listed = [&] {
-    return nlohmann::json::parse(json_text(comparison))["others"][0]["stack"];
+    return nlohmann::json::parse(json_text(comparison))["others"][0]["settings"];
   };
-  first.stack = {{"stack.host.kernel", "125 us"}, {"stack.name", "megatron-core"}};
-  CHECK(listed().empty());  // the stack of the second run is unknown
-  second.stack = first.stack;
   CHECK(listed().empty());
-  CHECK_THAT(console_text(comparison), !Catch::Contains("stack"));
-  second.stack["stack.host.kernel"] = "50 us\x1b";
-  second.stack["stack.rules"] = "[]";
+  CHECK_THAT(console_text(comparison), !Catch::Contains("setting"));
+  second.settings = {{"stack.host.kernel", "125 us", "50 us\x1b"}, {"stack.rules", {}, "[]"}};
   const auto changes = listed();
   REQUIRE(changes.size() == 2);
   CHECK(changes[0]["key"] == "stack.host.kernel");
@@ -141,9 +137,53 @@ TEST_CASE("keys of stacks that differ are listed with both values", "[compare]")
   CHECK(changes[1]["value"] == "[]");
   const std::string text = console_text(comparison);
   INFO(text);
-  CHECK_THAT(text, Catch::Contains("\nstack.host.kernel ") && Catch::Contains("125 us") &&
-                       Catch::Contains("50 us") && !Catch::Contains("stack.name"));
+  CHECK_THAT(text, Catch::Contains("\nsetting ") && Catch::Contains("\nstack.host.kernel ") &&
+                       Catch::Contains("125 us") && Catch::Contains("50 us"));
   CHECK(text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("long lists of settings are shortened in text, and complete in JSON", "[compare]") {
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a.h5"),
+                     figures_of(test::two_device_run(), "b.h5")};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  const std::string common = "interleaved-1f1b, interleaved-low-memory, grouped-interleaved, 1f1b";
+  const auto text_of = [&](const SettingChange& change) {
+    comparison.runs[1].settings = {change};
+    const auto json = nlohmann::json::parse(json_text(comparison))["others"][0]["settings"][0];
+    CHECK(json["value"] == *change.is);
+    return console_text(comparison);
+  };
+  CHECK_THAT(text_of({"stack.schedules", "gpipe, " + common, common + ", zb-h1"}),
+             Catch::Contains("stack.schedules  5 items  +zb-h1 -gpipe\n"));
+  std::string many;
+  for (int i = 0; i < 20; ++i) many += fmt::format("{}name-{}", i == 0 ? "" : ", ", i);
+  CHECK_THAT(text_of({"stack.schedules", common, many}),
+             Catch::Contains("stack.schedules  4 items  20 items\n"));
+  CHECK_THAT(text_of({"stack.schedules", "[]", many}),
+             Catch::Contains("stack.schedules  []    20 items\n"));
+  CHECK_THAT(text_of({"stack.fused", "norm, rope", "norm"}),
+             Catch::Contains("stack.fused  norm, rope  norm\n"));
+  // A list with another order has the same items.
+  CHECK_THAT(text_of({"stack.schedules", "gpipe, " + common, common + ", gpipe"}),
+             Catch::Contains("stack.schedules  5 items  5 items\n"));
+  const std::string pattern(80, 'M');  // no list
+  CHECK_THAT(text_of({"model.pattern", "M", pattern}), Catch::Contains(pattern));
+}
+
+TEST_CASE("listed settings replace the notes that say the same", "[compare]") {
+  trace::Trace trace = test::two_device_run();
+  trace.run.iterations = 2;
+  trace.run.microbatches = 1;
+  trace.run.replicas = 4;
+  trace.run.job = "llama-3-8b on h100-sxm, tp 2, bf16";
+  RunFigures first = figures_of(test::two_device_run(), "a.h5");
+  first.summary.run.job = "llama-3-8b on h100-sxm, tp 4, bf16";
+  RunFigures other = figures_of(trace, "b.h5");
+  CHECK(unlike_notes(first, other).size() == 4);
+  other.settings = {{"parallel.tp", "4", "2"}};
+  CHECK(unlike_notes(first, other) ==
+        std::vector<std::string>{"b.h5 has 2 iterations, a.h5 1; compare the row iteration"});
 }
 
 TEST_CASE("a note says whether links carry collectives in passes", "[compare]") {

@@ -107,15 +107,30 @@ TEST_CASE("stack list has the user's version of a stack", "[cli][stack]") {
   setenv("PIPEWRIGHT_PLATFORMS", (place.folder() / "own").c_str(), 1);
   const json listed = output(place, "stack list");
   const json shown = output(place, "stack show own/stacks/torchtitan.yaml");
+  const json shown_by_name = output(place, "stack show torchtitan");
+  const std::string list = place.run("stack list").out;
+  const std::string text = place.run("stack show torchtitan").out;
+  const std::string run =
+      place
+          .run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --stack torchtitan")
+          .out;
   unsetenv("PIPEWRIGHT_PLATFORMS");
   REQUIRE(listed.size() == shipped.size());
   for (std::size_t i = 0; i < listed.size(); ++i) {
     const bool is_own = listed[i]["stack"] == "torchtitan";
     CHECK((listed[i]["software"] == "ours") == is_own);
+    CHECK(listed[i]["file"].is_null() != is_own);
+    CHECK(shipped[i]["file"].is_null());
     const bool inherits = is_own || listed[i]["stack"] == "torchtitan-eager";
     CHECK((listed[i]["kernel_s"] == shipped[i]["kernel_s"]) != inherits);
   }
   CHECK(shown["kernel_s"].get<double>() == Approx(9e-6));
+  const std::string file = (place.folder() / "own/stacks/torchtitan.yaml").string();
+  CHECK(shown_by_name["file"] == file);
+  CHECK(shown["file"].is_null());
+  CHECK_THAT(list, Catch::EndsWith("\ntorchtitan is the file " + file + "\n"));
+  CHECK_THAT(text, Catch::StartsWith("# file: " + file + "\nname: torchtitan\n"));
+  CHECK_THAT(run, Contains(" with torchtitan: "));
 }
 
 TEST_CASE("errors of stack commands name the fault and what is allowed", "[cli][stack]") {
@@ -136,6 +151,44 @@ TEST_CASE("errors of stack commands name the fault and what is allowed", "[cli][
   fails("stack show mine.yaml", "mine.yaml:2:8: ");
   fails("run --model llama-3-8b --gpu a100-80gb --stack primus -s 2 -b 4 --engine timing",
         "the GPU 'a100-80gb' has no attention kernel aiter or ck, which the stack uses");
+}
+
+TEST_CASE("a run says that the keys of its stack are changed", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const auto first_line = [&](const std::string& more) {
+    const std::string out =
+        place.run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing " + more).out;
+    return out.substr(0, out.find('\n'));
+  };
+  CHECK_THAT(first_line(""), Contains(" with megatron-core: "));
+  CHECK_THAT(first_line("--stack torchtitan"), Contains(" with torchtitan: "));
+  CHECK_THAT(first_line("--stack torchtitan --set stack.host.pass='1 ms'"),
+             Contains(" with torchtitan (changed): "));
+  CHECK_THAT(first_line("--set stack.host.pass='1 ms'"),
+             Contains(" with megatron-core (changed): "));
+}
+
+TEST_CASE("options for stacks, GPUs and models take maps", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const std::string words = "run --model llama-3-8b -s 2 -b 4 --engine timing ";
+  const auto seconds = [&](const std::string& more) {
+    return output(place, words + more)["makespan_s"].get<double>();
+  };
+  CHECK(seconds("--gpu h100-sxm --stack '{like: torchtitan, attention: [cudnn]}'") ==
+        seconds("--gpu h100-sxm --stack torchtitan --set 'stack.attention=[cudnn]'"));
+  CHECK(seconds("--gpu h100-sxm --partition '{first: 15}'") ==
+        seconds("--gpu h100-sxm --set 'partition={first: 15}'"));
+  const auto fails = [&](const std::string& more, const std::string& with) {
+    const tests::ProgramResult ran = place.run(words + "--gpu h100-sxm " + more);
+    CAPTURE(more, ran.err);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Contains("--stack") && Contains(with));
+  };
+  fails("--stack '{like: torchtitan, atention: [cudnn]}'", "stack.atention");
+  fails("--stack '{like: torchtitn}'", "did you mean 'torchtitan'?");
+  fails("--stack '{like: torchtitan'", "--stack");
+  fails("--stack '{}'", "stack");
 }
 
 TEST_CASE("a run without a stack is one of the default stack", "[cli][stack]") {

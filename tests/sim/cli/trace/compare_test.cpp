@@ -55,7 +55,7 @@ TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
         64);
 }
 
-TEST_CASE("compare lists the keys in which the runs' stacks differ", "[cli]") {
+TEST_CASE("compare lists the settings in which the runs differ", "[cli]") {
   const tests::CommandFolder place;
   const std::string run =
       "run --model llama-3-8b --gpu h100-sxm --pp 2 -b 4 --engine timing --quiet --trace ";
@@ -67,7 +67,7 @@ TEST_CASE("compare lists the keys in which the runs' stacks differ", "[cli]") {
     CAPTURE(ran.err);
     REQUIRE(ran.status == 0);
     std::map<std::string, std::pair<std::string, std::string>> by_key;
-    for (const auto& change : nlohmann::json::parse(ran.out)["others"][0]["stack"]) {
+    for (const auto& change : nlohmann::json::parse(ran.out)["others"][0]["settings"]) {
       const auto text = [&](const char* key) {
         return change[key].is_null() ? "none" : change[key].get<std::string>();
       };
@@ -83,12 +83,35 @@ TEST_CASE("compare lists the keys in which the runs' stacks differ", "[cli]") {
   CHECK(others.at("stack.name") == Values{"megatron-core", "pytorch-fsdp"});
   CHECK(others.at("stack.host.kernel") == Values{"125 us", "12 us"});
   CHECK(others.at("stack.recompute.early_stop") == Values{"false", "true"});
-  CHECK(others.at("stack.training.bytes.weights") == Values{"none", "4"});
+  CHECK(others.at("training.bytes.weights") == Values{"none", "4"});
   CHECK(others.count("stack.help") == 0);
-  CHECK_THAT(place.run("compare a.h5 b.h5").out, Catch::Contains("\nstack.host.kernel "));
+  CHECK_THAT(
+      place.run("compare a.h5 b.h5").out,
+      Catch::Contains("\nsetting ") && Catch::Contains("\nstack.host.kernel  125 us  50 us\n"));
   // Runs of given pass times have no stack.
   REQUIRE(place.run(quick + "--trace times.h5").status == 0);
-  CHECK(changes("a.h5 times.h5").empty());
+  const auto times = changes("a.h5 times.h5");
+  CHECK(times.at("stack.name") == Values{"megatron-core", "none"});
+  CHECK(times.at("forward_times") == Values{"none", "1"});
+  CHECK(times.count("stack.host.kernel") == 0);
+  REQUIRE(
+      place.run(run + "d.h5 --set training.loss_chunks=4 --recompute-activations full").status ==
+      0);
+  CHECK(changes("a.h5 d.h5") ==
+        std::map<std::string, Values>{{"training.loss_chunks", {"1", "4"}},
+                                      {"training.recompute", {"none", "full"}}});
+  CHECK_THAT(place.run("compare a.h5 d.h5").out, !Catch::Contains("the jobs differ"));
+}
+
+TEST_CASE("runs of several schedules differ in their schedules alone", "[cli]") {
+  const tests::CommandFolder place;
+  REQUIRE(place.run(quick + "--schedule 1f1b gpipe --trace t.h5").status == 0);
+  const auto json = nlohmann::json::parse(place.run("compare t-1f1b.h5 t-gpipe.h5 --json").out);
+  const auto settings = json["others"][0]["settings"];
+  REQUIRE(settings.size() == 1);
+  CHECK(settings[0]["key"] == "schedule.name");
+  CHECK(settings[0]["baseline"] == "1f1b");
+  CHECK(settings[0]["value"] == "gpipe");
 }
 
 TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {

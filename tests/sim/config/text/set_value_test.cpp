@@ -47,6 +47,8 @@ TEST_CASE("the texts of a tree are listed by dotted keys") {
   CHECK(texts_by_key(root, "") == Texts{{"a.b", "1 ms"}, {"a.c", "x, y"}, {"d", "[]"}});
   CHECK(texts_by_key(*find(root, "a"), "s") == Texts{{"s.b", "1 ms"}, {"s.c", "x, y"}});
   CHECK(texts_by_key(make_text("x", {}), "s") == Texts{{"s", "x"}});
+  CHECK(texts_by_key(read_yaml_text("{a: [{b: 1}, x, [y, z]]}", "t"), "") ==
+        Texts{{"a.0.b", "1"}, {"a.1", "x"}, {"a.2", "y, z"}});
 }
 
 TEST_CASE("the text of an override is YAML") {
