@@ -38,7 +38,13 @@ bool has_section(const Texts& texts, std::string_view section) {
 
 std::string name_key(std::string_view section) { return fmt::format("{}.name", section); }
 
-// Returns the texts of a scenario's keys. Maps without a name, such as a model's, get a name.
+std::string default_text(std::string_view key) {
+  const KeyRow* const row = scenario_key(key);
+  return row == nullptr ? "" : std::string(row->info.default_value);
+}
+
+// Returns the texts of a scenario's keys. The name of the schedule always has the key
+// schedule.name. Maps of models, GPUs and stacks without a name get a name.
 Texts texts_of(Value tree) {
   use_own_names(tree);
   if (const Value* const stack = find(tree, "stack")) tree = with_stack_defaults(tree, *stack);
@@ -50,6 +56,8 @@ Texts texts_of(Value tree) {
   if (auto schedule = texts.extract("schedule")) {
     schedule.key() = name_key("schedule");
     texts.insert(std::move(schedule));
+  } else if (!has_section(texts, "schedule")) {
+    texts[name_key("schedule")] = default_text("schedule");
   }
   for (const std::string_view section : {"model", "gpu", "stack"})
     if (has_section(texts, section)) texts.try_emplace(name_key(section), "a map without a name");
@@ -92,11 +100,6 @@ void reduce_layer_times(Texts& first, Texts& other) {
   const Texts is = take_layer_times(other);
   if (!was.empty()) first["layer_times"] = "given";
   if (!is.empty()) other["layer_times"] = was.empty() || was == is ? "given" : "other times";
-}
-
-std::string default_text(std::string_view key) {
-  const KeyRow* const row = scenario_key(key);
-  return row == nullptr ? "" : std::string(row->info.default_value);
 }
 
 std::string text_or_default(const Texts& texts, const std::string& key) {

@@ -65,5 +65,7 @@ def test_compare_reports_differences():
     answer = pipewright.compare(*runs, names=["before", "after"], conditions=["makespan>+0.1%"])
     assert answer.holds()
     assert "before" in str(answer) and "after" in str(answer)
+    (change,) = answer.summary["others"][0]["settings"]
+    assert change["key"] == "p2p_time" and change["value"] == "10 ms"
     with pytest.raises(pipewright.ConditionError):
         pipewright.compare(*runs, conditions=["makespan"])

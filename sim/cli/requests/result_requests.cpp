@@ -18,6 +18,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cli/requests/shared_block.hpp"
+#include "sim/cli/trace/run_settings.hpp"
 #include "sim/evaluation/what_if.hpp"
 
 namespace pipewright::cli {
@@ -117,6 +118,7 @@ Json answer_compare(Message& request, const Connection&) {
     candidates.push_back({run.name, metrics_of(run)});
     comparison.runs.push_back(std::move(run));
   }
+  add_settings(comparison);
   comparison.judgements = analysis::judge(conditions, base, candidates);
   return {{"json", analysis::json_text(comparison)}, {"text", analysis::console_text(comparison)}};
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +14,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/trace/measured.hpp"
-#include "sim/config/settings.hpp"
-#include "sim/config/text/yaml.hpp"
+#include "sim/cli/trace/run_settings.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {
@@ -112,54 +110,21 @@ int print_comparison(const CompareRequest& request, const Comparison& comparison
   return status(comparison.judgements);
 }
 
-// Makes the schedule of a run the only schedule of the run's scenario, which may list several.
-void keep_schedule(config::Value& scenario, const std::string& name) {
-  config::Value* const listed = config::find(scenario, "schedule");
-  if (listed == nullptr || listed->kind != config::Value::Kind::list) return;
-  const auto item = std::ranges::find_if(listed->items, [&](const config::Value& schedule) {
-    const config::Value* const key = config::find(schedule, "name");
-    return (key == nullptr ? schedule.text : key->text) == name;
-  });
-  const config::Value kept =
-      item == listed->items.end() ? config::make_text(name, listed->origin) : *item;
-  *listed = kept;
-}
-
-// Reads the scenario in a trace; nothing if the trace has none.
-std::optional<config::Value> scenario_of(const analysis::RunFigures& run) {
-  const trace::RunInfo& info = run.summary.run;
-  if (info.scenario.empty()) return std::nullopt;
-  config::Value tree = config::read_yaml_text(info.scenario, run.name + " (its scenario)");
-  keep_schedule(tree, info.schedule);
-  return tree;
-}
-
-// Returns the settings in which two scenarios differ, for a report; none if one is unknown.
-std::vector<analysis::SettingChange> changed_settings(const std::optional<config::Value>& first,
-                                                      const std::optional<config::Value>& other) {
-  std::vector<analysis::SettingChange> settings;
-  if (!first || !other) return settings;
-  for (const config::SettingChange& change : config::setting_changes(*first, *other))
-    settings.push_back({change.key, change.was, change.is});
-  return settings;
-}
-
 int compare_traces(const CompareRequest& request) {
   analysis::TraceComparison comparison;
   comparison.runs.push_back(analysis::read_figures(request.files.front()));
-  const std::optional<config::Value> scenario = scenario_of(comparison.runs.front());
   const analysis::NamedMetrics base{comparison.runs.front().name,
                                     metrics_of(comparison.runs.front())};
   const auto conditions = read_conditions(request, base.metrics);
   std::vector<analysis::NamedMetrics> further_runs;
   for (std::size_t i = 1; i < request.files.size(); ++i) {
     analysis::RunFigures run = analysis::read_figures(request.files[i]);
-    run.settings = changed_settings(scenario, scenario_of(run));
     comparison.moves.push_back(analysis::compare_passes(comparison.runs.front(), run));
     run.passes = {};
     further_runs.push_back({run.name, metrics_of(run)});
     comparison.runs.push_back(std::move(run));
   }
+  add_settings(comparison);
   comparison.judgements = analysis::judge(conditions, base, further_runs);
   return print_comparison(request, comparison);
 }
