@@ -185,10 +185,10 @@ TEST_CASE("options for stacks, GPUs and models take maps", "[cli][stack]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Contains("--stack") && Contains(with));
   };
-  fails("--stack '{like: torchtitan, atention: [cudnn]}'", "stack.atention");
+  fails("--stack '{like: torchtitan, atention: [cudnn]}'", "did you mean 'attention'?");
   fails("--stack '{like: torchtitn}'", "did you mean 'torchtitan'?");
-  fails("--stack '{like: torchtitan'", "--stack");
-  fails("--stack '{}'", "stack");
+  fails("--stack '{like: torchtitan'", "closing bracket");
+  fails("--stack '{}'", "stack.host is missing");
 }
 
 TEST_CASE("a run without a stack is one of the default stack", "[cli][stack]") {
