@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -87,7 +88,9 @@ analysis::Json json_of(const config::Value& value) {
 std::optional<std::string> users_file(const std::string& name) {
   if (!config::is_library_name(name, ".yaml")) return std::nullopt;
   const std::filesystem::path file = config::library_file("stacks", name, ".yaml");
-  if (file.parent_path() == config::library_folders().back() / "stacks") return std::nullopt;
+  const std::filesystem::path shipped = config::library_folders().back() / "stacks";
+  std::error_code ignored;
+  if (std::filesystem::equivalent(file.parent_path(), shipped, ignored)) return std::nullopt;
   return file.string();
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -131,6 +132,17 @@ TEST_CASE("stack list has the user's version of a stack", "[cli][stack]") {
   CHECK_THAT(list, Catch::EndsWith("\ntorchtitan is the file " + file + "\n"));
   CHECK_THAT(text, Catch::StartsWith("# file: " + file + "\nname: torchtitan\n"));
   CHECK_THAT(run, Contains(" with torchtitan: "));
+}
+
+TEST_CASE("a folder that leads to the program's library has no files of the user", "[cli][stack]") {
+  const tests::CommandFolder place;
+  const std::string list = place.run("stack list").out;
+  std::filesystem::create_directory_symlink(config::library_folders().back(),
+                                            place.folder() / "link");
+  setenv("PIPEWRIGHT_PLATFORMS", (place.folder() / "link").c_str(), 1);
+  const std::string linked = place.run("stack list").out;
+  unsetenv("PIPEWRIGHT_PLATFORMS");
+  CHECK(linked == list);
 }
 
 TEST_CASE("errors of stack commands name the fault and what is allowed", "[cli][stack]") {
