@@ -109,8 +109,8 @@ struct StackRule {
 //   megatron/core/transformer/transformer_config.py: "full recompute is only supported with full
 //   iteration CUDA graph", "CUDA graphs not supported with CPU offloading", "moe cuda graph is only
 //   supported with drop-padding MoE", "moe recompute is not supported with moe_router CUDA graph".
-// - expert_overlap_needs_interleaving, no_expert_overlap_with_moe_recompute,
-//   no_expert_overlap_with_mlp_graphs: the same file, checks of overlap_moe_expert_parallel_comm.
+// - no_expert_overlap_with_moe_recompute, no_expert_overlap_with_mlp_graphs: the same file, checks of
+//   overlap_moe_expert_parallel_comm.
 inline constexpr std::array stack_rules{
     StackRule{"interleaving_needs_pp", "interleaved stages need a pp of at least 2",
               "use one chunk, or a larger pp",
@@ -285,15 +285,6 @@ inline constexpr std::array stack_rules{
               [](const JobSizes& job) -> std::string {
                 return job.graphs.has(GraphModule::moe_router) && job.recomputes_experts()
                            ? "training.recompute has moe"
-                           : "";
-              }},
-    StackRule{"expert_overlap_needs_interleaving",
-              "training.experts.overlap in a pipeline needs interleaved stages",
-              "use interleaved-1f1b, or set parallel.pp to 1",
-              [](const JobSizes& job) -> std::string {
-                const bool has_one_stage = !job.schedule.empty() && job.stages_per_device < 2;
-                return job.overlaps_experts && job.pp > 1 && has_one_stage
-                           ? fmt::format("pp is {} with one stage on each device", job.pp)
                            : "";
               }},
     StackRule{"no_expert_overlap_with_moe_recompute",
