@@ -86,9 +86,9 @@ bool stages_fit(const config::Scenario& scenario, const ScheduleSpec& spec, std:
                 std::uint32_t microbatches) {
   if (is_searched(spec)) return true;
   const auto stages = stages_of(spec, devices, microbatches);
-  return stages && (!scenario.model ||
-                    workload::can_deal_out(scenario.partition, scenario.model->value.layers,
-                                           devices, *stages));
+  return stages &&
+         (!scenario.model ||
+          workload::can_deal_out(scenario.partition, scenario.model->value, devices, *stages));
 }
 
 bool ranks_fit(const Parallel& parallel) {
@@ -199,11 +199,11 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
   const std::uint32_t devices = scenario.devices.value;
   const std::uint32_t count = scenario.microbatches.value;
   const auto stages = stages_of(spec, devices, count);
-  if (!stages || workload::can_deal_out(partition, model.layers, devices, *stages)) return;
+  if (!stages || workload::can_deal_out(partition, model, devices, *stages)) return;
 
   const auto can_deal_out = [&](std::uint32_t device_count, std::uint64_t stage_count) {
     return stage_count <= model.layers + std::uint64_t{2} &&
-           workload::can_deal_out(partition, model.layers, device_count,
+           workload::can_deal_out(partition, model, device_count,
                                   static_cast<std::uint32_t>(stage_count));
   };
   std::vector<std::string> offers;
@@ -224,7 +224,7 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
            fits(context, workload::with_size(scenario.parallel, Axis::pp, n));
   });
   if (!pp.empty()) offers.push_back(fmt::format("pp {}", fmt::join(pp, " or ")));
-  const auto partitions = workload::other_partitions(partition, model.layers, *stages);
+  const auto partitions = workload::other_partitions(partition, model, *stages);
   if (!partitions.empty())
     offers.push_back(fmt::format("partition {}", fmt::join(partitions, " or ")));
 

@@ -39,8 +39,7 @@ config::Error partition_error(const config::Model& model, const config::Partitio
 // Describes valid partitions: "a list of 4 that adds up to 24 layers, or partition even".
 std::string allowed_lists(const config::Partition& partition, const config::Model& model,
                           std::uint32_t stages) {
-  const std::vector<std::string_view> alternatives =
-      other_partitions(partition, model.layers, stages);
+  const std::vector<std::string_view> alternatives = other_partitions(partition, model, stages);
   return fmt::format("a list of {} that adds up to {} layers{}{}", stages, model.layers,
                      alternatives.empty() ? "" : ", or partition ",
                      fmt::join(alternatives, " or "));
@@ -105,11 +104,11 @@ void check_listed_counts(const config::Model& model, const config::Partition& pa
 
 // Describes the nearest numbers of stages among which the partition can divide the layers: "2 or 13
 // stages".
-std::string stages_allowed(const config::Partition& partition, std::uint32_t layers,
+std::string stages_allowed(const config::Partition& partition, const config::Model& model,
                            std::uint32_t stages) {
-  const std::vector<std::uint32_t> counts = nearest(stages, layers + 2, [&](std::uint32_t count) {
-    return can_deal_out(partition, layers, count, count);
-  });
+  const std::vector<std::uint32_t> counts =
+      nearest(stages, model.layers + 2,
+              [&](std::uint32_t count) { return can_deal_out(partition, model, count, count); });
   return fmt::format("{} stages", fmt::join(counts, " or "));
 }
 
@@ -118,10 +117,9 @@ void check_partition(const config::Model& model, const config::Partition& partit
   if (partition.rule == Rule::listed) return check_listed_counts(model, partition, devices, stages);
   if (partition.rule == Rule::layout)
     return check_pipeline_layout(model, partition, devices, stages);
-  if (can_deal_out(partition, model.layers, devices, stages)) return;
-  const std::vector<std::string_view> alternatives =
-      other_partitions(partition, model.layers, stages);
-  std::string allowed = stages_allowed(partition, model.layers, stages);
+  if (can_deal_out(partition, model, devices, stages)) return;
+  const std::vector<std::string_view> alternatives = other_partitions(partition, model, stages);
+  std::string allowed = stages_allowed(partition, model, stages);
   if (!alternatives.empty())
     allowed += fmt::format(", or partition {}", fmt::join(alternatives, " or "));
   throw partition_error(model, partition,
@@ -277,38 +275,47 @@ LayerCounts deal_by_weights(const config::Model& model, std::uint32_t stages) {
   return counts;
 }
 
+// Returns whether every stage except possibly the last gets a layer.
+bool can_deal_by_weights(const config::Model& model, std::uint32_t stages) {
+  if (stages <= 2) return true;
+  if (stages > std::uint64_t{model.layers} + 1) return false;
+  const LayerCounts counts = deal_by_weights(model, stages);
+  return std::find(counts.begin(), counts.end() - 1, 0U) == counts.end() - 1;
+}
+
 }  // namespace
 
-bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
-                  std::uint32_t stages) {
-  const std::uint64_t layer_count = layers;
+bool can_deal_out(const config::Partition& partition, const config::Model& model,
+                  std::uint32_t devices, std::uint32_t stages) {
+  const std::uint64_t layer_count = model.layers;
   switch (partition.rule) {
     case Rule::even:  // only the last stage may be empty
-    case Rule::by_weights:
       return stages <= 2 || stages <= layer_count + 1;
+    case Rule::by_weights:
+      return can_deal_by_weights(model, stages);
     case Rule::ends_less:
       return stages >= 2 && layer_count + counted_ends(partition) >= stages &&
              (layer_count + counted_ends(partition)) % stages == 0;
     case Rule::by_cost:
       return stages <= layer_count + 2;
     case Rule::ends:
-      return can_have_ends(partition, layers, devices, stages);
+      return can_have_ends(partition, model.layers, devices, stages);
     case Rule::listed:
     case Rule::layout:
       break;
   }
   const LayerCounts& counts = partition.layers;
   return counts.size() == stages &&
-         std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == layers &&
+         std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == model.layers &&
          (stages <= 2 || partition.rule == Rule::layout ||
           std::find(counts.begin() + 1, counts.end() - 1, 0U) == counts.end() - 1);
 }
 
 std::vector<std::string_view> other_partitions(const config::Partition& partition,
-                                               std::uint32_t layers, std::uint32_t stages) {
+                                               const config::Model& model, std::uint32_t stages) {
   std::vector<std::string_view> names;
   for (const auto& [rule, name] : partition_rules)
-    if (rule != partition.rule && can_deal_out({rule, {}, {}}, layers, stages, stages))
+    if (rule != partition.rule && can_deal_out({rule, {}, {}}, model, stages, stages))
       names.push_back(name);
   return names;
 }
@@ -325,7 +332,8 @@ std::string partition_requirement(const config::Partition& partition) {
       return "partition ends_less needs equally many layers on all stages, one fewer on the first "
              "and the last";
     case Rule::by_weights:
-      return "partition by_weights needs at least one layer for every stage but the last";
+      return "partition by_weights gives stages their shares of the weights, those of the head "
+             "included, and every stage but the last needs a layer";
     case Rule::ends:
       return fmt::format(
           "partition {} needs equally many layers on all devices between the ends, and "
@@ -370,7 +378,6 @@ std::vector<StageParts> partition_stages(const config::Model& model,
       break;
     case Rule::by_weights:
       counts = deal_by_weights(model, stages);
-      check_dealt(model, partition, counts);
       break;
     case Rule::ends:
       counts = deal_with_ends(partition, model.layers, device_of);

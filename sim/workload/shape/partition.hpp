@@ -36,14 +36,14 @@ struct StageParts {
 // the loss if the stage has them.
 using StageSeconds = std::function<double(std::uint32_t stage, LayerRange layers)>;
 
-// Returns whether a partition rule (or list) can divide `layers` layers among `stages` stages. Only
-// the first stage, which has the embedding, and the last, which has the head, may be left without
-// layers; in a pipeline layout any stage may be empty.
-bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
-                  std::uint32_t stages);
+// Returns whether a partition rule (or list) can divide the model's layers among `stages` stages.
+// Only the first stage, which has the embedding, and the last, which has the head, may be left
+// without layers; in a pipeline layout any stage may be empty.
+bool can_deal_out(const config::Partition& partition, const config::Model& model,
+                  std::uint32_t devices, std::uint32_t stages);
 // Returns the names of the other partition rules that can divide the layers among these stages.
 std::vector<std::string_view> other_partitions(const config::Partition& partition,
-                                               std::uint32_t layers, std::uint32_t stages);
+                                               const config::Model& model, std::uint32_t stages);
 // Returns what a partition rule requires, as a clause of an error message.
 std::string partition_requirement(const config::Partition& partition);
 

@@ -78,6 +78,8 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
       "--model llama-3-70b -s 4 --chunks 21 -b 8 --schedule interleaved-1f1b",
       "--model llama-3-8b -s 6 --partition ends_less -b 8 --schedule 1f1b",
       "--model llama-3-8b -s 6 --chunks 2 --partition ends_less -b 12 --schedule interleaved-1f1b",
+      // The head has the weights of 2.4 layers, and so leaves the last two of 30 stages no layer.
+      "--model llama-3-8b -s 30 --partition by_weights -b 8 --schedule 1f1b",
       "--model llama-3-8b -s 20 -b 8 --schedule zb-v");
   CAPTURE(words);
   const auto run = [&](const std::string& all_words) {
