@@ -39,20 +39,23 @@ struct Rerun {
   std::string refusal;     // rule of its stack that the job breaks; empty: none
 };
 
-std::string to_line(const Rerun& rerun) {
-  json line{{"makespan_s", rerun.makespan_s},
-            {"gpu", rerun.assumed.gpu},
-            {"assumed", rerun.assumed.keys},
-            {"refusal", rerun.refusal}};
+json to_json(const Rerun& rerun) {
+  json value{{"makespan_s", rerun.makespan_s},
+             {"gpu", rerun.assumed.gpu},
+             {"assumed", rerun.assumed.keys},
+             {"refusal", rerun.refusal}};
   if (const auto& overflow = rerun.overflow)
-    line["overflow"] = {{"device", overflow->device},
-                        {"peak_bytes", overflow->peak_bytes},
-                        {"capacity_bytes", overflow->capacity_bytes}};
-  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+    value["overflow"] = {{"device", overflow->device},
+                         {"peak_bytes", overflow->peak_bytes},
+                         {"capacity_bytes", overflow->capacity_bytes}};
+  return value;
 }
 
-Rerun read_rerun(const std::string& line) {
-  const json value = json::parse(line);
+std::string to_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Rerun read_rerun(const json& value) {
   Rerun rerun{.makespan_s = value.at("makespan_s"),
               .overflow = {},
               .assumed = {value.at("gpu").get<std::string>(),
@@ -113,23 +116,36 @@ auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
   }
 }
 
+// Simulates a scenario on its hardware, except if its stack refuses the job and `skips_refused` is
+// set.
+Rerun simulate(const config::Scenario& scenario, Hardware& hardware, const Change& change,
+               bool skips_refused) {
+  workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
+  Rerun rerun;
+  const std::vector<config::Error> broken =
+      refusals(scenario, scenario.schedules.front(), plan.schedule.routes);
+  if (!broken.empty()) rerun.refusal = broken.front().found();
+  if (skips_refused && !broken.empty()) return rerun;
+  const execution::Job job = make_job(scenario, hardware, plan);
+  if (change.speed) change.speed(plan.costs);
+  analysis::SummarySink summary;
+  execution::run(job, engine_of(scenario), {}, summary);
+  rerun.makespan_s = summary.summary().makespan_s;
+  rerun.overflow = analysis::overflow_of(summary.summary());
+  rerun.assumed = job.assumed;
+  return rerun;
+}
+
 // Simulates a scenario with a change. Loads the cluster, so it must be called in a process of its
 // own.
-Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster) {
+Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster,
+                 bool skips_refused) {
   if (change.edit) change.edit(tree);
   for (const auto& [key, value] : change.settings)
     config::override_key(tree, key, value, {"what if"});
   const config::Scenario scenario = read_stored(tree, cluster);
   Hardware hardware = open_hardware(scenario);
-  workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
-  const std::vector<config::Error> broken =
-      refusals(scenario, scenario.schedules.front(), plan.schedule.routes);
-  const execution::Job job = make_job(scenario, hardware, plan);
-  if (change.speed) change.speed(plan.costs);
-  analysis::SummarySink summary;
-  execution::run(job, engine_of(scenario), {}, summary);
-  return {summary.summary().makespan_s, analysis::overflow_of(summary.summary()), job.assumed,
-          broken.empty() ? "" : broken.front().found()};
+  return simulate(scenario, hardware, change, skips_refused);
 }
 
 // Fused attention kernels in their current versions that all GPUs have and the run does not use.
@@ -152,9 +168,7 @@ std::vector<std::string_view> other_attention_kernels(const config::Scenario& sc
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
 // the job's first GPU to its other GPUs, recipes whose data types all GPUs support, and attention
 // kernels.
-std::string hardware_choices(const config::Value& tree, const StoredCluster& cluster) {
-  const config::Scenario scenario = read_stored(tree, cluster);
-  const Hardware hardware = open_hardware(scenario);
+json hardware_choices(const config::Scenario& scenario, const Hardware& hardware) {
   std::vector<std::string> names;
   for (const LinkClass& link_class : link_classes(hardware)) names.push_back(link_class.name);
   std::vector<std::string_view> recipes;
@@ -164,10 +178,19 @@ std::string hardware_choices(const config::Value& tree, const StoredCluster& clu
     };
     if (std::ranges::all_of(hardware.gpus, has_type)) recipes.push_back(config::recipes[recipe]);
   }
-  return json{{"link_classes", names},
-              {"recipes", recipes},
-              {"attention_kernels", other_attention_kernels(scenario, hardware)}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return {{"link_classes", names},
+          {"recipes", recipes},
+          {"attention_kernels", other_attention_kernels(scenario, hardware)}};
+}
+
+// Simulates the unchanged scenario, and returns the result with the parameters of its hardware that
+// can be changed. Loads the cluster, so it must be called in a process of its own.
+json rerun_unchanged(const config::Value& tree, const StoredCluster& cluster) {
+  const config::Scenario scenario = read_stored(tree, cluster);
+  Hardware hardware = open_hardware(scenario);
+  json choices = hardware_choices(scenario, hardware);
+  return {{"choices", std::move(choices)},
+          {"rerun", to_json(simulate(scenario, hardware, {}, false))}};
 }
 
 // Settings of a change as words after --set; empty if an edit belongs to them.
@@ -225,16 +248,19 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   } catch (const config::Error& error) {
     cannot_run(options.file, first_line(error.what()));
   }
-  const process::Result probed =
-      process::run_all({[&] {
-                         return with_cluster_name(cluster,
-                                                  [&] { return hardware_choices(tree, cluster); });
-                       }},
-                       1, [&](std::size_t) { options.on_progress(0, 1); })
-          .front();
-  if (probed.failed) cannot_run(options.file, first_line(probed.text));
-  const json choices = json::parse(probed.text);
-  analysis::WhatIf result;
+  if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
+  const process::Body rerun_first = [&] {
+    return with_cluster_name(cluster, [&] { return to_line(rerun_unchanged(tree, cluster)); });
+  };
+  const process::Result first =
+      process::run_all({rerun_first}, 1, [&](std::size_t) { options.on_progress(0, 1); }).front();
+  if (first.failed) cannot_run(options.file, first_line(first.text));
+  const json first_result = json::parse(first.text);
+  const json& choices = first_result["choices"];
+  const Rerun unchanged = read_rerun(first_result["rerun"]);
+  // A change from a job that the stack accepts to a job that it refuses cannot run.
+  const bool skips_refused = unchanged.refusal.empty();
+  analysis::WhatIf result{.rerun_s = unchanged.makespan_s};
   using Names = std::vector<std::string>;
   const std::vector<Change> changes =
       what_if_changes(scenario, report,
@@ -243,25 +269,24 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
                        .attention_kernels = choices["attention_kernels"].get<Names>()},
                       result.notes);
 
-  if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
-  const auto body_of = [&](const Change& change) {
-    return [&tree, &cluster, change] {
-      return with_cluster_name(cluster, [&] { return to_line(rerun_with(tree, change, cluster)); });
-    };
+  std::vector<process::Body> bodies;
+  for (const Change& change : changes)
+    bodies.emplace_back([&] {
+      return with_cluster_name(cluster, [&] {
+        return to_line(to_json(rerun_with(tree, change, cluster, skips_refused)));
+      });
+    });
+  const auto report_progress = [&](std::size_t done) {
+    options.on_progress(done + 1, changes.size() + 1);
   };
-  std::vector<process::Body> bodies{body_of({})};
-  for (const Change& change : changes) bodies.emplace_back(body_of(change));
-  const auto report_progress = [&](std::size_t done) { options.on_progress(done, bodies.size()); };
-  std::optional<Rerun> unchanged;  // once it is known
-  // A change from a job that the stack accepts to a job that it refuses cannot run.
   const auto row_of = [&](std::size_t change, const process::Result& process_result) {
     analysis::WhatIfRow row{.change = changes[change].words, .set = set_texts(changes[change])};
     if (process_result.failed) {
       row.why_not = first_line(process_result.text);
       return row;
     }
-    Rerun rerun = read_rerun(process_result.text);
-    if (!rerun.refusal.empty() && (!unchanged || unchanged->refusal.empty())) {
+    Rerun rerun = read_rerun(json::parse(process_result.text));
+    if (skips_refused && !rerun.refusal.empty()) {
       row.why_not = rerun.refusal;
       return row;
     }
@@ -270,16 +295,11 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
     row.assumed = std::move(rerun.assumed);
     return row;
   };
-  const auto report_row = [&](std::size_t body, const process::Result& process_result) {
-    if (body == 0 && !process_result.failed) unchanged = read_rerun(process_result.text);
-    if (body == 0 || !options.on_row) return;
-    options.on_row(row_of(body - 1, process_result),
-                   unchanged ? std::optional(unchanged->makespan_s) : std::nullopt);
+  const auto report_row = [&](std::size_t change, const process::Result& process_result) {
+    if (options.on_row) options.on_row(row_of(change, process_result), result.rerun_s);
   };
   const std::vector<process::Result> results =
       process::run_all(bodies, options.jobs, report_progress, report_row);
-  if (results.front().failed) cannot_run(options.file, first_line(results.front().text));
-  result.rerun_s = unchanged->makespan_s;
   if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
     result.notes.push_back(fmt::format(
         "without a change the scenario now takes {} instead of {}: pipewright, or a file that the "
@@ -289,7 +309,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
         trace.run.versions));
   std::vector<Attempt> attempts;
   for (std::size_t i = 0; i < changes.size(); ++i)
-    attempts.push_back({row_of(i, results[i + 1]), changes[i].is_per_stage});
+    attempts.push_back({row_of(i, results[i]), changes[i].is_per_stage});
   sort_by_gain(attempts);
   add_rows(attempts, result);
   return result;

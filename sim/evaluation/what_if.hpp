@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,12 +54,13 @@ struct WhatIfOptions {
   std::function<void(std::size_t done, std::size_t total)> on_progress = [](std::size_t,
                                                                             std::size_t) {};
   // Callback for each row when its simulation ends, in any order. `rerun_s` is the time of the
-  // unchanged run, once it is known.
-  std::function<void(const analysis::WhatIfRow&, std::optional<double> rerun_s)> on_row = {};
+  // unchanged run, which is simulated first.
+  std::function<void(const analysis::WhatIfRow&, double rerun_s)> on_row = {};
 };
 
-// Simulates the scenario of a trace again, unchanged and with each change. Throws trace::TraceError
-// if that is impossible.
+// Simulates the scenario of a trace again, unchanged and with each change. Changes to jobs that the
+// stack refuses are not simulated, unless the stack refuses the unchanged job too. Throws
+// trace::TraceError if the unchanged scenario cannot be simulated.
 analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
                          const WhatIfOptions& options);
 

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -118,7 +117,7 @@ void simulate(config::Scenario scenario, const Question& question, const Workspa
 }
 
 Json row_json(const analysis::WhatIfRow& row) {
-  Json json{{"change", row.change}, {"set", row.set}};
+  Json json{{"change", row.change}, {"set_words", analysis::set_words(row.set)}};
   if (row.makespan_s) json["makespan_s"] = *row.makespan_s;
   if (!row.why_not.empty()) json["why_not"] = row.why_not;
   if (row.overflow) json["does_not_fit"] = row.overflow->device;
@@ -184,10 +183,8 @@ void answer_what_if(const Question& question, const Workspace& workspace, const 
     last = done;
     send_json(send, {{"done", done}, {"of", of}});
   };
-  options.on_row = [&](const analysis::WhatIfRow& row, std::optional<double> rerun_s) {
-    Json line{{"row", row_json(row)}};
-    line["rerun_s"] = rerun_s.value_or(report.makespan_s);
-    send_json(send, line);
+  options.on_row = [&](const analysis::WhatIfRow& row, double rerun_s) {
+    send_json(send, {{"row", row_json(row)}, {"rerun_s", rerun_s}});
   };
   const analysis::WhatIf what_if = evaluation::what_if(trace, report, options);
   Json rows = Json::array();

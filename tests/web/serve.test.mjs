@@ -180,6 +180,7 @@ test("what-ifs appear as they are finished", { skip }, async () => {
                              null, { timeout: 60000 });
   const rows = await page.locator("#pane-what-if tbody tr").allInnerTexts();
   assert.ok(rows.some((row) => /^precision fp8\s.*\straining\.precision=fp8\b/s.test(row)), rows.join("\n"));
+  assert.ok(rows.some((row) => /\sstack\.attention='\[\w+\]'/.test(row)), rows.join("\n"));
 });
 
 test("scenario, page and launch flags can be exported", { skip }, async () => {

@@ -72,6 +72,10 @@ WhyReport why(const trace::Trace& trace, const std::string& name = "the trace");
 // null.
 std::string why_json_text(const WhyReport& report);
 
+// Formats settings as words after --set: "stack.attention='[cudnn]'". Values that a shell would
+// change are quoted.
+std::string set_words(const std::vector<std::string>& settings);
+
 // Formats the report for a terminal: the verdict, followed by tables.
 std::string why_text(const WhyReport& report);
 

@@ -137,22 +137,6 @@ ReportColumns<SlackRow> slack_columns(const char* id, const char* mean_s, const 
           {count, &SlackRow::count}};
 }
 
-// Formats settings as words after --set: "stack.attention='[cudnn]'". Values that a shell would
-// change are quoted.
-std::string set_words(const std::vector<std::string>& settings) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
-  std::string words;
-  for (const std::string& setting : settings) {
-    const std::size_t value = setting.find('=') + 1;
-    const bool is_plain = setting.find_first_not_of(plain, value) == std::string::npos;
-    words += words.empty() ? "" : " ";
-    words +=
-        is_plain ? setting : fmt::format("{}'{}'", setting.substr(0, value), setting.substr(value));
-  }
-  return words;
-}
-
 // Columns of the table of changed runs. The name of a run that does not fit into memory is marked
 // "!". If even the unchanged run does not fit, the runs that do are marked "(fits)" instead.
 ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_over) {
@@ -263,6 +247,20 @@ std::string what_if_table(const WhatIf& what_if, bool is_base_over) {
 }
 
 }  // namespace
+
+std::string set_words(const std::vector<std::string>& settings) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  std::string words;
+  for (const std::string& setting : settings) {
+    const std::size_t value = setting.find('=') + 1;
+    const bool is_plain = setting.find_first_not_of(plain, value) == std::string::npos;
+    words += words.empty() ? "" : " ";
+    words +=
+        is_plain ? setting : fmt::format("{}'{}'", setting.substr(0, value), setting.substr(value));
+  }
+  return words;
+}
 
 std::string why_json_text(const WhyReport& report) {
   Json all{{"schedule", report.schedule},

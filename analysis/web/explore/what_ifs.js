@@ -71,7 +71,6 @@ export class WhatIfs {
     const gain = (row) => (row.makespan_s === undefined ? null : rerun - row.makespan_s);
     const order = [...rows].sort((a, b) => (gain(b) ?? -Infinity) - (gain(a) ?? -Infinity));
     const none = "\u2013";
-    const settings = (row) => row.set.join(" ");
     const about = this.result ? timeMark(fastestOf(this.result.runs).summary) : "";
     const number = (head, of, text) => ({
       head, value: of, cell: (row) => (of(row) === null ? none : text(of(row), row)),
@@ -82,7 +81,7 @@ export class WhatIfs {
         number("time", (row) => row.makespan_s ?? null, (time) => about + formatSeconds(time)),
         number("gain", gain, (seconds) => formatSeconds(seconds)),
         number("gain / time", (row) => (gain(row) === null ? null : gain(row) / rerun), formatPercent),
-        { head: "--set", value: settings, cell: (row) => nameElement("span", settings(row)) },
+        { head: "--set", value: (row) => row.set_words, cell: (row) => nameElement("span", row.set_words) },
         { head: "remark", value: (row) => row.why_not ?? "", cell: (row) => remarkOf(row) },
       ], order, 60),
       ...notes.map((note) => textElement("p", note, "note")));

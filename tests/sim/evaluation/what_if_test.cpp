@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -65,4 +66,35 @@ TEST_CASE("what-ifs of software set keys of the stack, or the scenario's own", "
   CHECK(tried(", training: {recompute: {granularity: full, early_stop: true}}")
             .at("recompute.early_stop off") == "training.recompute.early_stop=false");
   CHECK_FALSE(tried("").contains("recompute.early_stop on"));
+}
+
+TEST_CASE("a change is refused only if the stack accepts the unchanged job", "[what_if]") {
+  const auto rows_of = [](const std::string& schedule) {
+    trace::Trace trace;
+    trace.run.scenario =
+        "{model: llama-3-8b, gpu: h100-sxm, devices: 2, microbatches: 8, engine: timing, stack: "
+        "deepspeed, schedule: " +
+        schedule + "}";
+    analysis::WhyReport report;
+    report.makespan_s = 1;
+    std::vector<analysis::WhatIfRow> rows;
+    evaluation::WhatIfOptions options{.file = "a.h5", .jobs = 4};
+    options.on_row = [&](const analysis::WhatIfRow& row, double rerun_s) {
+      CHECK(rerun_s > 0);
+      rows.push_back(row);
+    };
+    CHECK(evaluation::what_if(trace, report, options).rows.size() == rows.size());
+    return rows;
+  };
+  const auto is_refused = [](const analysis::WhatIfRow& row) {
+    return row.why_not.find("deepspeed refuses this job") != std::string::npos;
+  };
+  // DeepSpeed has no interleaved stages.
+  const auto accepted = rows_of("1f1b");
+  CHECK(std::ranges::count_if(accepted, is_refused) == 1);
+  for (const analysis::WhatIfRow& row : accepted)
+    CHECK(is_refused(row) == (row.change == "one more chunk: interleaved-1f1b x2"));
+  const auto refused = rows_of("{name: interleaved-1f1b, chunks: 2}");
+  CHECK(!refused.empty());
+  CHECK(std::ranges::none_of(refused, is_refused));
 }
