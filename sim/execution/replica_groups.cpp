@@ -273,9 +273,12 @@ std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
     return over_replicas(Collective::all_gather, &Holders::shards, stage, bytes);
   auto ops = over_replicas(Collective::broadcast, &Holders::shards, stage, bytes);
   for (CollectiveOp& op : ops) {
-    // A part of the weights has the shards of some of the ranks.
+    // Each rank broadcasts the shard that it has updated. The shards are divided among the parts of
+    // the weights. If they do not divide evenly, each part has the larger number of shards, so that
+    // all parts together have at least as many broadcasts as there are shards.
     const auto shards = static_cast<std::uint32_t>(op.groups->front().size());
-    op.times = std::max(1U, shards / weight_parts(stage));
+    const std::uint32_t parts = weight_parts(stage);
+    op.times = (shards + parts - 1) / parts;
     op.bytes /= op.times;
   }
   return ops;

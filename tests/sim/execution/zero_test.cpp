@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/families/catalog.hpp"
+#include "sim/execution/replica_groups.hpp"
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
@@ -116,6 +117,26 @@ TEST_CASE("broadcasts of shards pay the latency of a whole ring for each rank", 
     CHECK(iteration(config::ZeroWeights::broadcast, engine) -
               iteration(config::ZeroWeights::all_gather, engine) ==
           Approx((replicas - 1) * hops + 2 * parameters / replicas / tests::nic).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("the buckets of weights together broadcast every shard", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  struct Buckets {
+    std::uint32_t count, broadcasts;  // broadcasts of each bucket
+  };
+  for (const Buckets buckets : {Buckets{1, 4}, {2, 2}, {3, 2}, {4, 1}, {8, 1}}) {
+    Job job(1);
+    job.communication().zero_weights = config::ZeroWeights::broadcast;
+    job.communication().overlap_param_gather = true;
+    job.communication().bucket = static_cast<std::uint64_t>(4 * parameters) / buckets.count;
+    CAPTURE(buckets.count);
+    const execution::Job run_job = job.job(cluster);
+    const execution::ReplicaGroups replica_groups(run_job);
+    REQUIRE(replica_groups.weight_parts(0) == buckets.count);
+    const execution::CollectiveOp op = replica_groups.weights(0).front();
+    CHECK(op.times == buckets.broadcasts);
+    CHECK(op.bytes * op.times == static_cast<std::uint64_t>(2 * parameters) / buckets.count);
   }
 }
 
