@@ -93,6 +93,23 @@ std::string TextTable::text(std::size_t columns, std::size_t gap) const {
   return text;
 }
 
+std::vector<std::string> folded(const std::string& text, std::size_t first_width,
+                                std::size_t width) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t limit = lines.empty() ? first_width : width;
+    std::size_t end = text.size();
+    if (end - begin > limit) {
+      end = text.rfind(' ', begin + limit);
+      if (end == std::string::npos || end <= begin) end = text.find(' ', begin + limit);
+      end = std::min(end, text.size());
+    }
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
 std::string printable(const std::string& name) {
   std::string text;
   for (const char c : name) {

@@ -31,6 +31,11 @@ class TextTable {
   std::vector<Column> columns_;
 };
 
+// Breaks a text at blanks into lines of at most `first_width` bytes for the first and `width` bytes
+// for the others. Words that are longer stay whole.
+std::vector<std::string> folded(const std::string& text, std::size_t first_width,
+                                std::size_t width);
+
 // Makes a name from a file safe for a terminal: control characters become "\n", "\x1b".
 std::string printable(const std::string& name);
 

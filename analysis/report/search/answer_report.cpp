@@ -35,16 +35,8 @@ std::string wrap_list(const std::string& list, std::size_t blanks) {
 // first.
 std::string fold_item(const std::string& text) {
   std::string lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::string indent(lines.empty() ? 2 : 4, ' ');
-    std::size_t end = text.size();
-    if (end - begin > max_answer_width - indent.size()) {
-      end = text.rfind(' ', begin + max_answer_width - indent.size());
-      if (end == std::string::npos || end <= begin) end = text.size();
-    }
-    lines += fmt::format("{}{}\n", indent, text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const std::string& line : folded(text, max_answer_width - 2, max_answer_width - 4))
+    lines += fmt::format("{}{}\n", lines.empty() ? "  " : "    ", line);
   return lines;
 }
 

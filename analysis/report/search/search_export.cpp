@@ -193,12 +193,17 @@ void to_json(Json& json, const Excluded& excluded) {
 
 std::string figures_help() {
   std::string text = "figures of a candidate, in results, CSV and JSON:\n";
-  const auto add_line = [&](const auto& figure) {
-    text += fmt::format("  {:<20} {}\n", figure.key, figure.help);
+  const auto add_lines = [&](const auto& figure) {
+    constexpr std::size_t width = 77;  // of a help text, in lines of 100 characters
+    std::string_view key = figure.key;
+    for (const std::string& line : folded(figure.help, width, width)) {
+      text += fmt::format("  {:<20} {}\n", key, line);
+      key = "";
+    }
   };
-  std::ranges::for_each(candidate_figures, add_line);
+  std::ranges::for_each(candidate_figures, add_lines);
   text += "figures of a simulated candidate, in CSV and JSON:\n";
-  std::ranges::for_each(derived_figures, add_line);
+  std::ranges::for_each(derived_figures, add_lines);
   return text;
 }
 

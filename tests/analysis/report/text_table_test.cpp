@@ -52,3 +52,12 @@ TEST_CASE("dropping the last character removes all of its bytes", "[report]") {
   drop_last_character(text);
   CHECK(text.empty());
 }
+
+TEST_CASE("texts are folded at blanks, and long words stay whole") {
+  using Lines = std::vector<std::string>;
+  CHECK(folded("a bc def", 4, 3) == Lines{"a bc", "def"});
+  CHECK(folded("a bc def", 3, 3) == Lines{"a", "bc", "def"});
+  CHECK(folded("abcdef gh", 3, 3) == Lines{"abcdef", "gh"});
+  CHECK(folded("abcdef", 3, 3) == Lines{"abcdef"});
+  CHECK(folded("", 3, 3).empty());
+}
