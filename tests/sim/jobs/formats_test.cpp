@@ -187,9 +187,17 @@ TEST_CASE("torch.compile decides the stack of torchtitan", "[jobs]") {
   CHECK((config::value_at(imported.tree, "training.fused_loss") == nullptr) == is_usual);
 }
 
+// The configurations as TOML are older than the chunked loss; those as JSON state the number
+// (torchtitan/components/loss.py, torchtitan/trainer.py, to_dict).
 TEST_CASE("torchtitan's number of chunks of the loss is read", "[jobs]") {
   CHECK(scenario_of(titan("[loss]\nnum_chunks = 16\n")).training.loss_chunks == 16);
   CHECK(scenario_of(titan("")).training.loss_chunks == 1);
+  const jobs::Job json =
+      tests::import_text("job.json",
+                         R"({"model": {"name": "llama3", "flavor": "8B"}, "loss": {"num_chunks": 8},
+          "training": {"local_batch_size": 1, "seq_len": 8192},
+          "parallelism": {"data_parallel_shard_degree": 8}})");
+  CHECK(scenario_of(json).training.loss_chunks == 8);
 }
 
 TEST_CASE("what a stack says is not repeated in an imported scenario", "[jobs]") {
