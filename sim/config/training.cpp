@@ -149,7 +149,8 @@ constexpr std::array training_table{
                    .default_value = "128"},
                   count<&Training::vocabulary_multiple, "128">},
     Key<Training>{{.name = "bytes",
-                   .help = "bytes per parameter: weights, gradients, optimizer, gathered, .."},
+                   .help = "bytes per parameter: {weights, gradients, optimizer, gathered, "
+                           "gradient_buckets}"},
                   map_of<&Training::bytes, bytes_table>},
     Key<Training>{{.name = "optimizer", .help = "data types of the state of Adam"},
                   section<&Training::optimizer, read_optimizer, optimizer_keys>},

@@ -11,8 +11,10 @@ namespace pipewright::jobs {
 
 // Differences between a scenario and `job`, which was read from the scenario's launch, as far as
 // they change the prediction. Keys that are not part of a job (cluster, engine, outputs) are not
-// compared. Keys of the stack are compared with the file of that stack, unless it is of other
-// software than the launch. Times of the host are not settings, and not compared.
+// compared. The stack's attention kernels, fused kernels, rules and number of unsharded stages are
+// compared with the file of that stack, unless it is of other software than the launch. Its other
+// keys are not compared: times of the host, memory of the software, schedules that the software has
+// and sinks_skip_masked are no settings of a job.
 std::vector<Difference> differences(const LaunchInput& input, Job job);
 
 // Tree of a scenario in a uniform form: model and schedule are maps, aliases are replaced by the
