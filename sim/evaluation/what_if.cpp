@@ -51,7 +51,7 @@ json to_json(const Rerun& rerun) {
   return value;
 }
 
-std::string to_line(const json& value) {
+std::string line_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -250,7 +250,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   }
   if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
   const process::Body rerun_first = [&] {
-    return with_cluster_name(cluster, [&] { return to_line(rerun_unchanged(tree, cluster)); });
+    return with_cluster_name(cluster, [&] { return line_of(rerun_unchanged(tree, cluster)); });
   };
   const process::Result first =
       process::run_all({rerun_first}, 1, [&](std::size_t) { options.on_progress(0, 1); }).front();
@@ -273,7 +273,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   for (const Change& change : changes)
     bodies.emplace_back([&] {
       return with_cluster_name(cluster, [&] {
-        return to_line(to_json(rerun_with(tree, change, cluster, skips_refused)));
+        return line_of(to_json(rerun_with(tree, change, cluster, skips_refused)));
       });
     });
   const auto report_progress = [&](std::size_t done) {
