@@ -71,10 +71,10 @@ def import_job(
 ) -> Job:
     """Imports a job of another framework as a scenario.
 
-    The frameworks are Megatron-LM, Megatron-Bridge, NeMo, MLPerf, torchtitan and DeepSpeed. Files
-    are paths, or texts of scripts. Flags that were not understood are in ``not_understood`` and
-    cause a warning. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the job
-    does not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals
+    The frameworks are Megatron-LM, Megatron-Bridge, NeMo, Primus, MLPerf, torchtitan and DeepSpeed.
+    Files are paths, or texts of scripts. Flags that were not understood are in ``not_understood``
+    and cause a warning. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the
+    job does not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals
     are variables.
 
     >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)

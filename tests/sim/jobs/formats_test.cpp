@@ -133,15 +133,26 @@ TEST_CASE("a job runs on the stack of its framework", "[jobs]") {
   CHECK(alone->text == "deepspeed");
 }
 
-TEST_CASE("a configuration of Primus chooses its stack", "[jobs]") {
+TEST_CASE("a configuration of Primus chooses its stack and its model", "[jobs]") {
   const jobs::Job job = tests::import_text(
-      "llama3.1_8B-BF16-pretrain.yaml",
+      "pretrain.yaml",
       "modules:\n  pre_trainer:\n    framework: megatron\n    model: llama3.1_8B.yaml\n"
       "    overrides:\n      micro_batch_size: 2\n      global_batch_size: 128\n"
       "      tensor_model_parallel_size: 1\n");
   const config::Value* const stack = config::find(job.tree, "stack");
   REQUIRE(stack != nullptr);
   CHECK(stack->text == "primus");
+  CHECK(job.framework == "primus");
+  CHECK(job.not_understood.empty());
+  const config::Value* const model = config::find(job.tree, "model");
+  REQUIRE(model != nullptr);
+  CHECK(model->text == "llama-3-8b");
+  const jobs::Job unknown = tests::import_text(
+      "pretrain.yaml",
+      "modules:\n  pre_trainer:\n    framework: megatron\n    model: ours.yaml\n"
+      "    overrides:\n      micro_batch_size: 2\n      global_batch_size: 128\n");
+  CHECK(config::find(unknown.tree, "model") == nullptr);
+  CHECK(tests::has_note(unknown.not_understood, "model: ours.yaml"));
 }
 
 TEST_CASE("configurations of other frameworks with similar keys are not read", "[jobs]") {
