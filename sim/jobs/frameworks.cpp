@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 6> megatron_stacks{
     "megatron-core", "megatron-local", "megatron-bridge", "nemo-2", "megatron-lm-2022", "primus"};
 constexpr std::array<std::string_view, 2> torchtitan_stacks{"torchtitan", "torchtitan-eager"};
-constexpr std::array<std::string_view, 2> deepspeed_stacks{"deepspeed", "megatron-lm-2022"};
+constexpr std::array<std::string_view, 1> deepspeed_stacks{megatron::older_stack};
 
 constexpr std::array framework_rows{
     Framework{.name = "megatron",

@@ -21,7 +21,7 @@ struct Framework {
   std::string_view title;  // in prose: "Megatron-LM"
   std::string_view files;  // help on the files that are read
   std::string_view stack;  // stack that its jobs run on, unless their files say otherwise
-  std::span<const std::string_view> stacks = {};  // all stacks of its software
+  std::span<const std::string_view> stacks = {};  // all stacks of the software of its launches
   // Returns true if the file belongs to a job of the framework. Null: another row recognises its
   // files.
   bool (*recognise)(const SourceText& file) = nullptr;

@@ -54,7 +54,10 @@ std::vector<std::string> unexpressed(const LaunchInput& input, Request request,
   try {
     read_config({"ds_config.json", json}, request);
     settle(request);
-    differences = jobs::differences(input, megatron::read(std::move(request)));
+    // The script gives the shape of the model by Megatron-LM's flags.
+    LaunchInput launched = input;
+    launched.stack = megatron::older_stack;
+    differences = jobs::differences(launched, megatron::read(std::move(request)));
   } catch (const config::Error& refused) {
     reasons.push_back({"", fmt::format("DeepSpeed would refuse it: {}", refused.what())});
   }

@@ -211,6 +211,11 @@ TEST_CASE("a launch names the stack of the prediction if it is of other software
                                  "bshd"));
   for (const std::string framework : {"megatron", "bridge", "nemo"})
     CHECK_THAT(launch_of("primus", framework), !Catch::Contains("The prediction is for"));
+  // The script for DeepSpeed has Megatron-LM's flags, so Megatron-DeepSpeed reads it.
+  CHECK_THAT(launch_of("deepspeed", "deepspeed"),
+             Catch::Contains("# The prediction is for the stack deepspeed."));
+  CHECK_THAT(launch_of("megatron-lm-2022", "deepspeed"),
+             !Catch::Contains("The prediction is for"));
 }
 
 TEST_CASE("torchtitan compiles what the stack fuses", "[jobs][launch]") {
@@ -261,7 +266,8 @@ TEST_CASE("a launch states which settings of its stack it cannot express", "[job
         Target{"nemo", "nemo-2", of_megatron + ", optimizer"},
         Target{"torchtitan", "torchtitan",
                "norm, activation, rope, residual, cross_entropy, optimizer"},
-        Target{"deepspeed", "deepspeed", "optimizer"}}) {
+        Target{"deepspeed", "megatron-lm-2022",
+               "norm, activation, rope, residual, permutation, optimizer"}}) {
     CAPTURE(framework);
     const auto changed = [&](const std::string& keys) {
       return launch_of("{like: " + stack + ", " + keys + "}", framework);
