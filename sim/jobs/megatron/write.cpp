@@ -263,6 +263,10 @@ void write_experts(SettingsWriter& writer) {
       layers = "[" + layers + "]";
     writer.add("moe_layer_freq", "(" + layers + ")");
   }
+  if (experts.capacity_factor) {
+    writer.add("moe_expert_capacity_factor", *experts.capacity_factor);
+    writer.add("moe_pad_expert_input_to_capacity");
+  }
   writer.add("moe_grouped_gemm");
   const config::ExpertTraining& training = scenario.training.experts;
   const bool flex = training.dispatcher == config::Dispatcher::deepep ||

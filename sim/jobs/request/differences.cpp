@@ -36,6 +36,9 @@ std::string normal(const std::string& text) {
 
 std::string flag_text(bool flag) { return flag ? "true" : "false"; }
 
+// Keys that no framework has a setting for, and whose defaults are of the stack.
+constexpr std::array keys_of_memory{"training.fragmentation", "training.reserved"};
+
 std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
   std::map<std::string, std::string> keys;
   for (const config::Entry& entry : spelled_out(scenario).entries)
@@ -65,6 +68,9 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   keys["training.recompute"] = to_string(scenario.training.recompute);
   if (scenario.training.recompute.granularity == config::Recompute::Granularity::full)
     keys["training.recompute.early_stop"] = flag_text(scenario.training.recompute.early_stop);
+  keys["training.fragmentation"] = fmt::format("{:g}", scenario.training.fragmentation);
+  keys["training.reserved"] =
+      fmt::format("{:g} GiB", static_cast<double>(scenario.training.reserved) / (1ULL << 30U));
   keys["training.cuda_graphs"] = to_string(scenario.training.cuda_graphs);
   keys["training.bytes.weights"] = normal(fmt::format("{}", weight_bytes(scenario.training)));
   keys["training.bytes.gathered"] = normal(fmt::format("{}", gathered_bytes(scenario.training)));
@@ -131,7 +137,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
     shape["experts.shared_ffn"] = 1.0 * experts.shared * experts.shared_ffn;
     shape["experts.groups"] = experts.groups;
     shape["experts.top_groups"] = experts.top_groups;
-    shape["experts.capacity_factor"] = experts.capacity_factor.value_or(1);
+    if (experts.capacity_factor) shape["experts.capacity_factor"] = *experts.capacity_factor;
     shape["experts.first_dense"] = experts.first_dense;
     shape["experts.every"] = experts.every;
   }
@@ -258,8 +264,14 @@ std::vector<Difference> differences(const LaunchInput& input, Job job) {
   if (!input.on_foreign_stack) compare_stacks(planned, job, result);
   name_stack(job, input.stack);
   const config::Scenario actual = config::read_scenario(job.tree);
-  const auto wanted_keys = plain_keys(planned);
-  const auto actual_keys = plain_keys(actual);
+  auto wanted_keys = plain_keys(planned);
+  auto actual_keys = plain_keys(actual);
+  // Without the key, another software has another default.
+  for (const char* const key : keys_of_memory)
+    if (config::value_at(planned.tree, key) == nullptr) {
+      wanted_keys.erase(key);
+      actual_keys.erase(key);
+    }
   std::map<std::string, std::string> union_of_keys = wanted_keys;
   union_of_keys.insert(actual_keys.begin(), actual_keys.end());
   for (const auto& [key, ignored] : union_of_keys) {

@@ -214,8 +214,50 @@ TEST_CASE("a launch names the stack of the prediction if it is of other software
   // The script for DeepSpeed has Megatron-LM's flags, so Megatron-DeepSpeed reads it.
   CHECK_THAT(launch_of("deepspeed", "deepspeed"),
              Catch::Contains("# The prediction is for the stack deepspeed."));
-  CHECK_THAT(launch_of("megatron-lm-2022", "deepspeed"),
-             !Catch::Contains("The prediction is for"));
+  CHECK_THAT(launch_of("megatron-lm-2022", "deepspeed"), !Catch::Contains("The prediction is for"));
+}
+
+TEST_CASE("a launch states memory that it cannot set, beside that of the stack", "[jobs][launch]") {
+  // megatron-core.yaml: 512 MiB + 1536 MiB are reserved.
+  CHECK_THAT(
+      launch_of("megatron-core\ntraining: {reserved: 4GiB, fragmentation: 0.2}", "megatron"),
+      Catch::Contains("# not expressed: training.reserved is 4 GiB, and would be 2 GiB\n") &&
+          Catch::Contains("# not expressed: training.fragmentation is 0.2, and would be 0.1\n"));
+  for (const std::string stack :
+       {"megatron-core\ntraining: {reserved: 2048 MiB, fragmentation: 10 %}", "megatron-core",
+        "torchtitan", "primus"}) {
+    CAPTURE(stack);
+    CHECK_THAT(launch_of(stack, "megatron"),
+               !Catch::Contains("training.reserved") && !Catch::Contains("training.fragmentation"));
+  }
+}
+
+TEST_CASE("a launch has the capacity of experts, with which their graphs are allowed",
+          "[jobs][launch]") {
+  const auto launch = [](const std::string& capacity, const std::string& framework) {
+    const config::Value tree = config::read_yaml_text(
+        "model: {layers: 4, hidden: 512, heads: 8, sequence: 512, vocabulary: 1000, experts: "
+        "{count: 8, top_k: 2, ffn: 512" +
+            capacity +
+            "}}\nparallel: {dp: 8, ep: 8, zero: 1}\nglobal_batch: 8\nstack: megatron-core\n"
+            "training: {cuda_graphs: [moe]}\n",
+        "scenario.yaml");
+    return jobs::export_job(config::read_scenario(tree), *jobs::find_framework(framework)).text;
+  };
+  const std::string capacity = ", capacity_factor: 1.25";
+  CHECK_THAT(launch(capacity, "megatron"),
+             Catch::Contains("--moe-expert-capacity-factor 1.25 \\\n") &&
+                 Catch::Contains("--moe-pad-expert-input-to-capacity \\\n") &&
+                 !Catch::Contains("would refuse") && !Catch::Contains("capacity_factor is"));
+  // A factor of 1 pads too.
+  CHECK_THAT(
+      launch(", capacity_factor: 1", "megatron"),
+      Catch::Contains("--moe-expert-capacity-factor 1 ") && !Catch::Contains("would refuse"));
+  CHECK_THAT(launch("", "megatron"), Catch::Contains("Megatron-LM would refuse it") &&
+                                         !Catch::Contains("--moe-expert-capacity-factor"));
+  CHECK_THAT(launch(capacity, "bridge"),
+             Catch::Contains("model.moe_expert_capacity_factor=1.25") &&
+                 Catch::Contains("model.moe_pad_expert_input_to_capacity=true"));
 }
 
 TEST_CASE("torchtitan compiles what the stack fuses", "[jobs][launch]") {
