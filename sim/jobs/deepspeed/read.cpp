@@ -194,7 +194,8 @@ void settle(Request& request) {
                               : std::max<std::uint64_t>(whole_number(*setting), 1);
   };
   constexpr std::uint64_t limit = 1U << 20U;
-  const std::uint64_t tp = size("tensor_model_parallel_size");
+  const std::uint64_t tp =
+      std::max(size("tensor_model_parallel_size"), size("model_parallel_size"));
   const std::uint64_t pp = size("pipeline_model_parallel_size");
   const std::uint64_t sp = size("ds_sequence_parallel_size");
   if (tp > limit || pp > limit || sp > limit || micro == nullptr || steps == nullptr) return;

@@ -56,7 +56,8 @@ inline constexpr std::string_view local_stack = "megatron-local";
 // Stack of jobs of Megatron-LM and Megatron-DeepSpeed of 2021 to 2023.
 inline constexpr std::string_view older_stack = "megatron-lm-2022";
 // Returns whether a job is of these: its script has flags that Megatron-LM's arguments.py dropped
-// before 2024, or starts DeepSpeed and gives the shape of the model by Megatron-LM's flags.
+// before 2024, and none of Transformer Engine; or it starts DeepSpeed and gives the shape of the
+// model by Megatron-LM's flags.
 bool is_older(const Request& request);
 
 // Settings for a scenario, and the keys that they cannot express. With `arguments` the settings are

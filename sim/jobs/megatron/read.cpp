@@ -79,6 +79,20 @@ bool is_script(const SourceText& file) {
 
 bool recognise(const SourceText& file) { return is_functional_test(file) || is_script(file); }
 
+namespace {
+
+// Returns whether layers are of Transformer Engine, which Megatron-LM has run since December 2022.
+// Only these layers compute in FP8.
+bool has_transformer_engine(const Request& request) {
+  return std::ranges::any_of(request.settings, [](const Setting& setting) {
+    return setting.name.starts_with("fp8_") ||
+           (setting.name == "transformer_impl" && !setting.values.empty() &&
+            setting.values.front() == "transformer_engine");
+  });
+}
+
+}  // namespace
+
 bool is_older(const Request& request) {
   constexpr std::array<std::string_view, 9> older{"activations_checkpoint_method",
                                                   "activations_checkpoint_num_layers",
@@ -93,7 +107,8 @@ bool is_older(const Request& request) {
     return std::ranges::find(request.settings, name, &Setting::name) != request.settings.end();
   };
   if (request.dialect == Dialect::deepspeed) return has("num_layers") && has("hidden_size");
-  return request.dialect == Dialect::megatron && std::ranges::any_of(older, has);
+  return request.dialect == Dialect::megatron && std::ranges::any_of(older, has) &&
+         !has_transformer_engine(request);
 }
 
 bool has_argument_defaults(const Draft& draft) {

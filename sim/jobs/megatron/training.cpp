@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -55,6 +57,9 @@ void read_precision(Draft& draft) {
     return draft.set("training.precision", name, *recipe);
   }
   if (recipe != nullptr) draft.without_effect(*recipe);
+  // The flags of Megatron-LM before --fp8-format.
+  for (const char* const older : {"fp8_e4m3", "fp8_hybrid"})
+    if (draft.on(older)) return draft.set("training.precision", "fp8", *draft.find(older));
   if (half != nullptr && draft.on("fp16")) return draft.set("training.precision", "fp16", *half);
   if (brain != nullptr && draft.on("bf16")) return draft.set("training.precision", "bf16", *brain);
   if (has_argument_defaults(draft))
@@ -91,63 +96,93 @@ void read_gradients(Draft& draft) {
               *draft.find("ddp_bucket_size"));
 }
 
+namespace {
+
+// Returns the first of these settings that the job has; null if there is none. All count as read.
+const Setting* find_first(Draft& draft, std::initializer_list<std::string_view> names) {
+  const Setting* first = nullptr;
+  for (const std::string_view name : names)
+    if (const Setting* const setting = draft.find(name); first == nullptr) first = setting;
+  return first;
+}
+
+std::string first_value(const Setting* setting) {
+  return setting == nullptr || setting->values.empty() || says_no(setting->values.front())
+             ? ""
+             : setting->values.front();
+}
+
+void read_recomputed_modules(Draft& draft, const Setting& from) {
+  draft.set("training.recompute.granularity", "selective", from);
+  const Setting* const modules = draft.find("recompute_modules");
+  if (first_value(modules).empty()) return;
+  std::vector<std::string> modelled;
+  for (const std::string& name : modules->values) {
+    if (std::ranges::find(config::recompute_modules, name) != config::recompute_modules.end())
+      modelled.push_back(name);
+    else
+      draft.not_understood(*modules, fmt::format("the module {} is not read", name));
+  }
+  if (!modelled.empty())
+    draft.set("training.recompute.modules", config::make_list(modelled, modules->origin),
+              modules->written);
+}
+
+}  // namespace
+
 void read_recompute(Draft& draft) {
   const Setting* const activations = draft.find("recompute_activations");
   const Setting* const granularity = draft.find("recompute_granularity");
-  const Setting* const method = draft.find("recompute_method");
-  const auto layers = draft.count("recompute_num_layers");
   const Setting* const modules = draft.find("recompute_modules");
+  const Setting* const older = draft.find("checkpoint_activations");
+  const Setting* const older_method = draft.find("activations_checkpoint_method");
+  const Setting* const method =
+      find_first(draft, {"recompute_method", "activations_checkpoint_method"});
+  const Setting* const layers = find_first(
+      draft,
+      {"recompute_num_layers", "activations_checkpoint_num_layers", "checkpoint_num_layers"});
+  const std::string way = first_value(method);
+  const auto count = layers != nullptr ? draft.count(layers->name) : std::nullopt;
   std::string kind = granularity != nullptr ? draft.text("recompute_granularity") : "";
   if (says_no(kind)) kind.clear();
   const Setting* from = granularity;
-  if (kind.empty() && activations != nullptr && draft.on("recompute_activations")) {
-    kind = "selective";
-    from = activations;
-  }
+  const auto choose = [&](const char* name, const Setting* setting) {
+    kind = name;
+    from = setting;
+  };
+  if (kind.empty() && draft.on("recompute_activations")) choose("selective", activations);
+  // Recipes may list modules without a granularity.
   if (kind.empty() && modules != nullptr && !modules->values.empty() &&
-      !has_argument_defaults(draft)) {
-    kind = "selective";  // as in its recipes
-    from = modules;
-  }
-  const Setting* const older = draft.find("checkpoint_activations");
-  if (kind.empty() && older != nullptr && draft.on("checkpoint_activations"))
-    return draft.set("training.recompute.granularity", "full", *older);
+      !has_argument_defaults(draft))
+    choose("selective", modules);
+  // Before May 2022, Megatron-LM had only full granularity, and each of two flags turned it on.
+  const bool by_older_flags = kind.empty();
+  if (by_older_flags && draft.on("checkpoint_activations")) choose("full", older);
+  if (kind.empty() && has_argument_defaults(draft) && !first_value(older_method).empty())
+    choose("full", older_method);
   if (kind.empty()) return;
   if (kind != "full" && kind != "selective")
     throw refusal(*from, "invalid choice (choose from full, selective)");
-  const std::string way =
-      method != nullptr && !method->values.empty() ? method->values.front() : "";
   if (kind == "selective") {
-    if (!says_no(way))
+    if (!way.empty())
       throw refusal(*method,
                     "recompute method is not yet supported for selective recomputing "
                     "granularity");
-    draft.set("training.recompute.granularity", "selective", *from);
-    if (modules == nullptr || modules->values.empty() || says_no(modules->values.front())) return;
-    std::vector<std::string> modelled;
-    for (const std::string& name : modules->values) {
-      if (std::ranges::find(config::recompute_modules, name) != config::recompute_modules.end())
-        modelled.push_back(name);
-      else
-        draft.not_understood(*modules, fmt::format("the module {} is not read", name));
-    }
-    if (!modelled.empty())
-      draft.set("training.recompute.modules", config::make_list(modelled, modules->origin),
-                modules->written);
-    return;
+    return read_recomputed_modules(draft, *from);
   }
   draft.set("training.recompute.granularity", "full", *from);
-  if (says_no(way)) {
+  if (way.empty() && !by_older_flags) {
     if (has_argument_defaults(draft))
       throw refusal(*from,
                     "\"full\" granularity asks for --recompute-method uniform or block, and "
                     "for --recompute-num-layers");
     return;
   }
-  draft.set("training.recompute.method", way, *method);
-  if (layers && *layers > 0)
-    draft.set("training.recompute.num_layers", fmt::format("{}", *layers),
-              *draft.find("recompute_num_layers"));
+  if (!way.empty()) draft.set("training.recompute.method", way, *method);
+  if (count && *count > 0)
+    draft.set("training.recompute.num_layers", fmt::format("{}", *count), *layers);
+  else if (by_older_flags && way == "block")
+    draft.set("training.recompute.num_layers", "1", "without --activations-checkpoint-num-layers");
 }
 
 void read_attention_backend(Draft& draft) {

@@ -30,8 +30,6 @@ inline constexpr std::array aliases{
     Alias{"gradient_accumulation_fusion", "no_gradient_accumulation_fusion", true, true},
     Alias{"grad_reduce_in_fp32", "grad_reduce_in_bf16", true, true},
     Alias{"activations_checkpoint_granularity", "recompute_granularity"},
-    Alias{"activations_checkpoint_method", "recompute_method"},
-    Alias{"activations_checkpoint_num_layers", "recompute_num_layers"},
     Alias{"ub_tp_comm_overlap", "tp_comm_overlap"},
     Alias{"fp8", "fp8_format"},
     Alias{"fp8_param", "fp8_param_gather"},

@@ -20,6 +20,9 @@ ELSEWHERE = {
     # arguments of sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
     "enable_vocab_parallel", "enable_zero_bubble", "zero_bubble_v_schedule",
     "zero_bubble_v_schedule_mem_setup", "zero_bubble_max_pending_backward", "enable_1f1b_v",
+    # Megatron-LM before May 2022, and its flags of FP8 before August 2023
+    "activations_checkpoint_method", "activations_checkpoint_num_layers", "checkpoint_num_layers",
+    "fp8_e4m3", "fp8_hybrid",
     # Megatron-DeepSpeed
     "zero_stage", "ds_sequence_parallel_size", "moe_expert_parallel_size", "no_pipeline_parallel",
     "gradient_accumulation_steps", "num_key_value_heads", "checkpoint_activations",

@@ -263,6 +263,49 @@ TEST_CASE("flags that Megatron-LM dropped before 2024 choose the stack of its ti
   CHECK(training("--checkpoint-activations").stack.name == "megatron-lm-2022");
   CHECK_FALSE(training("--DDP-impl local").flash_attention);
   CHECK(training("--DDP-impl local --use-flash-attn").flash_attention);
+  // Transformer Engine came before --DDP-impl went.
+  CHECK(training("--DDP-impl local --transformer-impl local").stack.name == "megatron-local");
+  CHECK(training("--DDP-impl local --transformer-impl transformer_engine").stack.name ==
+        "megatron-core");
+  const config::Training eight = training("--DDP-impl local --fp8-hybrid");
+  CHECK(eight.stack.name == "megatron-core");
+  CHECK(eight.precision == config::DataType::fp8);
+}
+
+TEST_CASE("flags that Megatron-LM dropped before 2024 are read", "[jobs]") {
+  const auto import_flags = [](const std::string& flags) {
+    return tests::import_text("train.sh",
+                              "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 "
+                              "--hidden-size 512 --num-attention-heads 8 --seq-length 512 "
+                              "--vocab-size 1000 --micro-batch-size 1 --fp16 " +
+                                  flags + "\n");
+  };
+  const auto recompute = [&](const std::string& flags) {
+    const jobs::Job job = import_flags(flags);
+    CHECK(job.not_understood.empty());
+    return to_string(scenario_of(job).training.recompute);
+  };
+  CHECK(recompute("--activations-checkpoint-method uniform") == "full");
+  CHECK(
+      recompute("--activations-checkpoint-method uniform --activations-checkpoint-num-layers 2") ==
+      "full, 2 layers together");
+  CHECK(recompute("--activations-checkpoint-method block --activations-checkpoint-num-layers 3") ==
+        "full of 3 layers a stage");
+  // arguments.py of 2021: one layer by default.
+  CHECK(recompute("--activations-checkpoint-method block") == "full of 1 layers a stage");
+  CHECK(recompute("--activations-checkpoint-num-layers 2") == "none");
+  CHECK(recompute("--checkpoint-activations --checkpoint-num-layers 2") ==
+        "full, 2 layers together");
+  CHECK_THROWS_WITH(import_flags("--activations-checkpoint-method uniform "
+                                 "--activations-checkpoint-num-layers two"),
+                    Catch::Contains("is not a whole number"));
+  const jobs::Job job = import_flags(
+      "--model-parallel-size 4 --DDP-impl torch --distribute-checkpointed-activations "
+      "--no-contiguous-buffers-in-local-ddp --use-contiguous-buffers-in-ddp");
+  CHECK(scenario_of(job).parallel.tp.value == 4);
+  CHECK(scenario_of(job).parallel.dp.value == 2);  // 8 / 4
+  CHECK(job.not_understood.empty());
+  CHECK(tests::has_note(job.without_effect, "--DDP-impl torch"));
 }
 
 TEST_CASE("a fork of Megatron-LM with zero bubbles has more schedules than its stack", "[jobs]") {
