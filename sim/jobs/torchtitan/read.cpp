@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/stack.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/megatron/launch.hpp"
@@ -81,6 +82,35 @@ config::Value layers_of_stages(std::uint64_t layers, std::uint64_t stages, std::
     counts.push_back(fmt::format("{}", count));
   }
   return config::make_list(counts, {});
+}
+
+// Returns whether a setting chooses bfloat16. Other types than float32 are not understood.
+bool is_bfloat16(Draft& draft, std::string_view name) {
+  const Setting* const setting = draft.find(name);
+  if (setting == nullptr) return false;
+  const std::string type = draft.text(name);
+  if (type != "bfloat16" && type != "float32")
+    draft.not_understood(*setting, "only float32 and bfloat16 are read");
+  return type == "bfloat16";
+}
+
+// Returns whether one kernel updates all state of the optimizer, as by default.
+bool fuses_optimizer(Draft& draft) {
+  const Setting* const implementation = draft.find("optimizer.implementation");
+  if (implementation == nullptr) return true;
+  const std::string name = draft.text(implementation->name);
+  const bool is_split = name == "foreach" || name == "for-loop";
+  if (!is_split && name != "fused")
+    draft.not_understood(*implementation, "only fused, foreach and for-loop are read");
+  return !is_split;
+}
+
+// Groups that a stack of the library fuses, without the optimizer.
+config::Value fused_without_optimizer(const std::string& stack) {
+  const config::Value tree = config::stack_tree({config::make_text(stack, {}), "stack"});
+  config::Value fused = *config::find(tree, "fused");
+  std::erase_if(fused.items, [](const config::Value& group) { return group.text == "optimizer"; });
+  return fused;
 }
 
 }  // namespace
@@ -294,7 +324,28 @@ void read_recompute(Draft& draft) {
     draft.without_effect(*early_stop);
 }
 
-// Reads whether torch.compile compiles the model, which decides the stack, and the loss.
+// Reads the data types of state, weights and reductions (torchtitan/config/configs.py).
+void read_data_types(Draft& draft) {
+  if (is_bfloat16(draft, "training.dtype")) {
+    const Setting& type = *draft.find("training.dtype");
+    draft.set("training.bytes.weights", "2", type);
+    draft.set("training.bytes.gradients", "2", type);
+    draft.set("training.bytes.optimizer", "4", type);  // two moments of Adam
+  }
+  const Setting* const weights = draft.find("training.mixed_precision_param");
+  if (weights != nullptr && draft.text(weights->name) != "bfloat16")
+    draft.not_understood(*weights, "products of layers in fp32 are not modelled");
+  if (!is_bfloat16(draft, "training.mixed_precision_reduce")) return;
+  const Setting& reduce = *draft.find("training.mixed_precision_reduce");
+  // Only FSDP reduces in this type.
+  if (draft.count_at("parallel.shard", 2) > 1)
+    draft.set("communication.gradient_bytes", "2", reduce);
+  else
+    draft.without_effect(reduce);
+}
+
+// Reads whether torch.compile compiles the model, which decides the stack, and the loss. The stack
+// fuses the optimizer unless the job chooses another implementation.
 void read_compile(Draft& draft) {
   const bool is_on = draft.on("compile.enable");
   const Setting* const enable = draft.find("compile.enable");
@@ -304,12 +355,17 @@ void read_compile(Draft& draft) {
                      std::ranges::find(components->values, component) != components->values.end());
   };
   const std::string stack = compiles("model") ? "torchtitan" : "torchtitan-eager";
+  const bool is_whole = fuses_optimizer(draft);
+  const char* const key = is_whole ? "stack" : "stack.like";
   if (is_on && components != nullptr)
-    draft.set("stack", stack, *components);
+    draft.set(key, stack, *components);
   else if (enable != nullptr)
-    draft.set("stack", stack, *enable);
+    draft.set(key, stack, *enable);
   else
-    draft.set("stack", stack, "without compile.enable");
+    draft.set(key, stack, "without compile.enable");
+  if (!is_whole)
+    draft.set("stack.fused", fused_without_optimizer(stack),
+              *draft.find("optimizer.implementation"));
   const bool loss = compiles("loss");
   draft.set_default("training.fused_loss", loss ? "true" : "false",
                     loss ? "the loss is compiled" : "the loss is not compiled");

@@ -16,6 +16,7 @@ void read_schedule(Draft& draft);
 void read_batch(Draft& draft);
 void read_training(Draft& draft);
 void read_recompute(Draft& draft);
+void read_data_types(Draft& draft);
 void read_compile(Draft& draft);
 
 // write.cpp

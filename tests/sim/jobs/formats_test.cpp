@@ -211,6 +211,44 @@ TEST_CASE("torchtitan's number of chunks of the loss is read", "[jobs]") {
   CHECK(scenario_of(json).training.loss_chunks == 8);
 }
 
+TEST_CASE("torchtitan's data types of state and reductions are read", "[jobs]") {
+  // [training] is the last section of the job.
+  const jobs::Job half = titan("dtype = \"bfloat16\"\nmixed_precision_reduce = \"bfloat16\"\n");
+  const config::Scenario scenario = scenario_of(half);
+  CHECK(config::weight_bytes(scenario.training) == 2);
+  CHECK(config::gradient_bytes(scenario.training) == 2);
+  CHECK(config::optimizer_bytes(scenario.training) == 4);
+  CHECK(scenario.communication.gradient_bytes == 2);
+  const config::Scenario full =
+      scenario_of(titan("dtype = \"float32\"\nmixed_precision_reduce = \"float32\"\n"
+                        "mixed_precision_param = \"bfloat16\"\n"));
+  CHECK(config::weight_bytes(full.training) == 4);
+  CHECK(full.communication.gradient_bytes == 4);
+  for (const std::string line : {"dtype = \"float16\"\n", "mixed_precision_reduce = \"float16\"\n",
+                                 "mixed_precision_param = \"float32\"\n"})
+    CHECK(tests::has_note(titan(line).not_understood, line.substr(0, line.find(' '))));
+}
+
+TEST_CASE("torchtitan's implementation of the optimizer changes what the stack fuses", "[jobs]") {
+  const auto stack_of = [](const std::string& lines) {
+    return scenario_of(titan(lines)).training.stack;
+  };
+  using config::Fusable;
+  for (const std::string name : {"foreach", "for-loop"}) {
+    const std::string optimizer = "[optimizer]\nimplementation = \"" + name + "\"\n";
+    const config::Stack compiled = stack_of(optimizer + "[compile]\nenable = true\n");
+    CHECK(compiled.name == "torchtitan");
+    CHECK_FALSE(compiled.fuses(Fusable::optimizer));
+    CHECK(compiled.fuses(Fusable::norm));
+    CHECK(stack_of(optimizer).name == "torchtitan-eager");
+    CHECK(stack_of(optimizer).fused.none());
+  }
+  const jobs::Job usual = titan("[optimizer]\nimplementation = \"fused\"\n");
+  CHECK(config::find(usual.tree, "stack")->text == "torchtitan-eager");
+  CHECK(tests::has_note(titan("[optimizer]\nimplementation = \"other\"\n").not_understood,
+                        "optimizer.implementation"));
+}
+
 TEST_CASE("what a stack says is not repeated in an imported scenario", "[jobs]") {
   const jobs::Job job = titan("");
   for (const char* const key : {"training.bytes", "training.tensor_format",

@@ -94,6 +94,9 @@ TEST_CASE("torchtitan's defaults survive export and import", "[jobs][launch]") {
                     "torchtitan"),
         std::string("--model llama-3-8b --cluster dgx-h100 --shard 32 --global-batch 64 --stack "
                     "torchtitan-eager --set training.recompute='{every: 2, early_stop: true}'"),
+        std::string("--model llama-3-8b --cluster dgx-h100 --shard 32 --global-batch 64 --set "
+                    "stack='{like: torchtitan-eager, fused: []}' training.bytes='{weights: 2, "
+                    "gradients: 2, optimizer: 4}'"),
         std::string("--model llama-3-70b --cluster dgx-h100 --tp 8 --sp --shard 4 --global-batch "
                     "8 --precision fp8 --stack torchtitan --set "
                     "communication.tp_comm_overlap=true training.recompute='{granularity: op}'"),
