@@ -209,14 +209,14 @@ void write_training(SettingsWriter& writer) {
              std::uint64_t{scenario.microbatches.value} * dp * training.microbatch_size);
   writer.add("training.seq_len", training.sequence.value_or(scenario.model->value.sequence));
   if (training.loss_chunks > 1) writer.add("loss.num_chunks", training.loss_chunks);
+  write_checkpointing(writer);
+  write_compile(writer);
   // torchtitan keeps weights, gradients and state of Adam all in fp32, or all in bf16.
   if (weight_bytes(training) == 2 && gradient_bytes(training) == 2 &&
       optimizer_bytes(training) == 4)
     writer.add("training.dtype", toml_string("bfloat16"));
   if (!training.stack.fuses(config::Fusable::optimizer))
     writer.add("optimizer.implementation", toml_string("foreach"));
-  write_checkpointing(writer);
-  write_compile(writer);
 }
 
 Launch write(const LaunchInput& input) {
