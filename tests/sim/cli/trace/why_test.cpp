@@ -99,7 +99,7 @@ TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
   CHECK_THAT(place.run("why fp8.h5 --no-what-if").out,
              Catch::StartsWith("1f1b: ~") && Catch::EndsWith(line));
   const std::string compared = place.run("compare bf16.h5 fp8.h5").out;
-  CHECK_THAT(compared, Catch::Contains(" s         ~") && Catch::Contains(line));
+  CHECK_THAT(compared, Catch::Contains(" s        ~") && Catch::Contains(line));
   const json both = json::parse(place.run("compare bf16.h5 fp8.h5 --json").out);
   CHECK(both["baseline"]["assumed"].empty());
   CHECK(both["others"][0]["assumed"] == json{"products.fp8.efficiency"});
@@ -195,7 +195,7 @@ TEST_CASE("what-ifs fuse small kernels, change the attention kernel and stop rec
   const tests::CommandFolder place;
   const std::string job =
       "run --model llama-3-8b --cluster dgx-h100-8 --dp 8 --zero 3 --global-batch 16 "
-      "--set training.recompute=full --engine timing --stack ";
+      "--recompute-activations full --engine timing --stack ";
   REQUIRE(place.run(job + "torchtitan-eager --trace a.h5").status == 0);
   const json why = why_json(place, "a.h5");
   const auto rows = rows_of(why);
