@@ -36,7 +36,7 @@ bool has_section(const Texts& texts, std::string_view section) {
                              [&](const auto& text) { return is_within(text.first, section); });
 }
 
-std::string name_key(std::string_view section) { return fmt::format("{}.name", section); }
+std::string own_name_of(std::string_view section) { return fmt::format("{}.name", section); }
 
 std::string default_text(std::string_view key) {
   const KeyRow* const row = scenario_key(key);
@@ -54,18 +54,19 @@ Texts texts_of(Value tree) {
         no_settings, [&](std::string_view section) { return is_within(text.first, section); });
   });
   if (auto schedule = texts.extract("schedule")) {
-    schedule.key() = name_key("schedule");
+    schedule.key() = own_name_of("schedule");
     texts.insert(std::move(schedule));
   } else if (!has_section(texts, "schedule")) {
-    texts[name_key("schedule")] = default_text("schedule");
+    texts[own_name_of("schedule")] = default_text("schedule");
   }
   for (const std::string_view section : {"model", "gpu", "stack"})
-    if (has_section(texts, section)) texts.try_emplace(name_key(section), "a map without a name");
+    if (has_section(texts, section))
+      texts.try_emplace(own_name_of(section), "a map without a name");
   return texts;
 }
 
 void keep_name_only(Texts& texts, std::string_view section) {
-  std::erase_if(texts, [name = name_key(section), section](const auto& text) {
+  std::erase_if(texts, [name = own_name_of(section), section](const auto& text) {
     return is_within(text.first, section) && text.first != name;
   });
 }
@@ -74,8 +75,8 @@ void keep_name_only(Texts& texts, std::string_view section) {
 // scenario has.
 void reduce_unlike_files(Texts& first, Texts& other) {
   for (const std::string_view section : {"model", "gpu", "stack"}) {
-    const auto was = first.find(name_key(section));
-    const auto is = other.find(name_key(section));
+    const auto was = first.find(own_name_of(section));
+    const auto is = other.find(own_name_of(section));
     const bool has_both = was != first.end() && is != other.end();
     if (has_both && (section == "stack" || was->second == is->second)) continue;
     keep_name_only(first, section);

@@ -179,8 +179,8 @@ void read_recompute(Draft& draft) {
     return;
   }
   if (!way.empty()) draft.set("training.recompute.method", way, *method);
-  if (count && *count > 0)
-    draft.set("training.recompute.num_layers", fmt::format("{}", *count), *layers);
+  if (const std::uint64_t layer_count = count.value_or(0); layer_count > 0)
+    draft.set("training.recompute.num_layers", fmt::format("{}", layer_count), *layers);
   else if (by_older_flags && way == "block")
     draft.set("training.recompute.num_layers", "1", "without --activations-checkpoint-num-layers");
 }
