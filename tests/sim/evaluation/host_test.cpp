@@ -26,7 +26,7 @@ std::string random_scenario(const std::string& cluster, tests::Random& random) {
       "{{cluster: {}, gpu: h100-sxm, model: llama-3-8b, parallel: {{tp: {}, cp: {}, pp: {}, dp: "
       "{}, zero: {}, sp: {}}}, schedule: {}, global_batch: {}, communication: {{tp_comm_overlap: "
       "{}, overlap_grad_reduce: {}, detail: {}}}, training: {{sequence: {}, precision: {}, "
-      "recompute: {}}}}}",
+      "recompute: {}}}, stack: {{like: megatron-core, rules: []}}}}",
       cluster, tp, cp, pp, 16 / tp / cp / pp, random.whole(0, 1), tp > 1,
       pp == 1 ? "1f1b" : schedules[random.whole(0, 3)], 16 * random.whole(1, 2),
       tp > 1 && random.flip(), random.flip(), random.flip() ? "fast" : "full",

@@ -83,7 +83,8 @@ TEST_CASE("a change is refused only if the stack accepts the unchanged job", "[w
       CHECK(rerun_s > 0);
       rows.push_back(row);
     };
-    CHECK(evaluation::what_if(trace, report, options).rows.size() == rows.size());
+    const auto what_if = evaluation::what_if(trace, report, options);
+    CHECK(what_if.rows.size() == rows.size());
     return rows;
   };
   const auto is_refused = [](const analysis::WhatIfRow& row) {

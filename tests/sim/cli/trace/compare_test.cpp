@@ -67,7 +67,8 @@ TEST_CASE("compare lists the settings in which the runs differ", "[cli]") {
     CAPTURE(ran.err);
     REQUIRE(ran.status == 0);
     std::map<std::string, std::pair<std::string, std::string>> by_key;
-    for (const auto& change : nlohmann::json::parse(ran.out)["others"][0]["settings"]) {
+    const auto report = nlohmann::json::parse(ran.out);
+    for (const auto& change : report["others"][0]["settings"]) {
       const auto text = [&](const char* key) {
         return change[key].is_null() ? "none" : change[key].get<std::string>();
       };

@@ -231,8 +231,8 @@ TEST_CASE("what-ifs fuse small kernels, change the attention kernel and stop rec
     ++settable;
   }
   CHECK(settable > 3);
-  CHECK_THAT(place.run("why a.h5").out, Catch::Contains("  stack.attention='[cudnn]'\n") &&
-                                            Catch::Contains("  stack.recompute.early_stop=true\n"));
+  CHECK_THAT(place.run("why a.h5").out, Catch::Contains(" stack.attention='[cudnn]'\n") &&
+                                            Catch::Contains(" stack.recompute.early_stop=true\n"));
 
   REQUIRE(place.run(job + "megatron-core --trace b.h5").status == 0);
   CHECK_FALSE(
