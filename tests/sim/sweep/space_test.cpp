@@ -98,7 +98,7 @@ TEST_CASE("auto stands for all possible values", "[search][space]") {
   CHECK(axes_of(space) ==
         "tp: 1 2 3 6, ep: 1 2 4 8, microbatch_size: 1 2 3 4 6 12, sp: false true, zero: 0 1 2 3, "
         "recompute: none selective full, p2p: eager rendezvous blocking, partition: even ends_less "
-        "by_cost, schedule: interleaved-1f1b x1 interleaved-1f1b x2 interleaved-1f1b x4 "
+        "by_cost by_weights, schedule: interleaved-1f1b x1 interleaved-1f1b x2 interleaved-1f1b x4 "
         "interleaved-1f1b x8 interleaved-1f1b x16 interleaved-1f1b x32");
 }
 
@@ -354,7 +354,7 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
       "activation_func_fp8_input_store, "
       "share, dispatcher, dispatch_precision, sms, overlap, delay_wgrad, shared_overlap, "
       "op_fuser, imbalance, power_law, fragmentation, overlap_p2p, "
-      "overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "
+      "overlap_grad_reduce, overlap_param_gather, zero_gradients, zero_weights, tp_comm_overlap, "
       "async_tensor_model_parallel_allreduce, scatter_gather, gradient_bytes, all_reduce, "
       "overlap_slowdown, global_norm, detail, jitter, distribution, seed, latency, symmetric, "
       "samples_per_microbatch, tokens_per_microbatch, p2p, engine, backward_times, forward_times, "
