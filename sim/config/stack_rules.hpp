@@ -109,9 +109,8 @@ struct StackRule {
 //   megatron/core/transformer/transformer_config.py: "full recompute is only supported with full
 //   iteration CUDA graph", "CUDA graphs not supported with CPU offloading", "moe cuda graph is only
 //   supported with drop-padding MoE", "moe recompute is not supported with moe_router CUDA graph".
-// - no_expert_overlap_with_moe_recompute, no_expert_overlap_with_mlp_graphs: the same file, checks
-// of
-//   overlap_moe_expert_parallel_comm.
+// - no_expert_overlap_with_moe_recompute, no_expert_overlap_with_mlp_graphs: the same file, where
+//   overlap_moe_expert_parallel_comm is checked.
 inline constexpr std::array stack_rules{
     StackRule{"interleaving_needs_pp", "interleaved stages need a pp of at least 2",
               "use one chunk, or a larger pp",

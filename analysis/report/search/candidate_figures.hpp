@@ -37,7 +37,7 @@ struct FigureUnit {
   }
 };
 
-// Whether the page offers a figure as the vertical axis of its plot, and which values are better.
+// Use of a figure as the vertical axis of the page's plot, and the better end of the axis.
 enum class PageAxis : std::uint8_t { none, more_is_better, less_is_better };
 
 struct CandidateFigure {
