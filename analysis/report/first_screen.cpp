@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/summary_report.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
@@ -201,9 +201,6 @@ std::string first_screen(std::span<const Summary> runs, std::span<const SeedSpre
   if (runs.empty()) return "";
   std::vector<std::string> ranked;
   if (std::optional<std::string> note = memory_note(runs)) ranked.push_back(std::move(*note));
-  std::vector<trace::Assumed> assumed;
-  for (const Summary& run : runs) assumed.push_back(run.run.assumed);
-  if (std::string note = assumed_note(assumed); !note.empty()) ranked.push_back(std::move(note));
   if (const auto& job = runs.front().job; job && !job->untried.empty())
     ranked.push_back(fmt::format(
         "collectives of {} are outside the cluster's record: no measurement was compared "
@@ -218,6 +215,8 @@ std::string first_screen(std::span<const Summary> runs, std::span<const SeedSpre
   const std::size_t hidden = ranked.size() - std::min(ranked.size(), max_notes);
   ranked.resize(ranked.size() - hidden);
   std::string text = identifying_line(runs.front()) + "\n\n" + first_table(runs, spreads);
+  if (const std::string errors = expected_error_lines(evidence_of(runs)); !errors.empty())
+    text += '\n' + errors;
   if (!ranked.empty()) text += '\n' + note_lines(ranked);
   if (hidden > 0) text += fmt::format("({} with --details)\n", counted(hidden, "more note"));
   return text;

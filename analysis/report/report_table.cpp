@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/text_table.hpp"
 
 namespace pipewright::analysis {

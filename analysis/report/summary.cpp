@@ -250,4 +250,10 @@ std::uint64_t gpus(const trace::RunInfo& run) {
   return run.gpus > 0 ? run.gpus : std::uint64_t{run.devices} * run.ranks_per_stage * run.replicas;
 }
 
+std::vector<trace::Evidence> evidence_of(std::span<const Summary> runs) {
+  std::vector<trace::Evidence> evidence;
+  for (const Summary& run : runs) evidence.push_back(run.run.evidence);
+  return evidence;
+}
+
 }  // namespace pipewright::analysis

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -141,5 +142,6 @@ bool fits(const Summary& summary);                     // on every device of kno
 double exposed_communication(const Summary& summary);  // seconds, maximum over devices
 TimeParts mean_parts(const Summary& summary);          // of an iteration, mean over devices
 std::uint64_t gpus(const trace::RunInfo& run);
+std::vector<trace::Evidence> evidence_of(std::span<const Summary> runs);
 
 }  // namespace pipewright::analysis

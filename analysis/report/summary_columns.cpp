@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/trace/evidence_json.hpp"
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {
@@ -112,12 +112,6 @@ constexpr std::array<std::pair<const char*, JobMember>, 30> job_fields{{
     {"outside_record", &JobInfo::untried},
 }};
 
-// Marks the column's figures of runs whose times depend on assumed numbers.
-ReportColumn<Summary> timed(ReportColumn<Summary> column) {
-  return marked(std::move(column),
-                [](const Summary& run) { return times_rest_on(run.run.assumed); });
-}
-
 }  // namespace
 
 ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
@@ -151,20 +145,22 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       {"network", of_run(&trace::RunInfo::network)},
       {"job",
        [](const Summary& run) { return run.job ? json_object(job_columns(), *run.job) : Json(); }},
-      {"assumed", [](const Summary& run) { return run.run.assumed.keys; }},
-      {"assumed_gpu", [](const Summary& run) { return run.run.assumed.gpu; }},
-      timed({"makespan_s", {"time"}, Quantity::seconds(4), &Summary::makespan_s}),
+      {"expected_error",
+       [](const Summary& run) {
+         return trace::expected_error_json(run.run.evidence.expected_error);
+       }},
+      {"assumed", [](const Summary& run) { return run.run.evidence.keys; }},
+      {"assumed_gpu", [](const Summary& run) { return run.run.evidence.gpu; }},
+      {"makespan_s", {"time"}, Quantity::seconds(4), &Summary::makespan_s},
       {"bubble_ratio", {"bubble", "ratio"}, Quantity::percent(), &Summary::bubble_ratio},
       {"span_bubble_s", {"span", "bubble"}, Quantity::seconds(3), &Summary::span_bubble_s},
-      timed(optional<Summary>(
-          {"samples_per_s", {"samples"}, Quantity::rate(), &Summary::samples_per_s})),
-      timed(optional<Summary>(
-          {"tokens_per_s", {"tokens"}, Quantity::rate(), &Summary::tokens_per_s})),
-      timed(optional<Summary>({"model_flops_per_gpu",
-                               {"TFLOP/s", "per GPU", scores},
-                               teraflops,
-                               &Summary::model_flops_per_gpu})),
-      timed(optional<Summary>({"mfu", mfu_heading, Quantity::on({0.01, 1, "%"}), &Summary::mfu})),
+      optional<Summary>({"samples_per_s", {"samples"}, Quantity::rate(), &Summary::samples_per_s}),
+      optional<Summary>({"tokens_per_s", {"tokens"}, Quantity::rate(), &Summary::tokens_per_s}),
+      optional<Summary>({"model_flops_per_gpu",
+                         {"TFLOP/s", "per GPU", scores},
+                         teraflops,
+                         &Summary::model_flops_per_gpu}),
+      optional<Summary>({"mfu", mfu_heading, Quantity::on({0.01, 1, "%"}), &Summary::mfu}),
       {"full_attention_flops_per_gpu", &Summary::full_attention_flops_per_gpu},
       {"mfu_full_attention", &Summary::mfu_full_attention},
       {"mfu_precision", &Summary::mfu_precision},

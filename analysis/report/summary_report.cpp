@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/summary_columns.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
@@ -131,9 +131,6 @@ std::string device_table(const Summary& run) {
   };
   if (!std::ranges::any_of(run.devices, &DeviceSummary::memory_capacity_bytes))
     remove_column("of_capacity");
-  else if (capacity_rests_on(run.run.assumed))
-    std::ranges::find(columns, "of_capacity", &ReportColumn<DeviceSummary>::key)->is_marked =
-        [](const DeviceSummary&) { return true; };
   const auto has_allowance = [](const DeviceSummary& device) {
     return device.peak_allocated_bytes() < device.peak_memory_bytes;
   };
@@ -207,7 +204,7 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
   add_job({"recompute", "precision", "cuda_graphs", "offload"}, false);
   add_job({"flash_attention"}, true);
   columns.emplace_back("assumed", [](const DeviceOfRun& row) -> Json {
-    return trace::joined_keys(row.run->run.assumed);
+    return trace::joined_keys(row.run->run.evidence);
   });
   std::ranges::find(columns, "peak_in_flight", &ReportColumn<DeviceOfRun>::key)->key +=
       "_microbatches";
@@ -227,9 +224,7 @@ std::string over_capacity_text(const Summary& run, const std::string& name) {
   }
   if (worst == nullptr) return "";
   const ColumnScale time = time_scale(run.makespan_s, 4);
-  const std::string capacity =
-      fmt::format("{}{}", capacity_rests_on(run.run.assumed) ? assumed_mark : "",
-                  format_bytes(worst->memory_capacity_bytes));
+  const std::string capacity = format_bytes(worst->memory_capacity_bytes);
   const std::string owned_capacity =
       worst->memory_host.empty()
           ? fmt::format("its {}", capacity)
@@ -308,9 +303,7 @@ std::string console_table(std::span<const Summary> runs) {
             uneven_text(runs[i], runs.size() > 1 ? labels.names[i] : std::string());
         !uneven.empty())
       text += uneven + '\n';
-  std::vector<trace::Assumed> assumed;
-  for (const Summary& run : runs) assumed.push_back(run.run.assumed);
-  text += assumed_lines(assumed);
+  text += evidence_lines(evidence_of(runs));
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (!fits(runs[i])) text += fmt::format("! {}\n", over_capacity_text(runs[i], labels.names[i]));
   if (runs.size() > 1 || runs[0].devices.empty()) return text;

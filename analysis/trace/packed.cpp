@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/trace/error.hpp"
+#include "analysis/trace/evidence_json.hpp"
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::trace {
@@ -94,8 +95,7 @@ Json run_info_json(const RunInfo& run) {
   for (const auto& field : text_fields) info[field.name] = run.*field.member;
   for (const auto& field : count_fields) info[field.name] = run.*field.member;
   for (const auto& field : real_fields) info[field.name] = run.*field.member;
-  info[assumed_field] = run.assumed.keys;
-  info[assumed_gpu_field] = run.assumed.gpu;
+  add_evidence(info, run.evidence);
   return info;
 }
 
@@ -106,8 +106,7 @@ RunInfo read_run_info(const Json& info) {
     if (!field.is_optional || info.contains(field.name))
       info.at(field.name).get_to(run.*field.member);
   for (const auto& field : real_fields) info.at(field.name).get_to(run.*field.member);
-  info.at(assumed_field).get_to(run.assumed.keys);
-  info.at(assumed_gpu_field).get_to(run.assumed.gpu);
+  run.evidence = read_evidence(info);
   return run;
 }
 

@@ -76,7 +76,14 @@ RunInfo TraceFile::run() const {
       run.*field.member = number<std::uint32_t>(field.name);
   for (const auto& field : real_fields) run.*field.member = number<double>(field.name);
   if (has_attribute(assumed_field))
-    run.assumed = {text(assumed_gpu_field), split_keys(text(assumed_field))};
+    run.evidence = {text(assumed_gpu_field), split_keys(text(assumed_field))};
+  if (has_attribute(error_rows_field)) {
+    ExpectedError& error = run.evidence.expected_error;
+    for (const ErrorField& field : error_reals)
+      error.*field.member = number<double>(field.attribute);
+    error.basis = text(error_basis_field);
+    error.rows = number<std::uint32_t>(error_rows_field);
+  }
   run.cluster = cluster();
   return run;
 }

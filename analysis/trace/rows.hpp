@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -63,12 +64,30 @@ constexpr bool makes_gradient(PassKind kind) {
 
 inline constexpr std::uint32_t no_link = 0xffffffff;
 
-// Assumed values of a GPU's file: those without a source that influence the run's figures.
-struct Assumed {
-  std::string gpu;                // Name of the file; "b200 and l40s" for several.
-  std::vector<std::string> keys;  // Keys of the file; empty if nothing is assumed.
+// Error of predicted iteration times in measured runs of the nearest kind: the share `nominal` of
+// such runs has measured / predicted - 1 between `low` and `high`.
+struct ExpectedError {
+  double low = 0;
+  double high = 0;
+  double nominal = 0;
+  double median = 0;
+  // Standard deviation of ln(measured / predicted) among runs of one model, and so the error of
+  // comparing two layouts; 0: unknown.
+  double scatter = 0;
+  std::string basis;       // Kind of the measured runs: "h100-sxm, bf16, dense, megatron-core".
+  std::uint64_t rows = 0;  // Number of measured runs; 0: no error is known.
 
-  bool operator==(const Assumed&) const = default;
+  auto operator<=>(const ExpectedError&) const = default;
+};
+
+// What predicted times rest on: assumed values, which are values of a GPU's file or of a software
+// stack without a source, and measured runs.
+struct Evidence {
+  std::string gpu;                // GPU file of the keys; "b200 and l40s" for several.
+  std::vector<std::string> keys;  // Keys that influence the run; empty if nothing is assumed.
+  ExpectedError expected_error = {};
+
+  auto operator<=>(const Evidence&) const = default;
 };
 
 // Properties of the run: enough to label its outputs and, with `scenario`, to run it again.
@@ -98,7 +117,7 @@ struct RunInfo {
   double hardware_flops = 0;        // model_flops plus recomputation.
   double peak_flops = 0;            // FLOP/s of a GPU in bf16.
   double precision_peak_flops = 0;  // FLOP/s of a GPU in the data type of the recipe.
-  Assumed assumed;                  // Values without a source on which the times depend.
+  Evidence evidence;                // What the times rest on.
   std::string job;                  // One line: model, GPU, layout, recipe; empty without a model.
 
   bool operator==(const RunInfo&) const = default;

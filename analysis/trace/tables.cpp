@@ -55,8 +55,8 @@ std::size_t disk_row_bytes(std::span<const Column> columns) {
   return bytes;
 }
 
-std::string joined_keys(const Assumed& assumed) {
-  return fmt::format("{}", fmt::join(assumed.keys, " "));
+std::string joined_keys(const Evidence& evidence) {
+  return fmt::format("{}", fmt::join(evidence.keys, " "));
 }
 
 std::vector<std::string> split_keys(const std::string& keys) {

@@ -234,10 +234,25 @@ inline constexpr std::array<RunField<double>, 7> real_fields{
      {"peak_flops", &RunInfo::peak_flops},
      {"precision_peak_flops", &RunInfo::precision_peak_flops}}};
 
-// Names of the HDF5 attributes for RunInfo::assumed, which older files lack.
+// Numbers of an expected error, which are members of its JSON object. The HDF5 attributes have the
+// prefix expected_error_.
+struct ErrorField {
+  const char* name;
+  const char* attribute;
+  double ExpectedError::*member;
+};
+inline constexpr std::array<ErrorField, 5> error_reals{
+    {{"low", "expected_error_low", &ExpectedError::low},
+     {"high", "expected_error_high", &ExpectedError::high},
+     {"nominal", "expected_error_nominal", &ExpectedError::nominal},
+     {"median", "expected_error_median", &ExpectedError::median},
+     {"scatter", "expected_error_scatter", &ExpectedError::scatter}}};
+inline constexpr const char* error_basis_field = "expected_error_basis";
+inline constexpr const char* error_rows_field = "expected_error_rows";
+// Names of the HDF5 attributes for the keys of RunInfo::evidence, which older files lack.
 inline constexpr const char* assumed_field = "assumed";  // Keys, separated by blanks.
 inline constexpr const char* assumed_gpu_field = "assumed_gpu";
-std::string joined_keys(const Assumed& assumed);
+std::string joined_keys(const Evidence& evidence);
 std::vector<std::string> split_keys(const std::string& keys);
 
 }  // namespace pipewright::trace

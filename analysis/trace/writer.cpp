@@ -16,8 +16,13 @@ void write_run_info(hid_t file, const RunInfo& run) {
   for (const auto& field : text_fields) write_text(file, field.name, run.*field.member);
   for (const auto& field : count_fields) write_number(file, field.name, run.*field.member);
   for (const auto& field : real_fields) write_number(file, field.name, run.*field.member);
-  write_text(file, assumed_field, joined_keys(run.assumed));
-  write_text(file, assumed_gpu_field, run.assumed.gpu);
+  write_text(file, assumed_field, joined_keys(run.evidence));
+  write_text(file, assumed_gpu_field, run.evidence.gpu);
+  const ExpectedError& error = run.evidence.expected_error;
+  for (const ErrorField& field : error_reals)
+    write_number(file, field.attribute, error.*field.member);
+  write_text(file, error_basis_field, error.basis);
+  write_number(file, error_rows_field, static_cast<std::uint32_t>(error.rows));
   // HDF5 compresses only datasets, so this long text is a dataset with a single value.
   write_dataset(file, "cluster", text_type_of(run.cluster), 1, run.cluster.c_str());
 }

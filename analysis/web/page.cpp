@@ -14,7 +14,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/assumed.hpp"
 #include "analysis/report/idle_time.hpp"
 #include "analysis/report/palette.hpp"
 #include "analysis/report/picture/titles.hpp"
@@ -212,7 +211,6 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   page["at_once"] = at_once != nullptr;
   page["tick_digits"] = digits;
   page["tables"] = schema_json(page_tables());
-  page["assumed_words"] = assumed_words;
   page["kinds"] = Json::array();
   for (const KindStyle& kind : kind_styles)
     page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});

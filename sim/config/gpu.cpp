@@ -250,6 +250,8 @@ constexpr std::array gpu_table{
     Key<Gpu>{{.name = "source", .help = "source of the numbers"}, {[](const Field& f, Gpu&) {
                read_text(f, "a text that names the source of the numbers");
              }}},
+    Key<Gpu>{{.name = "architecture", .help = "architecture that GPUs share, such as Hopper"},
+             text<&Gpu::architecture, "the name of an architecture, such as Hopper">},
     Key<Gpu>{
         {.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
         into<&Gpu::flops, read_flops>({ValueType::rate})},

@@ -101,6 +101,7 @@ struct Power {
 // reach.
 struct Gpu {
   std::string name;
+  std::string architecture = {};                  // "Hopper"; empty: not stated
   double flops = 0;                               // dense FLOP/s in bf16, or fp16 without bf16
   std::uint64_t memory = 0;                       // bytes
   std::optional<std::uint64_t> free_memory = {};  // free bytes on an empty GPU

@@ -149,6 +149,8 @@ constexpr std::array stack_table{
                text<&Stack::name, "a name">},
     Key<Stack>{{.name = "help", .help = "description of the software in one line"},
                text<&Stack::help, "a line of text">},
+    Key<Stack>{{.name = "family", .help = "software that stacks share, such as megatron"},
+               text<&Stack::family, "the name of a family, such as megatron">},
     Key<Stack>{{.name = "source", .help = "source of the numbers"}, {[](const Field& f, Stack&) {
                  read_text(f, "a text that names the source of the numbers");
                }}},

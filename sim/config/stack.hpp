@@ -62,7 +62,8 @@ struct SoftwareMemory {
 
 struct Stack {
   std::string name;
-  std::string help;  // description in one line
+  std::string family;  // software that stacks share: "megatron"; empty: not stated
+  std::string help;    // description in one line
   HostTimes host;
   SoftwareMemory memory;
   std::bitset<fusable_names.size()> fused = ~std::bitset<fusable_names.size()>{};

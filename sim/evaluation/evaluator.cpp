@@ -383,7 +383,7 @@ CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
   row.bubble_ratio = summary.bubble_ratio;
   row.span_bubble_s = summary.span_bubble_s;
   row.parts = analysis::mean_parts(summary);
-  row.assumed = job.assumed;
+  row.evidence = job.evidence;
   row.site = site_of(hardware);
   row.site.traffic_bytes = traffic.bytes(scenario, hardware);
   return row;

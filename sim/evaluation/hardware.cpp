@@ -8,11 +8,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "sim/cluster/platform/names.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/training_checks.hpp"
+#include "sim/evaluation/expected_error.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/sizes.hpp"
 #include "sim/execution/exposed_time.hpp"
@@ -233,6 +234,26 @@ config::Error with_link_names(config::Error error, const std::string& name,
       .allow(fmt::format("names such as {}", fmt::join(examples, ", ")));
 }
 
+workload::ModelSetting model_setting(const config::Scenario& scenario) {
+  const config::Model& model = scenario.model->value;
+  return {model, scenario.training,
+          workload::sizes_of(model, scenario.training, scenario.parallel)};
+}
+
+// Returns whether the scenario gives times of passes or layers, so that no number of a GPU file
+// determines them.
+bool has_given_times(const config::Scenario& scenario) {
+  return !scenario.forward_times.value.empty() || scenario.layer_times.has_value();
+}
+
+trace::ExpectedError error_of_run(const config::Scenario& scenario, const Hardware& hardware,
+                                  const workload::StageCosts& costs) {
+  const RunKind kind = run_kind(scenario, hardware, costs);
+  if (kind.gpu.empty() || has_given_times(scenario)) return {};
+  const double share = workload::assumed_share(model_setting(scenario), hardware.gpus.front());
+  return known_error(kind, share);
+}
+
 }  // namespace
 
 cluster::Cluster open_cluster(const config::Scenario& scenario) {
@@ -332,28 +353,24 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .uneven = workload::uneven_work(scenario, schedule, costs)};
 }
 
-trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& hardware) {
+trace::Evidence evidence_of(const config::Scenario& scenario, const Hardware& hardware) {
   if (!scenario.model) return {};
-  const config::Model& model = scenario.model->value;
-  const workload::ModelSetting setting{
-      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
-  // Assumed keys of a GPU do not matter if the times of passes are given.
-  const bool is_timed = !scenario.forward_times.value.empty() || scenario.layer_times;
-  trace::Assumed assumed;
+  const workload::ModelSetting setting = model_setting(scenario);
+  trace::Evidence evidence;
   std::vector<std::string_view> seen;
   for (const config::Gpu& gpu : hardware.gpus) {
     if (std::ranges::find(seen, gpu.name) != seen.end()) continue;
     seen.push_back(gpu.name);
     std::vector<std::string> keys;
-    if (!is_timed) keys = workload::assumed_for(setting, gpu);
+    if (!has_given_times(scenario)) keys = workload::assumed_for(setting, gpu);
     if (gpu.free_memory && std::ranges::count(gpu.assumed, analysis::free_memory_key) > 0)
       keys.emplace_back(analysis::free_memory_key);
-    if (!keys.empty()) assumed.gpu += (assumed.gpu.empty() ? "" : " and ") + gpu.name;
+    if (!keys.empty()) evidence.gpu += (evidence.gpu.empty() ? "" : " and ") + gpu.name;
     for (std::string& key : keys)
-      if (std::ranges::find(assumed.keys, key) == assumed.keys.end())
-        assumed.keys.push_back(std::move(key));
+      if (std::ranges::find(evidence.keys, key) == evidence.keys.end())
+        evidence.keys.push_back(std::move(key));
   }
-  return assumed;
+  return evidence;
 }
 
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs) {
@@ -366,7 +383,8 @@ execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
                         workload::Plan& plan) {
   set_peaks(hardware, plan.costs);
   execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
-  job.assumed = assumed_for(scenario, hardware);
+  job.evidence = evidence_of(scenario, hardware);
+  job.evidence.expected_error = error_of_run(scenario, hardware, plan.costs);
   execution::add_exposed_time(hardware.cluster, job, plan.costs);
   return job;
 }

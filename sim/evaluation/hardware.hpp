@@ -43,9 +43,9 @@ cluster::Cluster open_cluster(const config::Scenario& scenario);
 void scale_link(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
 void scale_bandwidth(const config::Variation::Bandwidth& change, cluster::Cluster& cluster);
 
-// GPU parameters that no published source states, and on which the scenario's pass times or memory
-// limits depend.
-trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& hardware);
+// Returns the GPU parameters that no published source states, and on which the scenario's pass
+// times or memory limits depend. The expected error is left empty, as it depends on a plan.
+trace::Evidence evidence_of(const config::Scenario& scenario, const Hardware& hardware);
 
 // Sets the peak FLOP/s in `costs` to the mean over all GPUs, which may be of several types.
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs);

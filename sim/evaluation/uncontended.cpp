@@ -85,10 +85,10 @@ void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
   scenario.model.reset();
 }
 
-config::Scenario without_contended_cluster(config::Scenario scenario, trace::Assumed& assumed) {
+config::Scenario without_contended_cluster(config::Scenario scenario, trace::Evidence& evidence) {
   if (scenario.cluster || scenario.model) {
     Hardware hardware = open_hardware(scenario);
-    assumed = assumed_for(scenario, hardware);
+    evidence = evidence_of(scenario, hardware);
     if (scenario.model) spell_out_model(scenario, hardware);
     scenario.parallel = {.pp = scenario.devices, .vocabulary = scenario.parallel.vocabulary};
     const auto host = [&](std::uint32_t device) {
@@ -108,7 +108,7 @@ config::Scenario without_contended_cluster(config::Scenario scenario, trace::Ass
 }  // namespace
 
 Uncontended::Uncontended(config::Scenario scenario)
-    : scenario_(without_contended_cluster(std::move(scenario), assumed_)),
+    : scenario_(without_contended_cluster(std::move(scenario), evidence_)),
       network_(cluster::Cluster::ideal(scenario_.p2p_time)),
       hosts_(network_.place({}, scenario_.devices.value)) {}
 
@@ -117,7 +117,7 @@ void Uncontended::run(const workload::Plan& plan, trace::Sink& sink) const {
                            .costs = plan.costs,
                            .cluster = network_,
                            .hosts = hosts_,
-                           .assumed = assumed_};
+                           .evidence = evidence_};
   execution::run(job, execution::EngineKind::timing,
                  {.scenario = scenario_.text,
                   .versions = versions(),

@@ -27,7 +27,7 @@ class Uncontended {
  private:
   void run(const workload::Plan& plan, trace::Sink& sink) const;
 
-  trace::Assumed assumed_;  // unsourced numbers behind the times of the model
+  trace::Evidence evidence_;  // what the times of the model rest on
   config::Scenario scenario_;
   cluster::Cluster network_;
   std::vector<cluster::Host*> hosts_;

@@ -13,6 +13,7 @@
 #include "analysis/report/summary.hpp"
 #include "analysis/report/units_text.hpp"
 #include "analysis/trace/error.hpp"
+#include "analysis/trace/evidence_json.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/base/temporary_folder.hpp"
 #include "sim/cluster/platform/error.hpp"
@@ -29,21 +30,19 @@
 namespace pipewright::evaluation {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 // Result of simulating a changed or unchanged scenario again.
 struct Rerun {
   double makespan_s = 0;
   std::optional<analysis::Overflow> overflow;
-  trace::Assumed assumed;  // measured or assumed numbers that the result rests on
-  std::string refusal;     // rule of its stack that the job breaks; empty: none
+  trace::Evidence evidence;  // what the result rests on
+  std::string refusal;       // rule of its stack that the job breaks; empty: none
 };
 
 json to_json(const Rerun& rerun) {
-  json value{{"makespan_s", rerun.makespan_s},
-             {"gpu", rerun.assumed.gpu},
-             {"assumed", rerun.assumed.keys},
-             {"refusal", rerun.refusal}};
+  json value{{"makespan_s", rerun.makespan_s}, {"refusal", rerun.refusal}};
+  trace::add_evidence(value, rerun.evidence);
   if (const auto& overflow = rerun.overflow)
     value["overflow"] = {{"device", overflow->device},
                          {"peak_bytes", overflow->peak_bytes},
@@ -58,8 +57,7 @@ std::string line_of(const json& value) {
 Rerun read_rerun(const json& value) {
   Rerun rerun{.makespan_s = value.at("makespan_s"),
               .overflow = {},
-              .assumed = {value.at("gpu").get<std::string>(),
-                          value.at("assumed").get<std::vector<std::string>>()},
+              .evidence = trace::read_evidence(value),
               .refusal = value.at("refusal")};
   if (const auto overflow = value.find("overflow"); overflow != value.end())
     rerun.overflow = analysis::Overflow{.device = overflow->at("device"),
@@ -132,7 +130,7 @@ Rerun simulate(const config::Scenario& scenario, Hardware& hardware, const Chang
   execution::run(job, engine_of(scenario), {}, summary);
   rerun.makespan_s = summary.summary().makespan_s;
   rerun.overflow = analysis::overflow_of(summary.summary());
-  rerun.assumed = job.assumed;
+  rerun.evidence = job.evidence;
   return rerun;
 }
 
@@ -292,7 +290,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
     }
     row.makespan_s = rerun.makespan_s;
     row.overflow = rerun.overflow;
-    row.assumed = std::move(rerun.assumed);
+    row.evidence = std::move(rerun.evidence);
     return row;
   };
   const auto report_row = [&](std::size_t change, const process::Result& process_result) {

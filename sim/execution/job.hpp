@@ -42,7 +42,7 @@ struct Job {
   std::vector<double> slowdown = {};
   std::vector<Capacity> capacity = {};                  // by device; empty: unknown
   std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are the same size
-  trace::Assumed assumed = {};  // measured or assumed numbers that costs and capacity rest on
+  trace::Evidence evidence = {};                        // what costs and capacity rest on
 
   // True if devices wait for the norm of all gradients before the optimizer's step. Asynchronous
   // schedules do not wait: a device steps while other devices still compute.

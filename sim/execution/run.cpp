@@ -107,7 +107,7 @@ void begin_rows(const Job& job, EngineKind engine, trace::RunInfo info, trace::S
   info.hardware_flops = hardware_flops(job);
   info.peak_flops = job.costs.peak_flops;
   info.precision_peak_flops = job.costs.precision_peak_flops;
-  info.assumed = job.assumed;
+  info.evidence = job.evidence;
   sink.begin(info, device_rows(job), stage_rows(job));
   for (const trace::PassCollectiveRow& row : pass_collective_rows(job)) sink.pass_collective(row);
 }

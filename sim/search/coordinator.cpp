@@ -267,7 +267,7 @@ void Coordinator::take_result(std::size_t index, CandidateRow answer) {
   row.note = std::move(answer.note);
   if (row.outcome == Outcome::simulated) {
     analysis::copy_simulated_figures(row, answer);
-    row.assumed = std::move(answer.assumed);
+    row.evidence = std::move(answer.evidence);
     bound_excess_ = std::max(bound_excess_, row.bound_s / row.time_s - 1);
     order_.add(index);
   }

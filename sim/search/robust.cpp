@@ -12,7 +12,6 @@
 #include "sim/config/scenario.hpp"
 #include "sim/search/best_known.hpp"
 #include "sim/search/draws.hpp"
-#include "sim/search/error_band.hpp"
 #include "sim/search/perturbations.hpp"
 
 namespace pipewright::search {
@@ -92,23 +91,24 @@ LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<st
   return {classes.begin(), classes.end()};
 }
 
-// Returns a quantile of an error band: interpolated linearly between the stored percentiles, and
-// extrapolated beyond them.
-double quantile(const analysis::ErrorBand& band, double part) {
-  constexpr double low = 0.05;
+// Returns a quantile of an expected error: interpolated linearly between its ends and its median,
+// and extrapolated beyond its ends.
+double quantile(const trace::ExpectedError& error, double part) {
+  const double low = (1 - error.nominal) / 2;
   constexpr double middle = 0.5;
-  return part < middle ? std::lerp(band.low, band.middle, (part - low) / (middle - low))
-                       : std::lerp(band.middle, band.high, (part - middle) / (1 - low - middle));
+  return part < middle ? std::lerp(error.low, error.median, (part - low) / (middle - low))
+                       : std::lerp(error.median, error.high, (part - middle) / (1 - low - middle));
 }
 
-void draw_errors(const std::optional<analysis::ErrorBand>& band, std::uint64_t candidate,
+void draw_errors(const std::optional<trace::ExpectedError>& error, std::uint64_t candidate,
                  const analysis::DrawSettings& settings, analysis::RobustRow& row) {
   for (std::uint32_t draw = 0; draw < settings.draws; ++draw) {
     const Chance chance{settings.seed, draw};
     row.own_error.push_back(
-        band ? std::exp(band->scatter * chance.normal(fmt::format("error/{}", candidate))) : 1);
-    row.whole_error.push_back(band ? std::max(0.0, 1 + quantile(*band, chance.uniform("error")))
-                                   : 1);
+        error ? std::exp(error->scatter * chance.normal(fmt::format("error/{}", candidate))) : 1);
+    row.whole_error.push_back(error && error->rows > 0
+                                  ? std::max(0.0, 1 + quantile(*error, chance.uniform("error")))
+                                  : 1);
   }
 }
 
@@ -137,19 +137,19 @@ std::string robust_settings_help() {
 }
 
 analysis::Robustness robustness(const analysis::SearchRun& run, const Space& space,
-                                const RobustSettings& settings, const WhatIfRuns& what_if_runs,
-                                const std::string& gpu) {
+                                const RobustSettings& settings, const WhatIfRuns& what_if_runs) {
   analysis::Robustness robust{.settings = settings.draws};
   const std::vector<std::size_t> rows = best_rows(run, settings.top);
   if (rows.empty()) return robust;
   const LinkClasses classes = link_classes_of(run, rows, what_if_runs);
   for (const auto& [name, bandwidth] : classes) robust.link_classes.push_back(name);
-  robust.band = error_band(space.candidate(run.rows[rows.front()].candidate), gpu);
+  const trace::ExpectedError& error = run.rows[rows.front()].evidence.expected_error;
+  if (error.rows > 0) robust.error = error;
   if (settings.error) {
-    if (!robust.band) robust.band = analysis::ErrorBand{.kind = "none like it"};
-    robust.band->scatter = *settings.error;
+    if (!robust.error) robust.error = trace::ExpectedError{};
+    robust.error->scatter = *settings.error;
   }
-  if (!robust.band)
+  if (!robust.error)
     robust.notes.emplace_back(
         "the error of such predictions is unknown, as no similar runs were measured; --under "
         "error=4% sets it");
@@ -175,7 +175,7 @@ analysis::Robustness robustness(const analysis::SearchRun& run, const Space& spa
     }
     if (!why.empty())
       robust.notes.push_back(fmt::format("{}: {}", candidate_name(run, run.rows[rows[i]]), why));
-    draw_errors(robust.band, run.rows[rows[i]].candidate, settings.draws, row);
+    draw_errors(robust.error, run.rows[rows[i]].candidate, settings.draws, row);
   }
   if (settings.turns) add_perturbations(run, rows, classes, what_if_runs, robust);
   return robust;

@@ -26,9 +26,8 @@ RobustSettings read_robust_settings(std::span<const std::string> words, const st
 std::string robust_settings_help();  // a line for each word
 
 // Simulates the best candidates of a search under random draws, and finds the perturbations that
-// change the winner. `gpu` is the type of the GPUs of the winner's cluster.
+// change the winner.
 analysis::Robustness robustness(const analysis::SearchRun& run, const Space& space,
-                                const RobustSettings& settings, const WhatIfRuns& what_if_runs,
-                                const std::string& gpu);
+                                const RobustSettings& settings, const WhatIfRuns& what_if_runs);
 
 }  // namespace pipewright::search

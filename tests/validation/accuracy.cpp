@@ -1,6 +1,7 @@
 // Predicts published measurements and prints every error. Fails if a bar is missed. Words on the
 // command line ask for the tables that have one of them in their titles. With all of them, the file
-// of bands that the program reads is held to today's predictions; --bands writes it.
+// of bands that the program reads is held to today's predictions; --bands writes it. --rows FILE
+// writes all rows with their kinds as CSV.
 //
 // Rows of papers' tables stand in the files beside this one. Those that come from a repository's
 // data are read where they lie: in $PIPEWRIGHT_REFERENCE, or else ../shared/reference beside the
@@ -12,6 +13,7 @@
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -39,6 +41,15 @@ bool check_bands(const std::vector<accuracy::Table>& tables, bool write) {
   return false;
 }
 
+// Removes an option and its value from the words; nothing without the option.
+std::optional<std::string> take_value(std::vector<std::string>& words, const std::string& option) {
+  const auto found = std::ranges::find(words, option);
+  if (found == words.end() || std::next(found) == words.end()) return std::nullopt;
+  std::string value = *std::next(found);
+  words.erase(found, found + 2);
+  return value;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,6 +74,7 @@ int main(int argc, char** argv) {
     for (accuracy::Table& table : source(reference)) tables.push_back(std::move(table));
   std::vector<std::string> words(argv + 1, argv + argc);
   const bool writes = std::erase(words, "--bands") > 0;
+  const std::optional<std::string> rows_file = take_value(words, "--rows");
   std::erase_if(tables, [&](const accuracy::Table& table) {
     return !words.empty() && std::ranges::none_of(words, [&](const std::string& word) {
       return table.title.find(word) != std::string::npos;
@@ -80,11 +92,13 @@ int main(int argc, char** argv) {
   }
   int missed = 0;
   for (const accuracy::Table& table : tables) missed += accuracy::print(table) ? 0 : 1;
+  if (rows_file) std::ofstream(*rows_file) << accuracy::rows_csv(tables);
   accuracy::print_overview(tables);
   const bool complete = words.empty() && std::ranges::all_of(tables, [](const auto& table) {
                           return table.skipped.empty();
                         });
   if (complete && !check_bands(tables, writes)) ++missed;
+  if (complete && !accuracy::print_coverage(tables)) ++missed;
   if (writes && !complete) fmt::print("--bands: needs all tables, so nothing was written\n");
   fmt::print("* the GPU's parameters were fitted to this row, among others: platforms/README.md\n");
   if (missed > 0) fmt::print("{} of {} tables MISSED\n", missed, tables.size());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/report/summary.hpp"
+#include "sim/evaluation/expected_error.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 // Published measurements and what the simulator makes of them.
@@ -21,10 +22,10 @@ struct Run {
 
 // What kind of run a scenario is.
 struct RunKind {
-  std::string gpu;        // of platforms/gpus
-  std::string precision;  // "bf16"
-  std::string model;      // its name, or its sizes; empty: passes are given
-  bool has_experts = false;
+  evaluation::RunKind run;     // without a GPU if passes are given
+  std::string model;           // its name, or its sizes
+  std::uint64_t sequence = 0;  // tokens of a sample
+  std::uint64_t gpus = 0;      // number of GPUs of the run
 
   auto operator<=>(const RunKind&) const = default;
 };
@@ -65,9 +66,6 @@ struct Table {
   std::vector<Row> rows = {};
   std::string skipped = {};   // why there are no rows
   std::string left_out = {};  // which rows of the source are not here, and why
-  // Of runs that are not as those that people plan: tiny models that wait for their host, or a
-  // precision that is not modelled.
-  bool tells_no_band = false;
 };
 
 double makespan(const Run& run);  // seconds
@@ -128,11 +126,20 @@ std::string cluster_with_nics(const std::string& kind, std::uint32_t nodes, doub
 // sets what the rows predict. Throws std::runtime_error if one fails.
 void predict(std::vector<Table>& tables);
 
-// How far measured times of whole iterations are from what is predicted, by kind of run, as a CSV
-// that the program reads (platforms/accuracy): 5th percentile, median and 95th of measured over
-// predicted - 1; and the scatter, the standard deviation of ln(measured / predicted) among runs of
-// one model in one table, which is what the comparison of two layouts of a model is off by.
+// Errors of the predicted iteration times of all tables, by source and kind of run. A source is
+// what the titles of its tables begin with.
+std::vector<evaluation::MeasuredRuns> measured_runs(const std::vector<Table>& tables);
+// The text of platforms/accuracy/iterations.csv, which has at most ten quantiles of the errors of a
+// source and kind.
 std::string bands(const std::vector<Table>& tables);
+// Prints how many runs of each source lie within the expected error that all other sources give.
+// True if these are 85 to 95 % of the runs, and 85 to 95 % of a source's runs in the mean over
+// sources.
+bool print_coverage(const std::vector<Table>& tables);
+
+// Returns every row of the tables as CSV: its set, the kind of its run, and what was measured and
+// predicted.
+std::string rows_csv(const std::vector<Table>& tables);
 
 // Prints a table. True if it meets its bars, with a prediction of every row.
 bool print(const Table& table);

@@ -135,7 +135,6 @@ std::vector<Table> megatron_tests(const std::filesystem::path& reference) {
                           "GB200: peak memory",
                       .unit = "GiB",
                       .bars = {.mean = 4}};
-  times.tells_no_band = expert_times.tells_no_band = true;
   struct Case {
     Layout layout;
     std::vector<double> seconds, gib;

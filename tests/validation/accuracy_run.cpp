@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,34 +56,60 @@ struct Answer {
 
 constexpr char separator = '\n';
 
+// Calls visit() for each text of a kind, and then for each number.
+template <class Kind, class Visit>
+void visit_fields(Kind& kind, const Visit& visit) {
+  visit(kind.run.gpu);
+  visit(kind.run.architecture);
+  visit(kind.run.precision);
+  visit(kind.run.stack);
+  visit(kind.run.family);
+  visit(kind.model);
+  visit(kind.run.bits);
+  visit(kind.run.has_experts);
+  visit(kind.run.is_host_bound);
+  visit(kind.run.sequence_range);
+  visit(kind.sequence);
+  visit(kind.gpus);
+}
+
 // The values as they are in memory, and the kind as lines.
 std::string to_message(const Answer& answer) {
   std::string text(answer.values.size() * sizeof(double), '\0');
   std::memcpy(text.data(), answer.values.data(), text.size());
-  for (const std::string& line : {answer.kind.gpu, answer.kind.precision, answer.kind.model})
-    text += line + separator;
-  return text + (answer.kind.has_experts ? "experts" : "");
+  visit_fields(answer.kind, [&](const auto& field) {
+    if constexpr (std::is_same_v<decltype(field), const std::string&>)
+      text += field + separator;
+    else
+      text += fmt::format("{:d}{}", field, separator);
+  });
+  return text;
 }
 
 Answer read_message(const std::string& text, std::size_t count) {
   Answer answer{.values = std::vector<double>(count), .kind = {}};
   std::memcpy(answer.values.data(), text.data(), count * sizeof(double));
   std::istringstream lines(text.substr(count * sizeof(double)));
-  for (std::string* const line : {&answer.kind.gpu, &answer.kind.precision, &answer.kind.model})
-    std::getline(lines, *line, separator);
-  std::string experts;
-  answer.kind.has_experts = std::getline(lines, experts) && !experts.empty();
+  visit_fields(answer.kind, [&](auto& field) {
+    std::string line;
+    std::getline(lines, line, separator);
+    if constexpr (std::is_same_v<decltype(field), std::string&>)
+      field = line;
+    else
+      std::istringstream(line) >> field;
+  });
   return answer;
 }
 
-RunKind kind_of(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
+RunKind kind_of(const config::Scenario& scenario, const evaluation::Hardware& hardware,
+                const workload::StageCosts& costs) {
   if (!scenario.model || hardware.gpus.empty()) return {};
   const config::Model& model = scenario.model->value;
   const std::string sizes = fmt::format("{} layers of {}", model.layers, model.hidden);
-  return {.gpu = hardware.gpus.front().name,
-          .precision = std::string(config::name_of(scenario.training.precision)),
+  return {.run = evaluation::run_kind(scenario, hardware, costs),
           .model = model.name.empty() ? sizes : model.name,
-          .has_experts = model.experts.has_value()};
+          .sequence = scenario.training.sequence.value_or(model.sequence),
+          .gpus = hardware.hosts.size()};
 }
 
 Answer answers(const Question& question, const std::vector<Place>& places) {
@@ -94,9 +121,8 @@ Answer answers(const Question& question, const std::vector<Place>& places) {
   }
   config::Scenario scenario = config::read_scenario(root);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
-  const RunKind kind = kind_of(scenario, hardware);
   if (question.is_bare && !make_bare(scenario.training.stack, hardware.gpus))
-    return {std::vector<double>(places.size(), std::numeric_limits<double>::quiet_NaN()), kind};
+    return {std::vector<double>(places.size(), std::numeric_limits<double>::quiet_NaN()), {}};
   workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
@@ -105,7 +131,7 @@ Answer answers(const Question& question, const std::vector<Place>& places) {
   const Run run{sink.summary(), plan.costs, scenario.training.stack.host.pass * factor};
   std::vector<double> values;
   for (const Place& place : places) values.push_back(place.row->predict(run));
-  return {values, kind};
+  return {values, kind_of(scenario, hardware, plan.costs)};
 }
 
 // A scenario that another process works on: SimGrid has one engine a process.
@@ -150,7 +176,8 @@ void finish(const Child& child, int status) {
   const Answer answer = read_message(message, count);
   for (std::size_t i = 0; i < count; ++i) {
     *child.places[i].value = answer.values[i];
-    child.places[i].row->kind = answer.kind;
+    if (child.places[i].value == &child.places[i].row->predicted)
+      child.places[i].row->kind = answer.kind;
   }
 }
 

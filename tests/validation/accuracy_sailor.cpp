@@ -100,13 +100,11 @@ std::vector<Table> sailor(const std::filesystem::path& reference) {
   Table alike{.title =
                   "Sailor, uneven stages on 4 to 256 GH200, TF32 (github.com/eth-easl/sailor): "
                   "iterations",
-              .unit = "s",
-              .tells_no_band = true};
+              .unit = "s"};
   Table mixed{.title =
                   "Sailor, RTX 3090, RTX 2080 Ti and Titan RTX mixed, 32 bits "
                   "(github.com/eth-easl/sailor): iterations",
-              .unit = "s",
-              .tells_no_band = true};
+              .unit = "s"};
   const auto file = reference / "2026" / "sailor_validation_hetero.csv";
   if (!std::filesystem::exists(file)) {
     alike.skipped = mixed.skipped = file.string() + ": no such file";

@@ -71,9 +71,7 @@ Table vtrain_iterations(const std::filesystem::path& reference) {
 // The same source, data/ground_truth_single.csv: 180 layouts of each of two small models, many of
 // which wait for their host.
 Table vtrain_single_node(const std::filesystem::path& reference) {
-  Table table{.title = "vTrain, small models on 2 to 8 A100 of one node: iterations",
-              .unit = "s",
-              .tells_no_band = true};
+  Table table{.title = "vTrain, small models on 2 to 8 A100 of one node: iterations", .unit = "s"};
   const auto file = reference / "2026b" / "vtrain_single_node.csv";
   if (!std::filesystem::exists(file)) {
     table.skipped = file.string() + ": no such file";

@@ -98,7 +98,7 @@ void write_all(const std::filesystem::path& folder) {
   write(folder, "hostile", hostile());
   write(folder, "one", only(made_search({.microbatch_sizes = 1}), 1));
   SearchRun guessed = made_search({.microbatch_sizes = 1});
-  guessed.rows.at(analysis::find(guessed).best.value()).assumed = {"b200", {"flops", "clock"}};
+  guessed.rows.at(analysis::find(guessed).best.value()).evidence = {"b200", {"flops", "clock"}};
   write(folder, "assumed", guessed);
   SearchRun weeks = made_search();
   weeks.objective.kind = analysis::Objective::Kind::tokens_a_day;

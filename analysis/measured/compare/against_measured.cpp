@@ -9,10 +9,11 @@
 #include <fmt/format.h>
 
 #include "analysis/measured/compare/metric.hpp"
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/statistics.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -44,7 +45,7 @@ std::string describe_side(const std::string& role, const std::string& name,
 
 // Table with the predicted and the measured figures of a run, and the relative errors of the
 // prediction.
-std::string run_table(const AgainstMeasured& result, bool is_assumed) {
+std::string run_table(const AgainstMeasured& result) {
   struct Row {
     Metric predicted;
     Metric measured;
@@ -65,11 +66,10 @@ std::string run_table(const AgainstMeasured& result, bool is_assumed) {
   };
   const ReportColumns<Row> columns{
       {"label", {""}, Quantity::name(), [](const Row& row) { return row.predicted.label; }},
-      marked<Row>({"predicted",
-                   {"predicted"},
-                   Quantity::count(),
-                   [=](const Row& row) { return text_of(row.predicted); }},
-                  [=](const Row& row) { return is_assumed && is_of_time(row.predicted); }),
+      {"predicted",
+       {"predicted"},
+       Quantity::count(),
+       [=](const Row& row) { return text_of(row.predicted); }},
       {"measured",
        {"measured"},
        Quantity::count(),
@@ -84,7 +84,7 @@ ReportColumns<PassTime> pass_time_columns() {
           {"least_s", &PassTime::least},   {"most_s", &PassTime::most}};
 }
 
-ReportColumns<PassTimeError> error_columns(bool is_assumed = false) {
+ReportColumns<PassTimeError> error_columns() {
   const Quantity seconds = Quantity::each_as(format_seconds);
   // Tables show chosen figures of one side, predicted or measured; JSON has all of them.
   const auto figure = [](std::vector<std::string> heading, const Quantity& quantity,
@@ -111,8 +111,7 @@ ReportColumns<PassTimeError> error_columns(bool is_assumed = false) {
       {"measured", object(&PassTimeError::measured)},
       figure({"measured", "passes"}, Quantity::count(), &PassTimeError::measured,
              &PassTime::passes),
-      marked(figure({"predicted", "mean"}, seconds, &PassTimeError::predicted, &PassTime::mean),
-             [=](const PassTimeError&) { return is_assumed; }),
+      figure({"predicted", "mean"}, seconds, &PassTimeError::predicted, &PassTime::mean),
       figure({"measured", "mean"}, seconds, &PassTimeError::measured, &PassTime::mean),
       figure({"standard", "deviation"}, seconds, &PassTimeError::measured, &PassTime::deviation),
       figure({"range"}, seconds, &PassTimeError::measured,
@@ -132,7 +131,7 @@ Json side_json(const std::string& name, const trace::RunInfo& run,
   json["devices"] = run.devices;
   json["microbatches"] = run.microbatches;
   json["iterations"] = figures.iterations;
-  add_assumed(json, run.assumed);
+  trace::add_evidence(json, run.evidence);
   json["metrics"] = metrics_json(metrics_of(figures));
   json["pass_span_deviation_s"] = figures.pass_span_deviation_s;
   return json;
@@ -206,10 +205,9 @@ std::string console_text(const MeasuredComparison& comparison) {
                                    result.predicted.iterations) +
                      describe_side("measured", comparison.measured_name, comparison.measured_run,
                                    result.measured.iterations);
-  const trace::Assumed& assumed = comparison.predicted_run.assumed;
-  text += '\n' + run_table(result, times_rest_on(assumed));
-  text += '\n' + table_text(error_columns(times_rest_on(assumed)), result.passes);
-  text += assumed_lines({assumed});
+  text += '\n' + run_table(result);
+  text += '\n' + table_text(error_columns(), result.passes);
+  text += evidence_lines({comparison.predicted_run.evidence});
   for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;

@@ -165,7 +165,7 @@ void add_notes_on_missing_parts(LogComparison& result, std::size_t timed) {
 
 LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
                           const LogChoice& choice) {
-  LogComparison result{.assumed = predicted.summary.run.assumed};
+  LogComparison result{.evidence = predicted.summary.run.evidence};
   const LoggedTraining& run = chosen_run(log, choice.run, result.notes);
   if (choice.skip > 0 && choice.skip >= run.iterations.size())
     throw trace::TraceError(fmt::format("the log has {}, but {} are skipped",

@@ -41,7 +41,7 @@ struct LogComparison {
   // outermost dimension of the ranks.
   std::vector<std::vector<TimerComparison>> devices;
   std::vector<Judgement> judgements;
-  trace::Assumed assumed;  // numbers that the prediction depends on
+  trace::Evidence evidence;  // what the prediction rests on
 };
 
 // Selects the run and the iterations of a log that a comparison uses.

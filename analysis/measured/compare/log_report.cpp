@@ -7,9 +7,10 @@
 
 #include "analysis/measured/compare/log_comparison.hpp"
 #include "analysis/measured/compare/metric.hpp"
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -44,7 +45,7 @@ std::vector<TimerRow> device_rows(const LogComparison& comparison) {
   return rows;
 }
 
-ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = false) {
+ReportColumns<TimerRow> timer_columns(const char* heading) {
   using Side = std::optional<Range> TimerComparison::*;
   const auto text_of_side = [](Side side) {
     return [side](const TimerRow& row) { return range_text(row.timer->*side); };
@@ -66,11 +67,10 @@ ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = fal
                                          : row.timer->name;
                             }}),
       {"timer", [](const TimerRow& row) { return row.timer->name; }},
-      marked(table_only<TimerRow>({"predicted_text",
-                                   {"predicted"},
-                                   Quantity::count(),
-                                   text_of_side(&TimerComparison::predicted)}),
-             [=](const TimerRow& row) { return is_assumed && row.timer->predicted; }),
+      table_only<TimerRow>({"predicted_text",
+                            {"predicted"},
+                            Quantity::count(),
+                            text_of_side(&TimerComparison::predicted)}),
       table_only<TimerRow>({"measured_text",
                             {"measured"},
                             Quantity::count(),
@@ -146,15 +146,14 @@ std::string console_text(const LogComparison& comparison) {
       "predicted  {}\nmeasured   {}, {}, standard deviation {}\n",
       printable(comparison.predicted_name), printable(comparison.measured_name),
       counted(comparison.iterations, "iteration"), format_seconds(comparison.deviation_s));
-  const bool is_assumed = times_rest_on(comparison.assumed);
-  text += '\n' + table_text(timer_columns("timer", is_assumed), timer_rows(comparison.timers));
+  text += '\n' + table_text(timer_columns("timer"), timer_rows(comparison.timers));
   const std::vector<TimerRow> devices = device_rows(comparison);
   if (!devices.empty())
     text += "\nmeans over the ranks of each device, if the pipeline is the outermost dimension:\n" +
-            table_text(timer_columns("device", is_assumed), devices);
+            table_text(timer_columns("device"), devices);
   if (!comparison.rates.empty()) text += '\n' + table_text(rate_columns(), comparison.rates);
   if (!comparison.memory.empty()) text += '\n' + table_text(memory_columns(), comparison.memory);
-  text += assumed_lines({comparison.assumed});
+  text += evidence_lines({comparison.evidence});
   for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
@@ -166,7 +165,7 @@ std::string json_text(const LogComparison& comparison) {
   json["measured"] = comparison.measured_name;
   json["iterations"] = comparison.iterations;
   json["deviation_s"] = comparison.deviation_s;
-  add_assumed(json, comparison.assumed);
+  trace::add_evidence(json, comparison.evidence);
   json["timers"] = json_rows(timer_columns("timer"), timer_rows(comparison.timers));
   json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));
   json["rates"] = json_rows(rate_columns(), comparison.rates);

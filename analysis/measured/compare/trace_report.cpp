@@ -6,10 +6,11 @@
 
 #include "analysis/measured/compare/metric.hpp"
 #include "analysis/measured/compare/trace_comparison.hpp"
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/summary_columns.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -40,17 +41,12 @@ std::string metrics_table(const std::vector<RunFigures>& runs) {
   ReportColumns<Row> columns{
       {"label", {""}, Quantity::name(), [](const Row& row) { return row->label; }}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    columns.push_back(marked<Row>({"value",
-                                   {printable(runs[i].name)},
-                                   Quantity::count(),
-                                   [&, i](const Row& row) -> Json {
-                                     const Metric* const metric =
-                                         find_metric(metrics[i], row->name);
-                                     if (metric == nullptr || !metric->value) return nullptr;
-                                     return format_value(metric->quantity, *metric->value);
-                                   }},
-                                  [is_assumed = times_rest_on(runs[i].summary.run.assumed)](
-                                      const Row& row) { return is_assumed && is_of_time(*row); }));
+    columns.push_back(
+        {"value", {printable(runs[i].name)}, Quantity::count(), [&, i](const Row& row) -> Json {
+           const Metric* const metric = find_metric(metrics[i], row->name);
+           if (metric == nullptr || !metric->value) return nullptr;
+           return format_value(metric->quantity, *metric->value);
+         }});
     const auto add = [&](const char* heading, const auto& text_of) {
       columns.push_back(
           {heading, {heading}, Quantity::count(), [&metrics, i, text_of](const Row& row) -> Json {
@@ -289,7 +285,7 @@ Json run_json(const RunFigures& run) {
   Json json;
   json["file"] = run.name;
   json["schedule"] = run.summary.run.schedule;
-  add_assumed(json, run.summary.run.assumed);
+  trace::add_evidence(json, run.summary.run.evidence);
   json["job"] = run.summary.run.job;
   json["metrics"] = metrics_json(metrics_of(run));
   json["devices"] =
@@ -304,9 +300,9 @@ Json run_json(const RunFigures& run) {
 std::string console_text(const TraceComparison& comparison) {
   const RunFigures& first = comparison.runs.front();
   std::string text = metrics_table(comparison.runs);
-  std::vector<trace::Assumed> assumed;
-  for (const RunFigures& run : comparison.runs) assumed.push_back(run.summary.run.assumed);
-  text += assumed_lines(assumed);
+  std::vector<trace::Evidence> evidence;
+  for (const RunFigures& run : comparison.runs) evidence.push_back(run.summary.run.evidence);
+  text += evidence_lines(evidence);
   for (std::size_t i = 1; i < comparison.runs.size(); ++i)
     for (const std::string& note : unlike_notes(first, comparison.runs[i]))
       text += fmt::format("note: {}\n", note);

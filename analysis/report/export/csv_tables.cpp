@@ -90,8 +90,13 @@ void write_run_table(std::ostream& stream, const trace::RunInfo& run) {
     out.print("{},{}\n", field.name, csv_field(run.*field.member));
   for (const auto& field : trace::count_fields) out.print("{},{}\n", field.name, run.*field.member);
   for (const auto& field : trace::real_fields) out.print("{},{}\n", field.name, run.*field.member);
-  out.print("{},{}\n", trace::assumed_field, csv_field(trace::joined_keys(run.assumed)));
-  out.print("{},{}\n", trace::assumed_gpu_field, csv_field(run.assumed.gpu));
+  out.print("{},{}\n", trace::assumed_field, csv_field(trace::joined_keys(run.evidence)));
+  out.print("{},{}\n", trace::assumed_gpu_field, csv_field(run.evidence.gpu));
+  const trace::ExpectedError& error = run.evidence.expected_error;
+  for (const trace::ErrorField& field : trace::error_reals)
+    out.print("{},{}\n", field.attribute, error.*field.member);
+  out.print("{},{}\n", trace::error_basis_field, csv_field(error.basis));
+  out.print("{},{}\n", trace::error_rows_field, error.rows);
   out.flush();
 }
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
 #include "analysis/report/canvas/canvas.hpp"
 #include "analysis/report/canvas/legend.hpp"
 #include "analysis/report/job.hpp"
@@ -25,8 +24,7 @@ std::string run_details(const Summary& summary) {
                                  counted(run.microbatches, "microbatch"));
   if (run.chunks > 1) text += fmt::format(", {} chunks a device", run.chunks);
   if (run.iterations > 1) text += fmt::format(", {} iterations", run.iterations);
-  return text + fmt::format(", {}{}, bubble {}", time_mark(run.assumed),
-                            format_seconds(summary.makespan_s),
+  return text + fmt::format(", {}, bubble {}", format_seconds(summary.makespan_s),
                             format_percent(summary.bubble_ratio));
 }
 

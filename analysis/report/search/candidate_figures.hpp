@@ -31,7 +31,7 @@ struct FigureUnit {
   FigureForm form;
   const char* item = "";  // what an amount or a rate counts: "tokens"
 
-  // Assumed speeds of a GPU affect times and rates.
+  // Returns whether the iteration time determines the figure.
   constexpr bool depends_on_time() const {
     return form == FigureForm::seconds || form == FigureForm::rate;
   }

@@ -106,7 +106,7 @@ FixedColumns add_fixed(Layout& layout, const MissingColumns& missing) {
   columns.group = add("group", trace::file_type(ColumnType::u32));
   columns.outcome = add("outcome", enum_of<std::uint8_t>(H5T_STD_U8LE, outcome_names));
   columns.note = add("note", trace::file_type(ColumnType::u32));
-  if (!missing.assumed) columns.assumed = add(assumed_table, trace::file_type(ColumnType::u32));
+  if (!missing.evidence) columns.evidence = add(evidence_table, trace::file_type(ColumnType::u32));
   for (std::size_t i = 0; i < candidate_figures.size(); ++i)
     if (!missing.figures[i])
       columns.figures[i] =

@@ -43,15 +43,28 @@ struct ValueRow {
 };
 #define PIPEWRIGHT_COLUMN(Row, member) \
   trace::Column { #member, trace::column_type<decltype(Row::member)>(), offsetof(Row, member) }
-// A row of the table of assumed GPU values; candidates refer to rows by index. The first row is
-// empty, for candidates that depend on none.
-struct AssumedRow {
+// A row of the table of what candidates rest on; candidates refer to rows by index. The first row
+// is empty.
+struct EvidenceRow {
   std::string gpu;
   std::string keys;  // separated by blanks
+  double low = 0;    // expected error
+  double high = 0;
+  double nominal = 0;
+  double median = 0;
+  double scatter = 0;
+  std::string basis;
+  std::uint64_t rows = 0;
 };
-inline constexpr const char* assumed_table = "assumed";
-inline constexpr std::array assumed_columns{PIPEWRIGHT_COLUMN(AssumedRow, gpu),
-                                            PIPEWRIGHT_COLUMN(AssumedRow, keys)};
+inline constexpr const char* evidence_table = "assumed";
+inline constexpr std::array evidence_columns{
+    PIPEWRIGHT_COLUMN(EvidenceRow, gpu),     PIPEWRIGHT_COLUMN(EvidenceRow, keys),
+    PIPEWRIGHT_COLUMN(EvidenceRow, low),     PIPEWRIGHT_COLUMN(EvidenceRow, high),
+    PIPEWRIGHT_COLUMN(EvidenceRow, nominal), PIPEWRIGHT_COLUMN(EvidenceRow, median),
+    PIPEWRIGHT_COLUMN(EvidenceRow, scatter), PIPEWRIGHT_COLUMN(EvidenceRow, basis),
+    PIPEWRIGHT_COLUMN(EvidenceRow, rows)};
+// Files of older versions have the first columns alone.
+inline constexpr std::size_t first_evidence_columns = 2;
 inline constexpr std::array group_columns{PIPEWRIGHT_COLUMN(GroupRow, name)};
 inline constexpr std::array axis_columns{PIPEWRIGHT_COLUMN(AxisRow, key),
                                          PIPEWRIGHT_COLUMN(AxisRow, name),
@@ -98,12 +111,12 @@ std::vector<AxisColumn> axis_columns_of(const std::vector<SearchAxis>& axes);
 // last, in the order of candidate_figures.
 struct FixedColumns {
   std::size_t candidate, group, outcome, note;
-  std::optional<std::size_t> assumed;
+  std::optional<std::size_t> evidence;
   std::array<std::optional<std::size_t>, candidate_figures.size()> figures;
 };
 // Columns that a file written by an older version lacks.
 struct MissingColumns {
-  bool assumed = false;
+  bool evidence = false;
   std::bitset<candidate_figures.size()> figures;
 };
 FixedColumns add_fixed(Layout& layout, const MissingColumns& missing = {});

@@ -121,12 +121,23 @@ std::vector<std::string> read_notes(const trace::Hdf5Input& file) {
   return notes;
 }
 
-// Reads the table of assumed values. Returns no rows for files of older versions, which lack it.
-std::vector<AssumedRow> read_assumed(const trace::Hdf5Input& file) {
-  if (!file.has(assumed_table)) return {};
-  auto rows = file.small_table<AssumedRow>(assumed_table, assumed_columns);
-  if (rows.empty()) file.fail("table '{}' is empty; its first row must be there", assumed_table);
-  return rows;
+// Reads the table of what candidates rest on. Returns no rows for files of older versions, which
+// lack it; a table of an older version may lack columns.
+std::vector<trace::Evidence> read_evidence_table(const trace::Hdf5Input& file) {
+  if (!file.has(evidence_table)) return {};
+  const Handle stored(H5Dget_type(file.dataset(evidence_table).get()), H5Tclose);
+  const bool is_old = H5Tget_member_index(stored.get(), "basis") < 0;
+  const std::span<const trace::Column> columns(evidence_columns);
+  const auto rows = file.small_table<EvidenceRow>(
+      evidence_table, is_old ? columns.first(first_evidence_columns) : columns);
+  if (rows.empty()) file.fail("table '{}' is empty; its first row must be there", evidence_table);
+  std::vector<trace::Evidence> evidence;
+  for (const EvidenceRow& row : rows)
+    evidence.push_back(
+        {row.gpu,
+         trace::split_keys(row.keys),
+         {row.low, row.high, row.nominal, row.median, row.scatter, row.basis, row.rows}});
+  return evidence;
 }
 
 // Returns the number of combinations of the values of all axes, at most UINT64_MAX.
@@ -160,10 +171,10 @@ void check_figures(const trace::Hdf5Input& file, const CandidateRow& row, hsize_
 void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
   const std::vector<std::string> notes = read_notes(file);
   const std::uint64_t candidates = count_candidates(run.axes);
-  const std::vector<AssumedRow> assumed = read_assumed(file);
+  const std::vector<trace::Evidence> evidence = read_evidence_table(file);
   Layout layout;
   const Handle stored(H5Dget_type(file.dataset("candidates").get()), H5Tclose);
-  MissingColumns missing{.assumed = assumed.empty(), .figures = {}};
+  MissingColumns missing{.evidence = evidence.empty(), .figures = {}};
   for (std::size_t k = 0; k < candidate_figures.size(); ++k)
     missing.figures[k] = candidate_figures[k].is_new &&
                          H5Tget_member_index(stored.get(), candidate_figures[k].key) < 0;
@@ -195,11 +206,11 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
       file.fail("candidates[{}].note is {}; the file has {} notes", i, note, notes.size());
     row.outcome = static_cast<Outcome>(outcome);
     row.note = notes[note];
-    if (columns.assumed) {
-      const auto index = value_at<std::uint32_t>(bytes, *columns.assumed);
-      if (index >= assumed.size())
-        file.fail("candidates[{}].assumed is {}; the table has {} rows", i, index, assumed.size());
-      row.assumed = {assumed[index].gpu, trace::split_keys(assumed[index].keys)};
+    if (columns.evidence) {
+      const auto index = value_at<std::uint32_t>(bytes, *columns.evidence);
+      if (index >= evidence.size())
+        file.fail("candidates[{}].assumed is {}; the table has {} rows", i, index, evidence.size());
+      row.evidence = evidence[index];
     }
     for (std::size_t k = 0; k < candidate_figures.size(); ++k)
       if (const auto offset = columns.figures[k])

@@ -108,20 +108,28 @@ struct Notes {
   std::size_t max_bytes = 1;
 };
 
-// Collects each different set of assumed values once, with the empty set first, and for each row
-// the index of its set.
-struct AssumedRows {
-  explicit AssumedRows(const std::vector<CandidateRow>& rows) {
-    std::map<std::pair<std::string, std::string>, std::uint32_t> indices{{{"", ""}, 0}};
+EvidenceRow row_of(const trace::Evidence& evidence) {
+  const trace::ExpectedError& error = evidence.expected_error;
+  return {evidence.gpu,  trace::joined_keys(evidence),
+          error.low,     error.high,
+          error.nominal, error.median,
+          error.scatter, error.basis,
+          error.rows};
+}
+
+// Collects each different evidence once, with the empty one first, and for each row the index of
+// its evidence.
+struct EvidenceRows {
+  explicit EvidenceRows(const std::vector<CandidateRow>& rows) {
+    std::map<trace::Evidence, std::uint32_t> indices{{{}, 0}};
     for (const CandidateRow& row : rows) {
-      const AssumedRow assumed{row.assumed.gpu, trace::joined_keys(row.assumed)};
-      const auto [entry, is_new] = indices.try_emplace({assumed.gpu, assumed.keys},
-                                                       static_cast<std::uint32_t>(table.size()));
-      if (is_new) table.push_back(assumed);
+      const auto [entry, is_new] =
+          indices.try_emplace(row.evidence, static_cast<std::uint32_t>(table.size()));
+      if (is_new) table.push_back(row_of(row.evidence));
       index_of_row.push_back(entry->second);
     }
   }
-  std::vector<AssumedRow> table{{}};
+  std::vector<EvidenceRow> table{{}};
   std::vector<std::uint32_t> index_of_row;
 };
 
@@ -141,7 +149,7 @@ class Cursor {
 
 void write_candidates(hid_t file, const SearchRun& run) {
   const Notes notes(run.rows);
-  const AssumedRows assumed(run.rows);
+  const EvidenceRows evidence(run.rows);
   const std::vector<AxisColumn> columns = axis_columns_of(run.axes);
   Layout layout;
   add_fixed(layout);
@@ -153,7 +161,7 @@ void write_candidates(hid_t file, const SearchRun& run) {
     cursor.put(row.group);
     cursor.put(row.outcome);
     cursor.put(notes.index_of_row[i]);
-    cursor.put(assumed.index_of_row[i]);
+    cursor.put(evidence.index_of_row[i]);
     for (const CandidateFigure& figure : candidate_figures)
       visit_figure(row, figure, [&](const auto& value) { cursor.put(value); });
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
@@ -166,7 +174,7 @@ void write_candidates(hid_t file, const SearchRun& run) {
         cursor.put(digits[axis]);
     }
   });
-  write_small(file, assumed_table, assumed_columns, assumed.table);
+  write_small(file, evidence_table, evidence_columns, evidence.table);
   write_rows(file, "notes", trace::text_type(notes.max_bytes), notes.texts.size(),
              [&](hsize_t i, char* bytes) {
                std::copy(notes.texts[i].begin(), notes.texts[i].end(), bytes);

@@ -25,19 +25,6 @@ struct Draw {
   double slow_factor = 1;  // factor of the pass times on the slow GPU
 };
 
-// Error of predicted iteration times for a kind of run, from measured runs: `low`, `middle` and
-// `high` are the 5th, 50th and 95th percentile of measured / predicted - 1. `scatter` is the
-// standard deviation of log(measured / predicted) among runs of one model, and so the error of
-// comparing layouts.
-struct ErrorBand {
-  std::string kind;        // "a100-80gb, bf16, dense"
-  std::uint64_t rows = 0;  // number of measured runs; 0: the user gave the scatter
-  double low = 0;
-  double middle = 0;
-  double high = 0;
-  double scatter = 0;
-};
-
 // Settings from which the random draws are made.
 struct DrawSettings {
   std::uint32_t draws = 32;
@@ -71,10 +58,10 @@ struct Perturbation {
 
 struct Robustness {
   DrawSettings settings;
-  std::size_t top = 5;                    // requested number of candidates
-  std::vector<std::string> link_classes;  // classes of links with a random bandwidth
-  std::optional<ErrorBand> band;
-  std::vector<RobustRow> rows;  // best row of the search first
+  std::size_t top = 5;                        // requested number of candidates
+  std::vector<std::string> link_classes;      // classes of links with a random bandwidth
+  std::optional<trace::ExpectedError> error;  // without rows: the user gave the scatter
+  std::vector<RobustRow> rows;                // best row of the search first
   std::vector<Perturbation> perturbations;
   std::vector<std::string> without_effect;  // changes that do not change the winner
   std::vector<std::string> notes;

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/robustness.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -87,15 +89,12 @@ std::string settings_text(const Robustness& robust) {
   return parts.empty() ? "no variation" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string band_text(const ErrorBand& band) {
-  if (band.rows == 0)
+std::string error_text(const trace::ExpectedError& error) {
+  if (error.rows == 0)
     return fmt::format("+ error: comparisons have a given standard deviation of {}",
-                       format_percent(band.scatter));
-  return fmt::format(
-      "+ error: 90 % of {} measured iterations ({}) took {:.0f} to {:.0f} % of the predicted time; "
-      "comparisons of runs of one model have a standard deviation of {}",
-      band.rows, band.kind, 100 * (1 + band.low), 100 * (1 + band.high),
-      format_percent(band.scatter));
+                       format_percent(error.scatter));
+  return fmt::format("+ {}; comparisons of runs of one model have a standard deviation of {}",
+                     expected_error_text(error), format_percent(error.scatter));
 }
 
 // Joins numbers to a text such as "2, 3 and 5".
@@ -116,7 +115,7 @@ void add_verdict(AnswerReport& report, const Robustness& robust,
   std::vector<std::size_t> ties;
   std::vector<std::size_t> better;
   for (std::size_t i = 1; i < standings.size(); ++i) {
-    const Standing& standing = robust.band ? standings[i].with_error : standings[i].conditions;
+    const Standing& standing = robust.error ? standings[i].with_error : standings[i].conditions;
     if (standing.behind.most < 0) better.push_back(i + 1);
     if (standing.is_tie()) ties.push_back(i + 1);
   }
@@ -176,7 +175,7 @@ AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust) {
       fmt::format("{} under the same {} (seed {})", counted(robust.rows.size(), "candidate"),
                   counted(robust.settings.draws, "draw"), robust.settings.seed));
   report.add_long_item(settings_text(robust));
-  if (robust.band) report.add_long_item(band_text(*robust.band));
+  if (robust.error) report.add_long_item(error_text(*robust.error));
   std::vector<StandingLine> lines;
   std::vector<std::string> numbers;
   const double best = cost_of(run, run.rows[robust.rows.front().row]);
@@ -189,7 +188,7 @@ AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust) {
   }
   TextTable table;
   table.add_numbers({""}, std::move(numbers));
-  add_columns(table, standing_columns(robust.band.has_value()), lines);
+  add_columns(table, standing_columns(robust.error.has_value()), lines);
   report.add_table(std::move(table));
   add_verdict(report, robust, standing_list);
   if (!robust.perturbations.empty()) report.add_heading("changes that make another candidate win");
@@ -213,9 +212,7 @@ Json robustness_json(const SearchRun& run, const Robustness& robust) {
             {"slow_chance", settings.slow_chance},
             {"link_classes", robust.link_classes}};
   json["error"] = nullptr;
-  if (const auto& band = robust.band)
-    json["error"] = {{"kind", band->kind},  {"rows", band->rows}, {"p5", band->low},
-                     {"p50", band->middle}, {"p95", band->high},  {"scatter", band->scatter}};
+  if (robust.error) json["error"] = trace::expected_error_json(*robust.error);
   json["candidates"] = Json::array();
   const std::vector<RobustStanding> standing_list = standings(run, robust);
   for (std::size_t i = 0; i < standing_list.size(); ++i)

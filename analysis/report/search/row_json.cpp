@@ -11,6 +11,7 @@
 #include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/names.hpp"
 #include "analysis/trace/error.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -77,11 +78,14 @@ void add_figure(std::string& line, const char* name, double value) {
     fmt::format_to(std::back_inserter(line), ",\"{}\":{}", name, value);
 }
 
+constexpr const char* evidence_field = "evidence";
+
 // Names of files may have invalid UTF-8, which is replaced.
-void add_assumed(std::string& line, const trace::Assumed& assumed) {
-  if (assumed.keys.empty()) return;
-  const json fields{{"gpu", assumed.gpu}, {"keys", assumed.keys}};
-  line += fmt::format(",\"{}\":{}", trace::assumed_field,
+void add_evidence(std::string& line, const trace::Evidence& evidence) {
+  if (evidence == trace::Evidence{}) return;
+  nlohmann::ordered_json fields;
+  trace::add_evidence(fields, evidence);
+  line += fmt::format(",\"{}\":{}", evidence_field,
                       fields.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -125,9 +129,8 @@ CandidateRow row_of(const json& value) {
       row.site = {field.at(0), field.at(1), field.at(2)};
     else if (key == utf8_note_field)
       row.note = field.get<std::string>();
-    else if (key == trace::assumed_field)
-      row.assumed = {field.at("gpu").get<std::string>(),
-                     field.at("keys").get<std::vector<std::string>>()};
+    else if (key == evidence_field)
+      row.evidence = trace::read_evidence(field);
     else if (key == latin1_note_field)
       row.note = latin1_of_utf8(field.get<std::string>());
     else if (key != "candidate" && key != "outcome")
@@ -152,7 +155,7 @@ std::string to_json_line(const CandidateRow& row) {
                    row.site.cluster_nodes, row.site.traffic_bytes);
   for (const CandidateFigure& figure : candidate_figures)
     visit_figure(row, figure, [&](auto value) { add_figure(line, figure.key, value); });
-  add_assumed(line, row.assumed);
+  add_evidence(line, row.evidence);
   return line += '}';
 }
 

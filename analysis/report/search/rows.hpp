@@ -59,9 +59,9 @@ struct CandidateRow {
   double time_s = 0;  // iteration time
   double bubble_ratio = 0;
   double span_bubble_s = 0;
-  TimeParts parts;         // mean over the devices of a replica
-  trace::Assumed assumed;  // assumed values that its time or its capacity depends on
-  Site site;               // filled on request
+  TimeParts parts;           // mean over the devices of a replica
+  trace::Evidence evidence;  // what its time and its capacity rest on
+  Site site;                 // filled on request
 };
 
 // A setting that the sweep varies, with its values. The last axis is the schedule.

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/findings.hpp"
@@ -17,6 +16,7 @@
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/search_report.hpp"
 #include "analysis/report/text_table.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -170,7 +170,7 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
       if (is_known_figure(value)) json[figure.key] = number(value);
     });
   if (row.outcome != Outcome::simulated) return json;
-  add_assumed(json, row.assumed);
+  trace::add_evidence(json, row.evidence);
   for (const DerivedFigure& figure : derived_figures)
     if (const double value = figure.value(row); value > 0) json[figure.key] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)
@@ -214,7 +214,8 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
   const std::vector<std::string> objective = objective_headings(run.objective);
   for (const DerivedFigure& figure : derived_figures) line += fmt::format(",{}", figure.key);
   for (const std::string& heading : objective) line += fmt::format(",{}", heading);
-  stream << line << fmt::format(",{},note\n", trace::assumed_field);
+  stream << line
+         << fmt::format(",{},expected_error_low,expected_error_high,note\n", trace::assumed_field);
   for (const CandidateRow& row : run.rows) {
     line = fmt::format("{},{},{}", row.candidate,
                        csv_field(row.group < run.groups.size() ? run.groups[row.group] : ""),
@@ -232,7 +233,9 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
       line += objective_values(run, row);
     else
       line.append(objective.size(), ',');
-    stream << line << ',' << csv_field(trace::joined_keys(row.assumed)) << ','
+    const trace::ExpectedError& error = row.evidence.expected_error;
+    stream << line << ',' << csv_field(trace::joined_keys(row.evidence)) << ','
+           << (error.rows == 0 ? "," : fmt::format("{},{}", error.low, error.high)) << ','
            << csv_field(row.note) << '\n';
   }
 }

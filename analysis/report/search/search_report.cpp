@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/rows.hpp"
@@ -48,19 +48,20 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
                     : fmt::format("  {}", objective_text(run, row));
   if (run.objective.kind == Objective::Kind::tokens_a_day)
     text += fmt::format(", effective training time {}\n ", effective_text(row));
-  const std::string_view mark = time_mark(row.assumed);
   const bool is_throughput = run.objective.kind == Objective::Kind::throughput;
   const bool is_new_line = text.ends_with("\n ");
   if (!is_throughput && throughput(row.work, row.time_s) > 0)
     text += fmt::format(
-        "{}{}{}", is_new_line ? " " : ", ", mark,
+        "{}{}", is_new_line ? " " : ", ",
         format_rate(throughput(row.work, row.time_s), row.work.tokens > 0 ? "tokens" : "samples"));
   if (run.objective.kind != Objective::Kind::mfu && mfu(row.work, row.time_s) > 0)
-    text += fmt::format(", {}{} MFU", mark, format_percent(mfu(row.work, row.time_s)));
-  text += fmt::format(", iteration {}{}, bubble {}", mark, format_seconds(row.time_s),
+    text += fmt::format(", {} MFU", format_percent(mfu(row.work, row.time_s)));
+  text += fmt::format(", iteration {}, bubble {}", format_seconds(row.time_s),
                       format_percent(row.bubble_ratio));
   if (row.peak_bytes > 0 && !is_memory) text += fmt::format(", memory {}", memory_text(row));
   if (!row.note.empty()) text += fmt::format("\n  {}", printable(row.note));
+  if (const std::string error = expected_error_text(row.evidence.expected_error); !error.empty())
+    text += fmt::format("\n  {}", error);
   return text + "\n";
 }
 

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/findings.hpp"
@@ -109,8 +108,6 @@ std::string percent_cell(double ratio) { return fmt::format("{:.1f}", ratio / 0.
 
 std::string whole_percent_cell(double ratio) { return fmt::format("{:.0f}", ratio / 0.01); }
 
-bool has_assumed_time(const CandidateRow& row) { return times_rest_on(row.assumed); }
-
 Quantity quantity_of(FigureForm form) {
   switch (form) {
     case FigureForm::ratio:
@@ -138,7 +135,6 @@ ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
                                                           [](auto value) { return Json(value); });
                                     });
   column.is_optional = true;
-  if (figure.unit.depends_on_time()) column.is_marked = has_assumed_time;
   return column;
 }
 
@@ -146,44 +142,37 @@ ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
 // heading. A table omits columns that are empty in all rows.
 Columns performance_columns(bool of_tokens) {
   using Row = CandidateRow;
-  const auto timed = [](ReportColumn<Row> column) {
-    return marked(optional<Row>(std::move(column)), has_assumed_time);
-  };
-  Columns columns{timed({"throughput",
-                         {of_tokens ? "tokens" : "samples"},
-                         Quantity::rate(),
-                         [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
-                  timed({"mfu",
-                         {"MFU"},
-                         Quantity::percent(),
-                         [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
-                  timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of})};
+  Columns columns{
+      optional<Row>({"throughput",
+                     {of_tokens ? "tokens" : "samples"},
+                     Quantity::rate(),
+                     [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
+      optional<Row>({"mfu",
+                     {"MFU"},
+                     Quantity::percent(),
+                     [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
+      optional<Row>({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of})};
   for (const CandidateFigure& figure : candidate_figures)
     if (figure.heading != nullptr) columns.push_back(figure_column(figure));
   columns.push_back(optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}));
-  columns.push_back(marked(
-      optional<Row>({"fullness",
-                     {"used", "%"},
-                     Quantity::each_as(whole_percent_cell),
-                     [](const Row& row) {
-                       return row.capacity_bytes == 0 ? 0
-                                                      : static_cast<double>(row.peak_bytes) /
-                                                            static_cast<double>(row.capacity_bytes);
-                     }}),
-      [](const Row& row) { return capacity_rests_on(row.assumed); }));
+  columns.push_back(optional<Row>(
+      {"fullness", {"used", "%"}, Quantity::each_as(whole_percent_cell), [](const Row& row) {
+         return row.capacity_bytes == 0
+                    ? 0
+                    : static_cast<double>(row.peak_bytes) / static_cast<double>(row.capacity_bytes);
+       }}));
   return columns;
 }
 
 // Returns the columns that exist only if candidates were judged by a goodput run: the work per day
 // and the effective training time.
 Columns goodput_columns(bool of_tokens) {
-  return {marked<CandidateRow>({"a_day",
-                                {of_tokens ? "tokens" : "samples", "a day"},
-                                Quantity::count(),
-                                [](const CandidateRow& row) {
-                                  return format_scaled(work_per_day(row.work, seconds_of(row)));
-                                }},
-                               has_assumed_time),
+  return {{"a_day",
+           {of_tokens ? "tokens" : "samples", "a day"},
+           Quantity::count(),
+           [](const CandidateRow& row) {
+             return format_scaled(work_per_day(row.work, seconds_of(row)));
+           }},
           {"effective", {"effective", "time", "%"}, Quantity::count(), [](const CandidateRow& row) {
              return fmt::format("{:.2f}", (1 - row.work.lost_part) / 0.01);
            }}};
@@ -269,17 +258,14 @@ TextTable counts_table(const SearchRun& run, const Findings& findings) {
 }
 
 std::string objective_text(const SearchRun& run, const CandidateRow& row) {
-  const bool is_time = run.objective.kind != Objective::Kind::memory;
-  return fmt::format("{}{}", is_time ? time_mark(row.assumed) : "",
-                     printable(cost_text(run.objective, row.work, cost_of(run, row))));
+  return printable(cost_text(run.objective, row.work, cost_of(run, row)));
 }
 
 std::string memory_text(const CandidateRow& row) {
   if (row.capacity_bytes == 0) return format_bytes(row.peak_bytes);
   const ColumnScale scale =
       memory_scale(static_cast<double>(std::max(row.peak_bytes, row.capacity_bytes)));
-  return fmt::format("{} of {}{} {}", scale(static_cast<double>(row.peak_bytes)),
-                     capacity_rests_on(row.assumed) ? assumed_mark : "",
+  return fmt::format("{} of {} {}", scale(static_cast<double>(row.peak_bytes)),
                      scale(static_cast<double>(row.capacity_bytes)), scale.unit);
 }
 
@@ -297,14 +283,12 @@ std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                     }});
   const bool is_price = run.objective.kind == Objective::Kind::price;
   if (is_price || run.objective.kind == Objective::Kind::time_to_train)
-    columns.push_back(marked<CandidateRow>({"worth",
-                                            {is_price ? "price" : "time", "to train"},
-                                            Quantity::count(),
-                                            [&](const CandidateRow& row) {
-                                              return cost_text(run.objective, row.work,
-                                                               cost_of(run, row));
-                                            }},
-                                           has_assumed_time));
+    columns.push_back({"worth",
+                       {is_price ? "price" : "time", "to train"},
+                       Quantity::count(),
+                       [&](const CandidateRow& row) {
+                         return cost_text(run.objective, row.work, cost_of(run, row));
+                       }});
   if (run.objective.kind == Objective::Kind::tokens_a_day)
     std::ranges::move(goodput_columns(row_pointers.front()->work.tokens > 0),
                       std::back_inserter(columns));
@@ -319,11 +303,8 @@ std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                     std::back_inserter(columns));
   const auto table_rows = std::views::transform(
       row_pointers, [](const CandidateRow* row) -> const CandidateRow& { return *row; });
-  std::vector<trace::Assumed> assumed;
-  for (const CandidateRow* row : row_pointers) assumed.push_back(row->assumed);
   return table_text(columns, table_rows) +
-         (common.empty() || rows.size() == 1 ? "" : fmt::format("common values: {}\n", common)) +
-         assumed_lines(assumed);
+         (common.empty() || rows.size() == 1 ? "" : fmt::format("common values: {}\n", common));
 }
 
 }  // namespace pipewright::analysis

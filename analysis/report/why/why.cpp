@@ -96,7 +96,7 @@ WhyReport why(const trace::Trace& trace, const std::string& name) {
   WhyReport report{.schedule = trace.run.schedule,
                    .chunks = trace.run.chunks,
                    .makespan_s = index.makespan(),
-                   .assumed = trace.run.assumed};
+                   .evidence = trace.run.evidence};
   if (!(report.makespan_s > 0))
     throw trace::TraceError(name + ": all passes end at 0 s, so there is no makespan to explain");
   report.overflow = overflow_of(summarize(trace));

@@ -31,7 +31,7 @@ struct WhatIfRow {
   std::optional<double> makespan_s = {};  // empty if the changed run cannot run
   std::string why_not = {};               // reason for that
   std::optional<Overflow> overflow = {};
-  trace::Assumed assumed = {};  // numbers that the makespan depends on
+  trace::Evidence evidence = {};  // what the makespan rests on
   // Keys to set, with their values: "stack.attention=[cudnn]". Empty if the change is not one of
   // keys alone.
   std::vector<std::string> set = {};
@@ -52,7 +52,7 @@ struct WhyReport {
   std::string schedule;
   std::uint32_t chunks = 1;  // stages of a device
   double makespan_s = 0;
-  trace::Assumed assumed;            // numbers that the makespan depends on
+  trace::Evidence evidence;          // what the makespan rests on
   std::optional<Overflow> overflow;  // if the run does not fit into memory
   // True if the trace has arrival times of inputs. Without them, path and slack are unknown.
   bool knows_inputs = true;

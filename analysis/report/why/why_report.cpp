@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/palette.hpp"
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/summary_columns.hpp"
 #include "analysis/report/units_text.hpp"
 #include "analysis/report/why/why.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -145,7 +146,6 @@ ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_ove
     return [=](const WhatIfRow& row) { return row.makespan_s ? Json(value_of(row)) : no_field(); };
   };
   const auto gain = [&](const WhatIfRow& row) { return gain_s(what_if, row); };
-  const auto is_assumed = [](const WhatIfRow& row) { return times_rest_on(row.assumed); };
   return {
       table_only<WhatIfRow>({"name",
                              {"what if"},
@@ -156,10 +156,9 @@ ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_ove
                                return row.change + (row.overflow ? " !" : "");
                              }}),
       {"change", &WhatIfRow::change},
-      marked<WhatIfRow>({"makespan_s", {"time"}, seconds, if_run([](const WhatIfRow& row) {
-                           return *row.makespan_s;
-                         })},
-                        is_assumed),
+      {"makespan_s", {"time"}, seconds, if_run([](const WhatIfRow& row) {
+         return *row.makespan_s;
+       })},
       {"gain_s", {"gain"}, seconds, if_run(gain)},
       {"gain", {"gain", "of makespan"}, ratio_quantity, if_run([&, gain](const WhatIfRow& row) {
          return gain(row) / what_if.rerun_s;
@@ -169,7 +168,7 @@ ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_ove
                                       Quantity::name(),
                                       [](const WhatIfRow& row) { return set_words(row.set); }})),
       {"set", &WhatIfRow::set},
-      {"assumed", if_run([](const WhatIfRow& row) { return row.assumed.keys; })},
+      {"assumed", if_run([](const WhatIfRow& row) { return row.evidence.keys; })},
       {"does_not_fit",
        [](const WhatIfRow& row) -> Json {
          if (!row.makespan_s || !row.overflow) return no_field();
@@ -265,8 +264,9 @@ std::string set_words(const std::vector<std::string>& settings) {
 std::string why_json_text(const WhyReport& report) {
   Json all{{"schedule", report.schedule},
            {"makespan_s", report.makespan_s},
-           {"assumed", report.assumed.keys},
-           {"assumed_gpu", report.assumed.gpu},
+           {"expected_error", trace::expected_error_json(report.evidence.expected_error)},
+           {"assumed", report.evidence.keys},
+           {"assumed_gpu", report.evidence.gpu},
            {"verdict", report.verdict},
            {"knows_inputs", report.knows_inputs},
            {"critical_path", path_json(report.path, report.makespan_s)},
@@ -292,8 +292,8 @@ std::string why_text(const WhyReport& report) {
   std::string devices = table_text(split_columns(report.makespan_s), report.devices);
   if (!report.pass_collectives.empty())
     devices += '\n' + table_text(pass_collective_columns(), report.pass_collectives);
-  std::string text = fmt::format("{}: {}{}\n{}\n", name, time_mark(report.assumed),
-                                 format_seconds(report.makespan_s), report.verdict);
+  std::string text =
+      fmt::format("{}: {}\n{}\n", name, format_seconds(report.makespan_s), report.verdict);
   if (report.overflow) text += fmt::format("! does not fit: {}\n", overflow_text(*report.overflow));
   text += '\n';
   if (report.knows_inputs)
@@ -302,12 +302,9 @@ std::string why_text(const WhyReport& report) {
                     devices, slack_table(report));
   else
     text += devices;
-  std::vector<trace::Assumed> assumed{report.assumed};
-  if (report.what_if) {
+  if (report.what_if)
     text += fmt::format("\n{}", what_if_table(*report.what_if, report.overflow.has_value()));
-    for (const WhatIfRow& row : report.what_if->rows) assumed.push_back(row.assumed);
-  }
-  return text + assumed_lines(assumed);
+  return text + evidence_lines({report.evidence});
 }
 
 }  // namespace pipewright::analysis

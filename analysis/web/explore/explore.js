@@ -1,6 +1,6 @@
 // Builds the page, sends requests to the server and passes its answers to the parts of the page.
 
-import { assumedNotes, textElement } from "../script/elements.js";
+import { expectedErrorNotes, textElement } from "../script/elements.js";
 import { page } from "../script/page_data.js";
 import { listenToTheme } from "../script/theme.js";
 import { TAB, ask, element, remember, remembered } from "./ask.js";
@@ -103,7 +103,7 @@ class Explorer {
       ? [textElement("p", `${fastestOf(runs).name} is the fastest of ${runs.length} schedules`, "note")]
       : [];
     element("headline").replaceChildren(headlineOf(runs, reference), ...notes,
-      ...assumedNotes([fastestOf(runs).summary], page.assumed_words));
+      ...expectedErrorNotes([fastestOf(runs).summary]));
     element("headline").classList.remove("stale");
     this.shown = runs;
   }

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/assumed.hpp"
 #include "analysis/web/html_file.hpp"
 
 namespace pipewright::analysis {
@@ -15,7 +14,7 @@ std::string explore_page(std::string_view scenario) {
              "; connect-src 'self'; frame-src 'self'");
   Frame frame(stream, asset("explore.html"));
   frame.fill("glossary", asset("glossary.html"));
-  const nlohmann::json data{{"scenario", scenario}, {"assumed_words", assumed_words}};
+  const nlohmann::json data{{"scenario", scenario}};
   frame.fill("data",
              script_safe(data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   frame.fill("script", bundled_script("explore.js"));

@@ -1,7 +1,7 @@
 // Compares up to six kept runs with the current one: their figures, the settings in which their
 // scenarios differ, and their timelines on one axis.
 
-import { mark, metricLink, nameElement, textElement, timeMark } from "../script/elements.js";
+import { mark, metricLink, nameElement, textElement } from "../script/elements.js";
 import { RUN_METRICS, formatQuantity } from "../script/panels/metrics.js";
 import { noBreak } from "../script/units.js";
 import { ask } from "./ask.js";
@@ -140,8 +140,7 @@ export class Variants {
     const cell = document.createElement("td");
     const numbers = values.filter((number) => typeof number === "number");
     const largest = Math.max(...numbers.map(Math.abs));
-    const about = metric.isTimed && typeof value === "number" ? timeMark(column.run.summary) : "";
-    const text = textElement("span", noBreak(about + formatQuantity(value, unit, largest)));
+    const text = textElement("span", noBreak(formatQuantity(value, unit, largest)));
     const best = better < 0 ? Math.min(...numbers) : Math.max(...numbers);
     if (value === best && numbers.some((number) => number !== best)) {
       text.className = "best";

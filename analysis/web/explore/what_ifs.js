@@ -1,11 +1,10 @@
 // Table of how much time single changes to the run would save. They are simulated on request; each
 // row appears when its simulation ends.
 
-import { mark, nameElement, textElement, timeMark, warning } from "../script/elements.js";
+import { mark, nameElement, textElement, warning } from "../script/elements.js";
 import { sortableTable } from "../script/tables.js";
 import { formatPercent, formatSeconds } from "../script/units.js";
 import { ask, stopAsking } from "./ask.js";
-import { fastestOf } from "./headline.js";
 
 export class WhatIfs {
   constructor(place) {
@@ -71,14 +70,13 @@ export class WhatIfs {
     const gain = (row) => (row.makespan_s === undefined ? null : rerun - row.makespan_s);
     const order = [...rows].sort((a, b) => (gain(b) ?? -Infinity) - (gain(a) ?? -Infinity));
     const none = "\u2013";
-    const about = this.result ? timeMark(fastestOf(this.result.runs).summary) : "";
     const number = (head, of, text) => ({
       head, value: of, cell: (row) => (of(row) === null ? none : text(of(row), row)),
     });
     this.table.replaceChildren(
       sortableTable([
         { head: "change", value: (row) => row.change, cell: (row) => nameElement("span", row.change) },
-        number("time", (row) => row.makespan_s ?? null, (time) => about + formatSeconds(time)),
+        number("time", (row) => row.makespan_s ?? null, formatSeconds),
         number("gain", gain, (seconds) => formatSeconds(seconds)),
         number("gain / time", (row) => (gain(row) === null ? null : gain(row) / rerun), formatPercent),
         { head: "--set", value: (row) => row.set_words, cell: (row) => nameElement("span", row.set_words) },

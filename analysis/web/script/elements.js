@@ -41,23 +41,14 @@ export function warning(text) {
   return textElement("strong", `\u26a0 ${text}`, "warning");
 }
 
-// Figures that depend on assumed GPU numbers are marked, see analysis/report/assumed.hpp. `assumed`
-// lists the assumed keys in the file of `assumed_gpu`; free_memory affects no time.
-const FREE_MEMORY = "free_memory";
-export const timeMark = ({ assumed }) => (assumed.some((key) => key !== FREE_MEMORY) ? "~" : "");
-export const capacityMark = ({ assumed }) => (assumed.includes(FREE_MEMORY) ? "~" : "");
-
-// Notes about the assumptions behind marked figures, one for each GPU file.
-export function assumedNotes(assumptions, words) {
-  const keysOf = new Map();
-  for (const { assumed, assumed_gpu: gpu } of assumptions) {
-    if (assumed.length === 0) continue;
-    if (!keysOf.has(gpu)) keysOf.set(gpu, new Set());
-    for (const key of assumed) keysOf.get(gpu).add(key);
-  }
-  const [begin, middle, end = ""] = words.split("{}");
-  return [...keysOf].map(([gpu, keys]) =>
-    textElement("p", begin + shortened(gpu, 100) + middle + [...keys].join(", ") + end, "assumed"));
+// Paragraphs with the expected errors of predictions, each once. `summaries` are objects with the member
+// expected_error, which analysis/trace/evidence_json.hpp defines.
+export function expectedErrorNotes(summaries) {
+  const signed = (part) => `${part < 0 ? "\u2212" : "+"}${Math.abs(100 * part).toFixed(0)}`;
+  const texts = summaries.filter(({ expected_error: error }) => error).map(({ expected_error: error }) =>
+    `expected error ${signed(error.low)} .. ${signed(error.high)} % (${(100 * error.nominal).toFixed(0)} % of ` +
+    `${error.rows} measured runs: ${shortened(error.basis, 200)})`);
+  return [...new Set(texts)].map((text) => textElement("p", text, "expected-error"));
 }
 
 // Names in traces may have any length and content. Control characters, including those that change

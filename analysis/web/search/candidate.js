@@ -6,7 +6,7 @@ import {
 } from "../script/elements.js";
 import { formatPercent, formatSeconds, noBreak } from "../script/units.js";
 import {
-  OUTCOME, assumedNotesOf, axisName, figureLines, openAxes, scenarioOf, search
+  OUTCOME, axisName, expectedErrorsOf, figureLines, openAxes, scenarioOf, search
 } from "./search_data.js";
 
 export function chips(rows, row, best) {
@@ -95,7 +95,7 @@ export async function fillCandidate(element, rows, row, best, isCurrent) {
   for (const [name, value] of figureLines(rows, row, best))
     list.append(textElement("dt", name), textElement("dd", noBreak(value)));
   const parts = [textElement("h3", title), chips(rows, row, best), list,
-                 ...assumedNotesOf(rows, [row])];
+                 ...expectedErrorsOf(rows, [row])];
   if (simulated) {
     parts.push(textElement("h3", "split of its time"), timeBars(rows, row, best), partsLegend(rows, row));
     if (best !== null && best !== row)

@@ -3,7 +3,7 @@
 import { mark, nameElement, textElement } from "../script/elements.js";
 import { rampColour } from "../script/theme.js";
 import {
-  OUTCOME, aboutObjective, axisName, moreIsBetter, objectiveText, search, valueText
+  OUTCOME, axisName, moreIsBetter, objectiveText, search, valueText
 } from "./search_data.js";
 
 const MAX_VALUES = 40;
@@ -40,7 +40,7 @@ const emptyKinds = [
 
 // Formats the objective of a candidate without its unit, which would not fit into a cell.
 function shortNumber(rows, row) {
-  return (aboutObjective(rows, row) + objectiveText(rows.cost[row])).replace(/ ?(tokens|samples)\/s$/, "").replace(/ %$/, "");
+  return objectiveText(rows.cost[row]).replace(/ ?(tokens|samples)\/s$/, "").replace(/ %$/, "");
 }
 
 function heatCell(rows, cell, minCost, maxCost, theme, onChoose, words) {
@@ -60,7 +60,7 @@ function heatCell(rows, cell, minCost, maxCost, theme, onChoose, words) {
   }
   const cost = rows.cost[row];
   const button = textElement("button", shortNumber(rows, row));
-  button.title = `${words}: ${cell.best === null ? "at best " : aboutObjective(rows, row)}` +
+  button.title = `${words}: ${cell.best === null ? "at best " : ""}` +
                  objectiveText(cost);
   if (cell.best === null) {
     field.className = "bounded-only";

@@ -1,9 +1,7 @@
 // Candidates of a search as columns of numbers; search_page.hpp describes the format.
 
 import { unpackBytes } from "../script/columns.js";
-import {
-  assumedNotes, capacityMark, printableName, shortened, timeMark
-} from "../script/elements.js";
+import { expectedErrorNotes, printableName, shortened } from "../script/elements.js";
 import { page } from "../script/page_data.js";
 import { formatBytes, formatPercent, formatRate, formatSeconds } from "../script/units.js";
 
@@ -27,7 +25,7 @@ export async function loadRows() {
   rows.parts = search.parts.map(() => column(Float64Array));
   rows.note = column(Uint32Array);
   rows.group = column(Uint16Array);
-  rows.assumed = column(Uint16Array);
+  rows.evidence = column(Uint16Array);
   rows.axes = search.axes.map(() => column(Uint16Array));
   rows.outcome = column(Uint8Array);
   return rows;
@@ -94,14 +92,9 @@ export function behind(cost, best) {
   return moreIsBetter ? 1 - best / cost : cost / best - 1;
 }
 
-// Functions that return a candidate's assumed GPU values, the marks of figures that depend on them,
-// and the notes that explain the marks.
-export const assumedOf = (rows, row) => search.assumed[rows.assumed[row]];
-export const aboutTime = (rows, row) => timeMark(assumedOf(rows, row));
-export const aboutObjective = (rows, row) =>
-  (search.objective.kind === "memory" ? "" : aboutTime(rows, row));
-export const assumedNotesOf = (rows, list) =>
-  assumedNotes(list.map((row) => assumedOf(rows, row)), search.assumed_words);
+// Paragraphs with the expected errors of candidates.
+export const expectedErrorsOf = (rows, list) =>
+  expectedErrorNotes(list.map((row) => search.evidence[rows.evidence[row]]));
 
 // Formats a count in thousands, millions and billions.
 const formatScaled = (value) => bareRate(value).replace("G", "B");
@@ -122,15 +115,14 @@ const FORMS = {
   ratio: { text: formatPercent, tick: (value) => `${Number((100 * value).toPrecision(4))} %` },
 };
 
-// Returns the value of a candidate's figure as text, with a mark or words that restrict it; empty if it is
+// Returns the value of a candidate's figure as text, with words that restrict it; empty if it is
 // unknown. `figure` is an element of search.figures.
 export function figureText(rows, figure, row) {
   const simulated = rows.outcome[row] === OUTCOME.simulated;
   const value = rows[figure.column][row];
   const isKnown = value > 0 || figure.can_be_zero;
   if (!isKnown || (!simulated && figure.bound_words === null)) return "";
-  const mark = figure.is_timed ? aboutTime(rows, row) : "";
-  return (simulated ? mark : figure.bound_words) + FORMS[figure.form].text(value, figure.item);
+  return (simulated ? "" : figure.bound_words) + FORMS[figure.form].text(value, figure.item);
 }
 
 // Measures for the vertical axis: figures, and the objective if it is none. Rows without a measure have 0.
@@ -154,8 +146,7 @@ export function memoryWords(rows, row) {
   const peak = rows.peak[row];
   if (!(peak > 0)) return "";
   const capacity = rows.capacity[row];
-  const about = capacityMark(assumedOf(rows, row));
-  return capacity > 0 ? `${formatBytes(peak)} of ${about}${formatBytes(capacity)}` : formatBytes(peak);
+  return capacity > 0 ? `${formatBytes(peak)} of ${formatBytes(capacity)}` : formatBytes(peak);
 }
 
 // Names and values of a candidate's known figures.
@@ -163,7 +154,6 @@ export function figureLines(rows, row, best) {
   const lines = [];
   const outcome = rows.outcome[row];
   const simulated = outcome === OUTCOME.simulated;
-  const about = aboutTime(rows, row);
   const [throughput, ...otherFigures] = search.figures;
   const addFigure = (figure) => {
     const text = figureText(rows, figure, row);
@@ -174,7 +164,7 @@ export function figureLines(rows, row, best) {
   if (note) lines.push(["reason", shortened(note, 300)]);
   addFigure(throughput);
   if (objectiveName && rows.cost[row] > 0)
-    lines.push([objectiveName, (simulated ? about : "at best ") + objectiveText(rows.cost[row])]);
+    lines.push([objectiveName, (simulated ? "" : "at best ") + objectiveText(rows.cost[row])]);
   const effective = effectivePart(rows, row);
   if (effective > 0)
     lines.push(["effective time", (simulated ? "" : "at best ") + formatPercent(effective)]);
@@ -182,7 +172,7 @@ export function figureLines(rows, row, best) {
     lines.push(["behind", formatPercent(behind(rows.cost[row], rows.cost[best]))]);
   otherFigures.forEach(addFigure);
   if (simulated && rows.bound[row] > 0)
-    lines.push(["its bound", about + formatSeconds(rows.bound[row])]);
+    lines.push(["its bound", formatSeconds(rows.bound[row])]);
   if (rows.peak[row] > 0) lines.push(["memory", memoryWords(rows, row)]);
   if (rows.gpus[row] > 0) lines.push(["GPUs", String(rows.gpus[row])]);
   lines.push(["candidate", String(rows.candidate[row])]);

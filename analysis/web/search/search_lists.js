@@ -2,14 +2,14 @@
 // candidates.
 
 import {
-  barLegend, capacityMark, detailsElement, mark, metricLink, nameElement, shortened, stackedBar,
+  barLegend, detailsElement, mark, metricLink, nameElement, shortened, stackedBar,
   textElement, warning
 } from "../script/elements.js";
 import { sortableTable } from "../script/tables.js";
 import { formatBytes, formatPercent, formatSeconds, noBreak } from "../script/units.js";
 import { chips, gpuShare, partDifferences, partSeconds, signed, sum } from "./candidate.js";
 import {
-  OUTCOME, aboutTime, assumedNotesOf, assumedOf, axisName, axisWords, behind, figureText, isWhole,
+  OUTCOME, axisName, axisWords, behind, expectedErrorsOf, figureText, isWhole,
   memoryWords, objectiveName, objectiveText, openAxes, search, valueText
 } from "./search_data.js";
 
@@ -36,9 +36,8 @@ export function fillWinner(element, rows, best) {
     cards.append(card);
     return card;
   };
-  const about = aboutTime(rows, best);
   if (objectiveName)
-    add("", shortened(search.objective.name, 60), about + objectiveText(rows.cost[best]));
+    add("", shortened(search.objective.name, 60), objectiveText(rows.cost[best]));
   for (const figure of search.figures) {
     const text = figureText(rows, figure, best);
     if (text) add(figure.anchor, figure.name, text);
@@ -46,8 +45,7 @@ export function fillWinner(element, rows, best) {
   if (rows.peak[best] > 0) {
     const share = rows.capacity[best] > 0 ? rows.peak[best] / rows.capacity[best] : 0;
     const card = add("memory-peak", "memory", formatBytes(rows.peak[best]),
-                     share > 0 ? `${formatPercent(share)} of ` + capacityMark(assumedOf(rows, best)) +
-                                 formatBytes(rows.capacity[best]) : "");
+                     share > 0 ? `${formatPercent(share)} of ${formatBytes(rows.capacity[best])}` : "");
     if (share > 0) {
       const meter = mark("meter");
       const filled = document.createElement("i");
@@ -56,7 +54,7 @@ export function fillWinner(element, rows, best) {
       card.append(meter);
     }
   }
-  element.replaceChildren(chips(rows, best, null), cards, ...assumedNotesOf(rows, [best]));
+  element.replaceChildren(chips(rows, best, null), cards, ...expectedErrorsOf(rows, [best]));
 }
 
 // Compares how the runner-up and the best candidate spend their time. Bars to the right are
@@ -115,7 +113,7 @@ function candidateTable(rows, list, best, onChoose, maxRows) {
   };
   if (objectiveName)
     addColumn(objectiveName, "", rows.cost,
-              (row) => (rows.cost[row] > 0 ? aboutTime(rows, row) + objectiveText(rows.cost[row]) : ""));
+              (row) => (rows.cost[row] > 0 ? objectiveText(rows.cost[row]) : ""));
   for (const figure of search.figures)
     addColumn(figure.name, figure.anchor, rows[figure.column], (row) => figureText(rows, figure, row));
   addColumn("memory", "memory-peak", rows.peak,
@@ -125,7 +123,7 @@ function candidateTable(rows, list, best, onChoose, maxRows) {
   const table = sortableTable(columns, list, maxRows);
   if (common.length > 0 && list.length > 1)
     table.append(textElement("p", `shared by all rows: ${common.join(", ")}`, "note"));
-  table.append(...assumedNotesOf(rows, list));
+  table.append(...expectedErrorsOf(rows, list));
   return table;
 }
 

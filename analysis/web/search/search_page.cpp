@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report/assumed.hpp"
 #include "analysis/report/palette.hpp"
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/search/candidate_figures.hpp"
@@ -24,6 +23,7 @@
 #include "analysis/report/search/search_export.hpp"
 #include "analysis/report/search/search_report.hpp"
 #include "analysis/report/search/search_tables.hpp"
+#include "analysis/trace/evidence_json.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/web/html_file.hpp"
 
@@ -130,7 +130,7 @@ struct PageFigure {
   // Words before the value of a candidate that was not simulated, such as "at best"; no words:
   // only simulated candidates have a value.
   std::optional<std::string> bound_words;
-  bool is_timed = false;     // assumed speeds of a GPU affect the value
+  bool is_timed = false;     // the iteration time determines the value
   bool can_be_zero = false;  // a value of 0 is known
 };
 
@@ -261,9 +261,9 @@ PageColumns page_columns(const SearchRun& run) {
   for (const CandidateRow& row : run.rows)
     append_bytes(columns.bytes, static_cast<std::uint16_t>(row.group));
   for (const CandidateRow& row : run.rows) {
-    auto entry = std::ranges::find(columns.assumed, row.assumed);
-    if (entry == columns.assumed.end()) entry = columns.assumed.insert(entry, row.assumed);
-    append_bytes(columns.bytes, static_cast<std::uint16_t>(entry - columns.assumed.begin()));
+    auto entry = std::ranges::find(columns.evidence, row.evidence);
+    if (entry == columns.evidence.end()) entry = columns.evidence.insert(entry, row.evidence);
+    append_bytes(columns.bytes, static_cast<std::uint16_t>(entry - columns.evidence.begin()));
   }
   std::string axes(2 * run.axes.size() * run.rows.size(), '\0');
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
@@ -301,14 +301,13 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
             {"best", findings.best},
             {"nearest", findings.nearest},
             {"notes", columns.notes},
-            {"assumed_words", assumed_words},
-            {"assumed", Json::array()},
+            {"evidence", Json::array()},
             {"columns", columns.names},
             {"figures", figures_json(page_figures(run))}};
-  for (const trace::Assumed& assumed : columns.assumed) {
+  for (const trace::Evidence& evidence : columns.evidence) {
     Json object;
-    add_assumed(object, assumed);
-    json["assumed"].push_back(std::move(object));
+    trace::add_evidence(object, evidence);
+    json["evidence"].push_back(std::move(object));
   }
   json["winner"] = Json::array();  // parts of answers
   for (const AnswerReport& answer : winner.answers)

@@ -52,16 +52,16 @@ inline constexpr std::size_t max_launches = 50;  // candidates with launches
 //
 //   f64: the columns in `names`, then the parts of the time in the order of time_part_names
 //   u32: note, as an index in `notes`
-//   u16: group; assumed values, as an index in `assumed`; then each axis
+//   u16: group; evidence, as an index in `evidence`; then each axis
 //   u8:  outcome
 //
 // Seconds of an iteration are simulated, or their lower bound. Cost, throughput and MFU follow from
 // them. Unknown numbers are 0.
 struct PageColumns {
   std::string bytes;
-  std::vector<std::string> names;       // names of columns in the scripts of the page
-  std::vector<std::string> notes;       // distinct notes
-  std::vector<trace::Assumed> assumed;  // distinct sets of assumed values
+  std::vector<std::string> names;         // names of columns in the scripts of the page
+  std::vector<std::string> notes;         // distinct notes
+  std::vector<trace::Evidence> evidence;  // what candidates rest on, each once
 };
 PageColumns page_columns(const SearchRun& run);
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/text_table.hpp"
 
 namespace pipewright::cli {
@@ -170,7 +170,8 @@ std::string times_text(const ModelReport& report) {
     sums.insert(sums.end(), part.passes.begin(), part.passes.end());
   }
   text += '\n' + table_text(pass_columns(), sums);
-  return text + analysis::assumed_lines({{report.gpu, report.assumed}});
+  const std::string assumed = analysis::assumed_lines({{report.gpu, report.assumed}});
+  return text + (assumed.empty() ? "" : "~ depends on ") + assumed;
 }
 
 }  // namespace

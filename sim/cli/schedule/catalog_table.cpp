@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/summary_columns.hpp"
 #include "analysis/report/units_text.hpp"
 #include "sim/evaluation/uncontended.hpp"
@@ -45,14 +45,12 @@ std::string CatalogTable::text() const {
   const Quantity time = Quantity::on(analysis::time_scale(longest, 4));
   const Quantity more = Quantity::each_as(
       [](double part) { return part > 1e-9 ? fmt::format("+{:.2f}", 100 * part) : "0"; });
-  const auto rests = [](const Row& row) { return analysis::times_rest_on(row.run.run.assumed); };
   analysis::ReportColumns<Row> columns{
       {"schedule", {"schedule"}, Quantity::name(), &Row::name},
-      analysis::marked<Row>(
-          {"makespan_s", {"time"}, time, [](const Row& row) { return row.run.makespan_s; }}, rests),
-      analysis::marked<Row>(
-          {"span_s", {"span"}, time, [](const Row& row) { return evaluation::span_of(row.run); }},
-          rests),
+
+      {"makespan_s", {"time"}, time, [](const Row& row) { return row.run.makespan_s; }},
+
+      {"span_s", {"span"}, time, [](const Row& row) { return evaluation::span_of(row.run); }},
       {"above_best",
        {"against", "best", "%"},
        more,
@@ -70,9 +68,9 @@ std::string CatalogTable::text() const {
        }}};
   if (objective_ != schedules::Objective::span)
     std::erase_if(columns, [](const auto& column) { return column.key == "span_s"; });
-  std::vector<trace::Assumed> assumed;
-  for (const Row& row : rows_) assumed.push_back(row.run.run.assumed);
-  return analysis::table_text(columns, rows_) + analysis::assumed_lines(assumed);
+  std::vector<trace::Evidence> evidence;
+  for (const Row& row : rows_) evidence.push_back(row.run.run.evidence);
+  return analysis::table_text(columns, rows_) + analysis::evidence_lines(evidence);
 }
 
 }  // namespace pipewright::cli

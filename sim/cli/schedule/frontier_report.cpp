@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/picture/pictures.hpp"
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/units_text.hpp"
@@ -52,19 +52,13 @@ std::string table(const Frontier& frontier) {
   const Quantity time = Quantity::on(analysis::time_scale(longest, 5));
   const Quantity limit =
       Quantity::each_as([](double value) { return fmt::format("{:.6g}", value); });
-  const auto timed = [](analysis::ReportColumn<Step> column) {
-    return marked(std::move(column), [](const Step& step) {
-      return analysis::times_rest_on(step.summary.run.assumed);
-    });
-  };
   analysis::ReportColumns<Step> columns{
       {"limit",
        {"memory", "limit", frontier.steps.front().limit.unit},
        limit,
        [](const Step& step) { return step.limit.value(); }},
-      timed(
-          {"makespan_s", {"time"}, time, [](const Step& step) { return step.summary.makespan_s; }}),
-      timed({"span_s", {"span"}, time, [](const Step& step) { return step.result.span; }}),
+      {"makespan_s", {"time"}, time, [](const Step& step) { return step.summary.makespan_s; }},
+      {"span_s", {"span"}, time, [](const Step& step) { return step.result.span; }},
       {"bubble_ratio",
        {"bubble", "ratio", "%"},
        two_decimals(),
@@ -73,7 +67,7 @@ std::string table(const Frontier& frontier) {
        {"span", "bubble"},
        Quantity::seconds(3),
        [](const Step& step) { return step.summary.span_bubble_s; }},
-      timed({"lower_bound_s", {"lower", "bound"}, time, &Step::lower_bound}),
+      {"lower_bound_s", {"lower", "bound"}, time, &Step::lower_bound},
       {"gap",
        {"gap", "%"},
        two_decimals(),
@@ -81,9 +75,9 @@ std::string table(const Frontier& frontier) {
       {"origin", {"found"}, Quantity::name(), [](const Step& step) { return step.result.origin; }}};
   if (objective != Objective::span)
     std::erase_if(columns, [](const auto& column) { return column.key == "span_s"; });
-  std::vector<trace::Assumed> assumed;
-  for (const Step& step : frontier.steps) assumed.push_back(step.summary.run.assumed);
-  return analysis::table_text(columns, frontier.steps) + analysis::assumed_lines(assumed);
+  std::vector<trace::Evidence> evidence;
+  for (const Step& step : frontier.steps) evidence.push_back(step.summary.run.evidence);
+  return analysis::table_text(columns, frontier.steps) + analysis::evidence_lines(evidence);
 }
 
 std::string csv(const Frontier& frontier) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/assumed.hpp"
 #include "analysis/report/summary_columns.hpp"
 #include "analysis/report/summary_report.hpp"
 #include "analysis/report/text_table.hpp"
@@ -85,10 +84,9 @@ void print_search_text(const SearchSettings& settings, const evaluation::Unconte
              sizes(uncontended.scenario()));
   fmt::print("within   {} on a device{}\n", to_string(limit),
              has_limit ? "" : ", as 1F1B needs (--memory-limit sets another limit)");
-  const std::string_view mark = analysis::time_mark(summary.run.assumed);
-  fmt::print("found    {}{}: {}{}\n", mark, seconds, result.origin,
+  fmt::print("found    {}: {}{}\n", seconds, result.origin,
              result.interrupted ? " (interrupted: the best so far)" : "");
-  fmt::print("bound    {}{}: no order on the placements searched takes less; gap {:.2f} %\n", mark,
+  fmt::print("bound    {}: no order on the placements searched takes less; gap {:.2f} %\n",
              analysis::format_seconds(result.lower_bound), 100 * outcome.gap);
   const std::string held = analysis::in_flight_text(summary);
   fmt::print("holds    {} {} in flight", held, held == "1" ? "microbatch" : "microbatches");

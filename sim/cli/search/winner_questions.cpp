@@ -16,10 +16,8 @@ analysis::Robustness robustness_of_winner(const search::RobustSettings& settings
                      context.calls);
   const std::optional<std::size_t> best = analysis::find(run).best;
   if (!best) return {.settings = settings.draws};
-  const std::uint64_t layout = run.rows[*best].candidate / context.space.schedules();
-  const std::string& gpu = context.options.facts.at(context.space.cluster(layout)).gpu;
   analysis::Robustness robust =
-      search::robustness(run, context.space, settings, context.what_if_runs, gpu);
+      search::robustness(run, context.space, settings, context.what_if_runs);
   robust.top = settings.top;
   if (!settings.turns) return robust;
   search::SearchOptions options = context.options;

@@ -50,7 +50,7 @@ schedules::Schedule one_iteration(schedules::Schedule schedule) {
 
 Job with_schedule(const Job& job, const schedules::Schedule& schedule) {
   return {schedule,       job.costs,     job.cluster,  job.hosts,    job.p2p,    job.ranks,
-          job.conditions, job.symmetric, job.slowdown, job.capacity, job.uneven, job.assumed};
+          job.conditions, job.symmetric, job.slowdown, job.capacity, job.uneven, job.evidence};
 }
 
 // True if passes have collectives with other replicas, for which they wait.

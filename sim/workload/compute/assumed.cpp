@@ -125,4 +125,19 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
   return keys;
 }
 
+double assumed_share(const ModelSetting& setting, const config::Gpu& gpu) {
+  double assumed = 0;
+  double total = 0;
+  for (const LayerKind kind : kinds_of(setting.model)) {
+    const PassKernels layer = layer_kernels(setting, kind);
+    for (const auto* kernels : {&layer.forward, &layer.input_grad, &layer.weight_grad})
+      for (const Kernel& kernel : *kernels) {
+        const double seconds = kernel_time(kernel, gpu).seconds;
+        total += seconds;
+        if (!assumed_for(kernel, gpu).empty()) assumed += seconds;
+      }
+  }
+  return total > 0 ? assumed / total : 0;
+}
+
 }  // namespace pipewright::workload

@@ -18,4 +18,8 @@ std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gp
 // numbers for the host's launches, copies to host memory and the overhead of a pass.
 std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu);
 
+// Returns the share of the time of a model's layers that kernels take whose times depend on assumed
+// numbers of the GPU's file, from 0 to 1.
+double assumed_share(const ModelSetting& setting, const config::Gpu& gpu);
+
 }  // namespace pipewright::workload

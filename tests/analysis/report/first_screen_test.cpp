@@ -135,8 +135,8 @@ TEST_CASE("several seeds give a median and a range", "[report]") {
 
 TEST_CASE("assumed numbers are named in a note, not marked in cells", "[report]") {
   std::vector<Summary> runs(2, run_of(llama()));
-  runs[0].run.assumed = {"h100-sxm", {"memory_efficiency", "kernel_overhead"}};
-  runs[1].run.assumed = {"h100-sxm", {"memory_efficiency"}};
+  runs[0].run.evidence = {"h100-sxm", {"memory_efficiency", "kernel_overhead"}};
+  runs[1].run.evidence = {"h100-sxm", {"memory_efficiency"}};
   const std::string text = first_screen(runs);
   CHECK_THAT(text, !Contains("~"));
   CHECK_THAT(text,
@@ -146,7 +146,7 @@ TEST_CASE("assumed numbers are named in a note, not marked in cells", "[report]"
 
 TEST_CASE("the first screen has at most three notes, and counts the others", "[report]") {
   Summary run = run_of(llama());
-  run.run.assumed = {"h100-sxm", {"flops"}};
+  run.run.evidence = {"h100-sxm", {"flops"}};
   const std::string three = first_screen({&run, 1}, {}, {"two", "three"});
   CHECK_THAT(three, EndsWith("note: h100-sxm: flops is assumed, not sourced\nnote: two\n"
                              "note: three\n"));

@@ -72,7 +72,7 @@ device  host   passes      s      s     s     %             GiB         %       
 TEST_CASE("times and derived figures are marked if they are assumed", "[report]") {
   std::vector<Summary> runs(2, large_run(2));
   runs[1].run.schedule = "gpipe";
-  runs[1].run.assumed = {"l40s", {"flops", "clock"}};
+  runs[1].run.evidence = {"l40s", {"flops", "clock"}};
   const std::string text = console_table(runs);
   CHECK_THAT(text, Contains("\ninterleaved-1f1b x4  22.74     184    189   55.9 "));
   CHECK_THAT(text, Contains("\ngpipe x4            ~22.74    ~184   ~189   55.9 "));
@@ -89,7 +89,7 @@ TEST_CASE("times and derived figures are marked if they are assumed", "[report]"
 
 TEST_CASE("capacities are marked if they are assumed", "[report]") {
   Summary run = analysis::summarize(test::two_device_run());
-  run.run.assumed = {"mine", {"free_memory"}};
+  run.run.evidence = {"mine", {"free_memory"}};
   const std::string text = console_table({&run, 1});
   CHECK_THAT(text, Contains("~87.5"));
   CHECK_THAT(text, !Contains("~10.00"));

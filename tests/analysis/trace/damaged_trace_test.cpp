@@ -121,7 +121,7 @@ TEST_CASE("a trace without a job and assumptions, from an older version, is read
     for (const char* attribute : {"assumed", "assumed_gpu", "job"}) H5Adelete(file, attribute);
   });
   trace::RunInfo expected = test::random_trace(1, 4, 100).run;
-  expected.assumed = {};
+  expected.evidence = {};
   expected.job = {};
   CHECK(read_trace(changed.path).run == expected);
 }

@@ -2,7 +2,7 @@
 // devices.
 
 import {
-  capacityMark, captionLine, colourEntry, mark, metricLink, shortened, textElement, warning
+  captionLine, colourEntry, mark, metricLink, shortened, textElement, warning
 } from "../elements.js";
 import { perSecond } from "../rows.js";
 import { formatBytes, formatInstant, formatPercent } from "../units.js";
@@ -83,7 +83,7 @@ export class MemoryPanel {
       const shown = capacity <= this.stack.maxBytes;
       if (shown) this.caption.append(mark("dash"));
       const above = shown ? "" : " (above this chart)";
-      const size = capacityMark(run.summary) + formatBytes(capacity);
+      const size = formatBytes(capacity);
       this.caption.append(textElement("span", `capacity ${size}${above}`));
     }
     if (capacity && peak > capacity)
@@ -147,6 +147,6 @@ export function describeMemory(describer, run, categories, { device, time, held 
   });
   lines.push(["peak", formatBytes(run.summary.devices[device].peak_memory_bytes)]);
   const capacity = run.capacities[device];
-  if (capacity > 0) lines.push(["capacity", capacityMark(run.summary) + formatBytes(capacity)]);
+  if (capacity > 0) lines.push(["capacity", formatBytes(capacity)]);
   return { head: describer.deviceName(run, device), lines };
 }

@@ -1,7 +1,7 @@
 // Metrics of a run, with the definitions of metrics.md and the names of `--json`.
 
 import {
-  capacityMark, mark, metricLink, nameElement, textElement, timeMark, warning
+  mark, metricLink, nameElement, textElement, warning
 } from "../elements.js";
 import { page } from "../page_data.js";
 import { sortableTable } from "../tables.js";
@@ -14,17 +14,15 @@ import {
 // value is known.
 const metric = (anchor, name, unit, better, of, instead) =>
   ({ anchor, name, unit, better, of, instead });
-// A metric that depends on how long the run takes.
-const timed = (...fields) => ({ ...metric(...fields), isTimed: true });
 
-const TOKENS = timed("throughput", "tokens", "tokens/s", 1, (run) => run.tokens_per_s);
+const TOKENS = metric("throughput", "tokens", "tokens/s", 1, (run) => run.tokens_per_s);
 const MEMORY_PEAK = metric("memory-peak", "memory peak", "bytes", -1,
                            (run) => largestPeak(run)?.peak_memory_bytes ?? null);
 export const RUN_METRICS = [
-  timed("makespan", "time", "s", -1, (run) => run.makespan_s),
-  timed("throughput", "samples", "samples/s", 1, (run) => run.samples_per_s, TOKENS),
+  metric("makespan", "time", "s", -1, (run) => run.makespan_s),
+  metric("throughput", "samples", "samples/s", 1, (run) => run.samples_per_s, TOKENS),
   TOKENS,
-  timed("mfu", "MFU", "share", 1, (run) => run.mfu),
+  metric("mfu", "MFU", "share", 1, (run) => run.mfu),
   metric("bubble-ratio", "bubble ratio", "share", -1, (run) => run.bubble_ratio),
   metric("span-bubble", "span bubble", "s", -1, (run) => run.span_bubble_s),
   metric("exposed-communication", "exposed communication", "s", -1,
@@ -82,17 +80,15 @@ export function runCards(run) {
   };
 
   const iterations = run.iterations > 1 ? `of ${run.iterations} iterations` : "of an iteration";
-  const about = timeMark(summary);
-  const rate = (perSecond, unit) => about + formatRate(perSecond, unit);
-  const teraflops = () => about + (summary.model_flops_per_gpu / 1e12).toFixed(1);
-  add("makespan", "time", about + formatSeconds(summary.makespan_s), iterations);
+  const teraflops = () => (summary.model_flops_per_gpu / 1e12).toFixed(1);
+  add("makespan", "time", formatSeconds(summary.makespan_s), iterations);
   if (summary.tokens_per_s !== null)
-    add("throughput", "throughput", rate(summary.tokens_per_s, "tokens"),
-        summary.samples_per_s === null ? "" : rate(summary.samples_per_s, "samples"));
+    add("throughput", "throughput", formatRate(summary.tokens_per_s, "tokens"),
+        summary.samples_per_s === null ? "" : formatRate(summary.samples_per_s, "samples"));
   else if (summary.samples_per_s !== null)
-    add("throughput", "throughput", rate(summary.samples_per_s, "samples"));
+    add("throughput", "throughput", formatRate(summary.samples_per_s, "samples"));
   if (summary.mfu !== null)
-    add("mfu", "MFU", about + formatPercent(summary.mfu), `${teraflops()} TFLOP/s a GPU, causal`);
+    add("mfu", "MFU", formatPercent(summary.mfu), `${teraflops()} TFLOP/s a GPU, causal`);
   else if (summary.model_flops_per_gpu !== null)
     add("mfu", "TFLOP/s a GPU", teraflops());
   add("bubble-ratio", "bubble ratio", formatPercent(summary.bubble_ratio),
@@ -110,8 +106,7 @@ function addMemory(summary, add) {
   const fullest = fullestOf(summary);
   const share = fullest && capacityShare(fullest);
   const card = add("memory-peak", "memory peak", formatBytes(largest.peak_memory_bytes),
-    fullest ? `${formatPercent(share)} of ` +
-              capacityMark(summary) + formatBytes(fullest.memory_capacity_bytes) : "");
+    fullest ? `${formatPercent(share)} of ${formatBytes(fullest.memory_capacity_bytes)}` : "");
   if (!fullest) return;
   const meter = mark("meter");
   const filled = document.createElement("i");
@@ -158,13 +153,12 @@ export function differenceTable(runs) {
 }
 
 function differenceCell(metric, run, runs) {
-  const { of, unit, better, isTimed } = metric;
+  const { of, unit, better } = metric;
   const value = of(run.summary);
   const cell = document.createElement("td");
-  const about = isTimed && typeof value === "number" ? timeMark(run.summary) : "";
   const values = runs.map(({ summary }) => of(summary)).filter((x) => typeof x === "number");
   const largest = Math.max(...values.map(Math.abs));
-  const text = textElement("span", noBreak(about + formatQuantity(value, unit, largest)));
+  const text = textElement("span", noBreak(formatQuantity(value, unit, largest)));
   cell.append(text);
   const best = better < 0 ? Math.min(...values) : Math.max(...values);
   if (!page.at_once && value === best && values.some((x) => x !== best)) {
@@ -234,7 +228,7 @@ export function deviceTable(run) {
       : []),
     ...(any((device) => device.capacity ?? 0)
       ? [{ ...column("of capacity", "memory-peak", (device) => device.capacity, formatPercent),
-           cell: (device) => capacityCell(device.capacity, capacityMark(summary)) }] : []),
+           cell: (device) => capacityCell(device.capacity) }] : []),
   ];
   return sortableTable(columns, devices);
 }
@@ -242,8 +236,8 @@ export function deviceTable(run) {
 // Replaces a sum of times that is only rounding error by zero.
 const rounded = (seconds, total) => (Math.abs(seconds) < 1e-12 * total ? 0 : seconds);
 
-function capacityCell(share, about) {
+function capacityCell(share) {
   if (share === null) return "\u2013";
-  const text = about + formatPercent(share);
+  const text = formatPercent(share);
   return share > 1 ? warning(text) : text;
 }

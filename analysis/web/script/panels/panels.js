@@ -1,7 +1,7 @@
 // Builds the parts of the page that never change: the figures and the sections of each run.
 
 import {
-  assumedNotes, detailsElement, mark, nameElement, shortened, textElement
+  detailsElement, expectedErrorNotes, mark, nameElement, shortened, textElement
 } from "../elements.js";
 import { page } from "../page_data.js";
 import { FONT } from "../theme.js";
@@ -20,7 +20,7 @@ export function fillFigures(place, runs) {
     wide.append(differenceTable(runs));
     place.append(wide);
   }
-  place.append(...assumedNotes(runs.map((run) => run.summary), page.assumed_words));
+  place.append(...expectedErrorNotes(runs.map((run) => run.summary)));
 }
 
 const MIN_INDEXED_RUNS = 4;

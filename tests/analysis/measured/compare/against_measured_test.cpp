@@ -75,7 +75,7 @@ TEST_CASE("measured iterations are averaged, and errors are relative to the meas
                        Catch::Contains("9.200 ms") && Catch::Contains("1.100 ms"));
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('~') == std::string::npos);
-  comparison.predicted_run.assumed = {"l40s", {"flops"}};
+  comparison.predicted_run.evidence = {"l40s", {"flops"}};
   CHECK_THAT(
       console_text(comparison),
       Catch::Contains(" ~11.00 ms") && Catch::Contains(" ~1.100 ms") &&
@@ -127,7 +127,7 @@ TEST_CASE("Megatron's timers are compared with predicted times", "[compare]") {
   CHECK(comparison.devices.at(0).empty());
   CHECK_THAT(console_text(comparison),
              Catch::Contains("38.00 ms") && Catch::Contains("+5.3 %") && !Catch::Contains("~"));
-  comparison.assumed = {"l40s", {"flops"}};
+  comparison.evidence = {"l40s", {"flops"}};
   CHECK_THAT(
       console_text(comparison),
       Catch::Contains(" ~40.00 ms") &&

@@ -231,7 +231,7 @@ TEST_CASE("a comparison prints metrics, memory and moved passes", "[compare]") {
 
 TEST_CASE("compared figures are marked if they depend on an assumed time", "[compare]") {
   trace::Trace second = test::two_device_run();
-  second.run.assumed = {"l40s", {"flops"}};
+  second.run.evidence = {"l40s", {"flops"}};
   TraceComparison comparison;
   comparison.runs = {figures_of(test::two_device_run(), "a.h5"), figures_of(second, "b.h5")};
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};

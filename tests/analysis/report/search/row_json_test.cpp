@@ -44,11 +44,11 @@ TEST_CASE("a row omits unknown figures") {
   row.bound_s = 0.1;
   row.peak_bytes = 5;
   CHECK_THAT(to_json_line(row), Contains(R"("peak_bytes":5,"bound_s":0.1})"));
-  row.assumed = {"b200", {"flops", "clock"}};
+  row.evidence = {"b200", {"flops", "clock"}};
   CHECK_THAT(to_json_line(row),
              Contains(R"("bound_s":0.1,"assumed":{"gpu":"b200","keys":["flops","clock"]}})"));
-  row.assumed.gpu = "a\xff";
-  CHECK(row_of_json(to_json_line(row)).assumed.gpu == "a\xEF\xBF\xBD");
+  row.evidence.gpu = "a\xff";
+  CHECK(row_of_json(to_json_line(row)).evidence.gpu == "a\xEF\xBF\xBD");
 }
 
 TEST_CASE("figures that are not finite are refused") {

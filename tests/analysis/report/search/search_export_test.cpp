@@ -69,7 +69,7 @@ TEST_CASE("CSV has a row for each candidate and units in its headings") {
 
 TEST_CASE("CSV and JSON have the assumed values that a candidate depends on") {
   SearchRun run = one_row();
-  run.rows[0].assumed = {"b200", {"flops", "clock"}};
+  run.rows[0].evidence = {"b200", {"flops", "clock"}};
   CHECK_THAT(csv(run), Catch::EndsWith(",0.25,flops clock,\n"));
   const auto candidate = json(run)["candidates"][0];
   CHECK(candidate["assumed"] == nlohmann::json{"flops", "clock"});

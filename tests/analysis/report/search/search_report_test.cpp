@@ -101,7 +101,7 @@ TEST_CASE("a search report lists the best candidates in a table above their comm
 
 TEST_CASE("figures that depend on assumed values are marked", "[search]") {
   SearchRun run = small_search();
-  run.rows[1].assumed = {"b200", {"flops"}};
+  run.rows[1].evidence = {"b200", {"flops"}};
   CHECK_THAT(search_report(run),
              Contains("  ~16.4 k tokens/s, ~40.0 % MFU, iteration ~1.000 s, bubble 20.0 %, memory "
                       "60.0 of 80.0 GiB\n") &&
@@ -109,13 +109,13 @@ TEST_CASE("figures that depend on assumed values are marked", "[search]") {
                           "1f1b        33.3    10.9   26.7      1.500    20.0    40.0    50\n"
                           "common values: tp 1\n"
                           "~ depends on values of b200 that are assumed, not sourced: flops\n"));
-  run.rows[1].assumed = {"b200", {"free_memory"}};
+  run.rows[1].evidence = {"b200", {"free_memory"}};
   CHECK_THAT(search_report(run), Contains("  16.4 k tokens/s") &&
                                      Contains("memory 60.0 of ~80.0 GiB\n") &&
                                      Contains("    60.0   ~75\n"));
   run.objective = {
       .kind = Objective::Kind::price, .tokens = 1e12, .price_per_gpu_hour = 2, .currency = "EUR"};
-  run.rows[1].assumed = {"b200", {"flops"}};
+  run.rows[1].evidence = {"b200", {"flops"}};
   CHECK_THAT(search_report(run), Contains("\n  ~"));
   run.objective = {.kind = Objective::Kind::memory, .floor = 1};
   CHECK_THAT(objective_text(run, run.rows[1]), Catch::StartsWith("60.0 GiB"));

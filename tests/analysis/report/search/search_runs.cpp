@@ -39,7 +39,7 @@ CandidateRow random_row(std::uint32_t seed) {
   for (std::uint32_t length = random.whole(0, 20); length > 0; --length)
     row.note += static_cast<char>(random.whole(0, random.flip() ? 127 : 255));
   if (random.flip())
-    row.assumed = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "flops"}};
+    row.evidence = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "flops"}};
   for (const CandidateFigure& figure : candidate_figures) {
     if (random.flip()) continue;
     visit_figure(row, figure, [&](auto& value) {
@@ -106,7 +106,7 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
       row.note = "its process was killed: out of memory";
     }
     if (row.outcome == Outcome::simulated && random.flip())
-      row.assumed = {run.groups[row.group], {"flops", "clock"}};
+      row.evidence = {run.groups[row.group], {"flops", "clock"}};
     if (row.outcome != Outcome::simulated) remove_simulation(row);
     run.rows.push_back(row);
   }
@@ -115,7 +115,7 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
 
 bool same(const CandidateRow& a, const CandidateRow& b) {
   bool equal = a.candidate == b.candidate && a.group == b.group && a.outcome == b.outcome;
-  equal = equal && a.note == b.note && a.assumed == b.assumed;
+  equal = equal && a.note == b.note && a.evidence == b.evidence;
   const auto bits = [](auto value) { return std::bit_cast<std::uint64_t>(value); };
   for (const CandidateFigure& figure : candidate_figures)
     equal = equal && visit_figure(a, figure, bits) == visit_figure(b, figure, bits);

@@ -1,4 +1,4 @@
-#include "analysis/report/assumed.hpp"
+#include "analysis/report/evidence.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -20,8 +20,8 @@ TEST_CASE("assumed numbers are listed once for each GPU file", "[assumed]") {
 }
 
 TEST_CASE("free memory affects no time", "[assumed]") {
-  const trace::Assumed both{"mine", {"free_memory", "flops"}};
-  const trace::Assumed memory{"mine", {"free_memory"}};
+  const trace::Evidence both{"mine", {"free_memory", "flops"}};
+  const trace::Evidence memory{"mine", {"free_memory"}};
   CHECK(times_rest_on(both));
   CHECK(capacity_rests_on(both));
   CHECK(!times_rest_on(memory));
