@@ -9,15 +9,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/derived_gpu.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
 namespace {
-
-constexpr Document gpu_document{"a GPU", "flops, memory, memory_bandwidth and processors",
-                                "flops: 312 TFLOP/s"};
 
 double read_flops(const Field& field) {
   constexpr std::string_view noun = "a GPU's speed";
@@ -244,6 +242,18 @@ constexpr std::array power_table{
                into<&Power::idle, read_power>({ValueType::number})},
 };
 
+std::vector<DerivedNumber> read_derived(const Field& field) {
+  constexpr std::string_view allowed = "keys of this file, such as [attention, clock]";
+  if (field.value.kind != Value::Kind::map)
+    throw wrong(field, "a map from GPUs to keys of this file, such as {b200: [attention, clock]}");
+  std::vector<DerivedNumber> derived;
+  for (const Entry& entry : field.value.entries)
+    for (std::string& key :
+         read_key_names({entry.value, field.name + "." + entry.key}, gpu_keys(), allowed))
+      derived.push_back({std::move(key), entry.key});
+  return derived;
+}
+
 constexpr std::array gpu_table{
     Key<Gpu>{{.name = "name", .help = "name of the GPU; default: name of the file"},
              text<&Gpu::name, "a name">},
@@ -252,6 +262,9 @@ constexpr std::array gpu_table{
              }}},
     Key<Gpu>{{.name = "architecture", .help = "architecture that GPUs share, such as Hopper"},
              text<&Gpu::architecture, "the name of an architecture, such as Hopper">},
+    Key<Gpu>{{.name = "like",
+              .help = "measured GPU from which the numbers come that this file does not state"},
+             {[](const Field&, Gpu&) {}, {ValueType::library}}},
     Key<Gpu>{
         {.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
         into<&Gpu::flops, read_flops>({ValueType::rate})},
@@ -295,6 +308,9 @@ constexpr std::array gpu_table{
     Key<Gpu>{
         {.name = "assumed", .help = "list of the keys of this file whose values are assumed"},
         key_names<&Gpu::assumed, gpu_keys, "keys of this file, such as [products.fp8, clock]">},
+    Key<Gpu>{{.name = "derived",
+              .help = "lists of the keys of this file whose values come from other GPUs, by GPU"},
+             into<&Gpu::derived, read_derived>({ValueType::map})},
 };
 
 // Pointers to the members of ProductTypes, indexed by DataType.
@@ -324,7 +340,7 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
 void check_names_gpu(const Field& field) {
   const Value& value = field.value;
   if (value.kind != Value::Kind::map || value.entries.empty()) return;
-  for (const std::string_view key : {"flops", "memory", "memory_bandwidth", "processors"})
+  for (const std::string_view key : {"like", "flops", "memory", "memory_bandwidth", "processors"})
     if (find(value, key) != nullptr) return;
   const Entry& first = value.entries.front();
   throw Error(first.value.origin,
@@ -335,7 +351,8 @@ void check_names_gpu(const Field& field) {
 }
 
 Gpu read_complete_gpu(const Field& map) {
-  Gpu gpu = read_map<gpu_table>(map);
+  const Value tree = derived_gpu_tree(map);
+  Gpu gpu = read_map<gpu_table>({tree, map.name});
   if (!gpu.products.bf16) gpu.products.bf16.emplace(Products{});
   if (!gpu.products.fp16) gpu.products.fp16 = gpu.products.bf16;
   for (const auto type : {DataType::bf16, DataType::fp16}) {
@@ -344,12 +361,12 @@ Gpu read_complete_gpu(const Field& map) {
   }
   for (std::size_t type = 0; type < data_types.size(); ++type)
     if (const auto& rates = gpu.products.*products_members[type])
-      check_peak(map, gpu, static_cast<DataType>(type), *rates);
+      check_peak({tree, map.name}, gpu, static_cast<DataType>(type), *rates);
   // Tolerates makers that state memory in GB but mean GiB.
   constexpr double gib_per_gb = 0x1p30 / 1e9;
   if (static_cast<double>(gpu.free_memory.value_or(0)) >
       gib_per_gb * static_cast<double>(gpu.memory))
-    throw Error(origin_of(map.value, "free_memory"),
+    throw Error(origin_of(tree, "free_memory"),
                 fmt::format("{}.free_memory is more than {}.memory", map.name, map.name))
         .allow("the free memory that CUDA reports on an empty GPU, such as 79.1 GiB of 80 GiB");
   return gpu;
@@ -360,7 +377,15 @@ Gpu read_complete_gpu(const Field& map) {
 Value gpu_tree(const Field& field) { return library_map(field, "gpus", gpu_document); }
 
 Value named_gpu_tree(const Field& field) {
-  return with_name(gpu_tree(field), field, label_of_file(field.value.text));
+  Value tree = with_name(gpu_tree(field), field, label_of_file(field.value.text));
+  if (Value* const like = find(tree, "like");
+      like != nullptr && !is_library_name(like->text, ".yaml")) {
+    like->text = std::filesystem::absolute(like->origin.folder / std::filesystem::path(like->text))
+                     .lexically_normal()
+                     .string();
+    like->origin.folder.clear();
+  }
+  return tree;
 }
 
 Gpu read_gpu(const Field& field) {
@@ -378,6 +403,26 @@ Gpu find_gpu(const std::string& name_or_path) {
   Gpu gpu = read_complete_gpu({read_yaml_file(path.string(), gpu_document), "the GPU"});
   if (gpu.name.empty()) gpu.name = path.stem().string();
   return gpu;
+}
+
+std::vector<std::string> unsourced_keys(const Gpu& gpu) {
+  std::vector<std::string> keys;
+  for (const std::string& key : gpu.assumed)
+    if (std::ranges::none_of(gpu.derived, [&](const DerivedNumber& number) {
+          return key == number.key || key.starts_with(number.key + ".");
+        }))
+      keys.push_back(key);
+  for (const DerivedNumber& number : gpu.derived) keys.push_back(number.key);
+  return keys;
+}
+
+std::string name_with_sources(const Gpu& gpu) {
+  std::vector<std::string_view> sources;
+  for (const DerivedNumber& number : gpu.derived)
+    if (std::ranges::find(sources, number.source) == sources.end())
+      sources.push_back(number.source);
+  if (sources.empty()) return gpu.name;
+  return fmt::format("{} (derived from {})", gpu.name, fmt::join(sources, " and "));
 }
 
 Gpu with_processors(Gpu gpu, std::uint32_t processors) {

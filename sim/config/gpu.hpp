@@ -97,6 +97,14 @@ struct Power {
   bool operator==(const Power&) const = default;
 };
 
+// A number of a GPU that its file does not state, and that comes from the file of a measured GPU.
+struct DerivedNumber {
+  std::string key;  // dotted key in the GPU's file, "clock.products", or a map of keys, "attention"
+  std::string source;  // name of the GPU whose file states the number
+
+  bool operator==(const DerivedNumber&) const = default;
+};
+
 // A type of GPU: data of its maker, and the fraction of the peak that single measured kernels
 // reach.
 struct Gpu {
@@ -115,7 +123,8 @@ struct Gpu {
   double kernel_overhead = 5e-6;       // overhead of each kernel that is no product, seconds
   Clock clock;
   std::optional<Power> power;
-  std::vector<std::string> assumed;  // keys whose values have no source
+  std::vector<std::string> assumed;    // keys whose values have no source
+  std::vector<DerivedNumber> derived;  // numbers of another GPU; see derived_gpu.hpp
   // Factor by which the GPU's host takes longer than the times of a software stack say. The
   // platform file gives it; it is no key of a GPU file.
   double launch_factor = 1;
@@ -156,9 +165,15 @@ Gpu read_gpu(const Field& field);
 // Reads a GPU by its name in the library or by a path relative to the current folder. Throws Error.
 Gpu find_gpu(const std::string& name_or_path);
 // Returns the map of a GPU's keys, which the field contains or which is in the file that it names.
+// Numbers that the file does not state, but derives from another GPU, are missing in it.
 Value gpu_tree(const Field& field);
 // Returns the map of a GPU's keys, as gpu_tree() does, with the key `name` added if it has none.
 Value named_gpu_tree(const Field& field);
+
+// Returns the keys of the GPU's file whose values are assumed or derived from another GPU.
+std::vector<std::string> unsourced_keys(const Gpu& gpu);
+// Returns the GPU's name, with the GPUs from which it has numbers: "h800 (derived from h100-sxm)".
+std::string name_with_sources(const Gpu& gpu);
 
 std::vector<KeyRow> gpu_keys();
 

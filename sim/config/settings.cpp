@@ -22,10 +22,10 @@ using Texts = std::map<std::string, std::string>;
 
 // Keys and sections that are no settings of a job. The stack's values for other keys of a scenario
 // are those keys' settings.
-constexpr std::array<std::string_view, 11> no_settings{
-    "iterations",      "model.source",        "gpu.source",      "gpu.assumed",
-    "stack.help",      "stack.source",        "stack.assumed",   "stack.training",
-    "stack.partition", "stack.communication", "model.parameters"};
+constexpr std::array<std::string_view, 12> no_settings{
+    "iterations",     "model.source",    "gpu.source",          "gpu.assumed",
+    "gpu.derived",    "stack.help",      "stack.source",        "stack.assumed",
+    "stack.training", "stack.partition", "stack.communication", "model.parameters"};
 
 bool is_within(std::string_view key, std::string_view section) {
   return key.starts_with(section) && (key.size() == section.size() || key[section.size()] == '.');

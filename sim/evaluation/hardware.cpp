@@ -363,9 +363,11 @@ trace::Evidence evidence_of(const config::Scenario& scenario, const Hardware& ha
     seen.push_back(gpu.name);
     std::vector<std::string> keys;
     if (!has_given_times(scenario)) keys = workload::assumed_for(setting, gpu);
-    if (gpu.free_memory && std::ranges::count(gpu.assumed, analysis::free_memory_key) > 0)
+    const std::vector<std::string> unsourced = config::unsourced_keys(gpu);
+    if (gpu.free_memory && std::ranges::count(unsourced, analysis::free_memory_key) > 0)
       keys.emplace_back(analysis::free_memory_key);
-    if (!keys.empty()) evidence.gpu += (evidence.gpu.empty() ? "" : " and ") + gpu.name;
+    if (!keys.empty())
+      evidence.gpu += (evidence.gpu.empty() ? "" : " and ") + config::name_with_sources(gpu);
     for (std::string& key : keys)
       if (std::ranges::find(evidence.keys, key) == evidence.keys.end())
         evidence.keys.push_back(std::move(key));

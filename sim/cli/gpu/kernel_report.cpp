@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/derived_gpu.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/workload/kernel_table/table_checks.hpp"
 
@@ -21,13 +22,11 @@ GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb)
         .suggest("give a file or a library name, such as h100-sxm");
   const std::string file_name = options["gpu-file"].as<std::string>();
   const bool is_name = config::is_library_name(file_name, ".yaml");
-  constexpr config::Document document{"a GPU", "flops, memory, memory_bandwidth and processors",
-                                      "flops: 312 TFLOP/s"};
   GpuFile file{
       is_name ? config::library_file("gpus", file_name, ".yaml") : std::filesystem::path(file_name),
       {},
       {}};
-  file.tree = config::read_yaml_file(file.path.string(), document);
+  file.tree = config::read_yaml_file(file.path.string(), config::gpu_document);
   file.gpu = config::read_gpu({file.tree, "gpu"});
   if (file.gpu.name.empty()) file.gpu.name = file.path.stem().string();
   return file;

@@ -72,35 +72,35 @@ std::vector<std::string> kernel_keys(const Kernel& kernel, const config::Gpu& gp
   return keys;
 }
 
-std::vector<std::string> assumed_among(const std::vector<std::string>& used_keys,
-                                       const config::Gpu& gpu) {
-  std::vector<std::string> keys;
-  for (const std::string& key : gpu.assumed)
-    if (std::ranges::any_of(
-            used_keys, [&](const std::string& used_key) { return keys_overlap(used_key, key); }))
-      keys.push_back(key);
+// Returns those of `keys` that determine a number of `used_keys`.
+std::vector<std::string> keys_among(std::vector<std::string> keys,
+                                    const std::vector<std::string>& used_keys) {
+  std::erase_if(keys, [&](const std::string& key) {
+    return std::ranges::none_of(
+        used_keys, [&](const std::string& used_key) { return keys_overlap(used_key, key); });
+  });
   return keys;
 }
 
-}  // namespace
+std::vector<config::DerivedNumber> derived_among(const std::vector<std::string>& used_keys,
+                                                 const config::Gpu& gpu) {
+  std::vector<config::DerivedNumber> numbers = gpu.derived;
+  std::erase_if(numbers, [&](const config::DerivedNumber& number) {
+    return keys_among({number.key}, used_keys).empty();
+  });
+  return numbers;
+}
 
-std::vector<std::string> assumed_launches(const config::Stack& stack) {
+// Keys of a GPU file that determine the times of passes, and whether a pass waits for launches.
+struct PassKeys {
   std::vector<std::string> keys;
-  for (const std::string_view key : {"host.kernel", "host.collective"})
-    if (std::ranges::count(stack.assumed, key) > 0) keys.push_back(fmt::format("stack.{}", key));
-  return keys;
-}
-
-std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu) {
-  return assumed_among(kernel_keys(kernel, gpu), gpu);
-}
-
-std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu) {
-  if (gpu.assumed.empty() && setting.training.stack.assumed.empty()) return {};
   bool waits_for_host = false;
-  std::vector<std::string> used;
+};
+
+PassKeys pass_keys(const ModelSetting& setting, const config::Gpu& gpu) {
+  PassKeys used;
   if (setting.training.offload && !setting.training.offload->bandwidth)
-    used.emplace_back("host_bandwidth");
+    used.keys.emplace_back("host_bandwidth");
   std::vector<PassKernels> parts{embedding_kernels(setting), head_kernels(setting)};
   for (const LayerKind kind : kinds_of(setting.model))
     parts.push_back(layer_kernels(setting, kind));
@@ -113,13 +113,34 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
         busy += kernel_time(kernel, gpu).seconds;
         stalls = stalls || kernel.stall_s > 0;
         for (std::string& key : kernel_keys(kernel, gpu))
-          if (std::ranges::find(used, key) == used.end()) used.push_back(std::move(key));
+          if (std::ranges::find(used.keys, key) == used.keys.end())
+            used.keys.push_back(std::move(key));
       }
-      waits_for_host = waits_for_host || stalls ||
-                       launch_seconds(setting.training, launches(*kernels), gpu) > busy;
+      used.waits_for_host = used.waits_for_host || stalls ||
+                            launch_seconds(setting.training, launches(*kernels), gpu) > busy;
     }
-  std::vector<std::string> keys = assumed_among(used, gpu);
-  if (waits_for_host)
+  return used;
+}
+
+}  // namespace
+
+std::vector<std::string> assumed_launches(const config::Stack& stack) {
+  std::vector<std::string> keys;
+  for (const std::string_view key : {"host.kernel", "host.collective"})
+    if (std::ranges::count(stack.assumed, key) > 0) keys.push_back(fmt::format("stack.{}", key));
+  return keys;
+}
+
+std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu) {
+  return keys_among(config::unsourced_keys(gpu), kernel_keys(kernel, gpu));
+}
+
+std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu) {
+  const std::vector<std::string> unsourced = config::unsourced_keys(gpu);
+  if (unsourced.empty() && setting.training.stack.assumed.empty()) return {};
+  const PassKeys used = pass_keys(setting, gpu);
+  std::vector<std::string> keys = keys_among(unsourced, used.keys);
+  if (used.waits_for_host)
     for (std::string& key : assumed_launches(setting.training.stack))
       keys.push_back(std::move(key));
   return keys;
@@ -138,6 +159,15 @@ double assumed_share(const ModelSetting& setting, const config::Gpu& gpu) {
       }
   }
   return total > 0 ? assumed / total : 0;
+}
+
+std::vector<config::DerivedNumber> derived_for(const Kernel& kernel, const config::Gpu& gpu) {
+  return derived_among(kernel_keys(kernel, gpu), gpu);
+}
+
+std::vector<config::DerivedNumber> derived_for(const ModelSetting& setting,
+                                               const config::Gpu& gpu) {
+  return gpu.derived.empty() ? gpu.derived : derived_among(pass_keys(setting, gpu).keys, gpu);
 }
 
 }  // namespace pipewright::workload
