@@ -60,6 +60,9 @@ constexpr std::array comm_verbs{
 };
 
 constexpr std::array gpu_verbs{
+    Command{.name = "derive",
+            .help = "make a GPU file from a data sheet and a measured GPU",
+            .run = derive_gpu},
     Command{.name = "fit",
             .help = "make a GPU file from a table of measured kernels",
             .run = fit_gpu_file},
@@ -142,9 +145,10 @@ std::span<const Command> commands() {
               "  pipewright platform make --node dgx-h100 --nodes 64 --fabric rail -o mine.xml\n"
               "  pipewright platform check mine.xml\n"},
       Command{.name = "gpu",
-              .help = "describe a GPU by measured kernels",
+              .help = "describe a GPU by its data sheet or by measured kernels",
               .verbs = gpu_verbs,
-              .first_try = "  pipewright gpu check my-gpu.csv --gpu-file h100-sxm\n"},
+              .first_try = "  pipewright gpu derive my-sheet.yaml --like b200 -o my-gpu.yaml\n"
+                           "  pipewright gpu check my-gpu.csv --gpu-file h100-sxm\n"},
       Command{.name = "stack",
               .help = "list and show software stacks: Megatron-Core, torchtitan, ...",
               .verbs = stack_verbs,

@@ -86,6 +86,7 @@ int import_platform(const Arguments& arguments);     // pipewright platform impo
 int show_platform(const Arguments& arguments);       // pipewright platform show
 int check_platform(const Arguments& arguments);      // pipewright platform check
 
+int derive_gpu(const Arguments& arguments);    // pipewright gpu derive
 int fit_gpu_file(const Arguments& arguments);  // pipewright gpu fit
 int check_gpu(const Arguments& arguments);     // pipewright gpu check
 

@@ -12,7 +12,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/base/numbers.hpp"
+#include "sim/config/data_sheet.hpp"
+#include "sim/config/nearest_gpu.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 
@@ -34,9 +35,6 @@ constexpr std::array nearest_types{
     Nearest{"mxfp8", {"fp8-block", "fp8", "bf16"}},
     Nearest{"nvfp4", {"mxfp8", "fp8-block", "fp8", "bf16"}},
 };
-// Types whose products run at the same peak.
-constexpr std::array<std::string_view, 3> eight_bits{"fp8", "fp8-block", "mxfp8"};
-
 // A chip's dynamic power as a power of its clock.
 constexpr double power_exponent = 2.5;
 // Largest relative difference between the peaks of one chip that data sheets round differently.
@@ -46,48 +44,12 @@ std::string product_key(std::string_view type, std::string_view key) {
   return fmt::format("products.{}.{}", type, key);
 }
 
-// Returns the quantity at a dotted path; nothing if there is none, or if it cannot be read, which
-// the reader of the map reports.
-template <auto parse>
-std::optional<double> quantity_at(const Value& tree, const std::string& path) {
-  const Value* const value = value_at(tree, path);
-  if (value == nullptr || value->kind != Value::Kind::text) return std::nullopt;
-  try {
-    return static_cast<double>(parse(value->text, path, "a quantity"));
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-std::optional<double> number_at(const Value& tree, const std::string& path) {
-  const Value* const value = value_at(tree, path);
-  return value == nullptr ? std::nullopt : base::parse_number<double>(value->text);
-}
-
-std::optional<double> flops_at(const Value& tree, const std::string& path) {
-  return quantity_at<parse_flops>(tree, path);
-}
-
 // Returns the peak of a data type, which for 16 bits is that of the GPU.
 std::optional<double> peak_of(const Value& tree, std::string_view type) {
   const std::optional<double> own = flops_at(tree, product_key(type, "flops"));
   const bool is_16_bits = type == "bf16" || type == "fp16";
   return own || !is_16_bits ? own : flops_at(tree, "flops");
 }
-
-// Numbers of the maker to which others are in proportion.
-struct DataSheet {
-  std::optional<double> flops;
-  std::optional<double> memory;
-  std::optional<double> processors;
-  std::optional<double> power;
-
-  explicit DataSheet(const Value& tree)
-      : flops(flops_at(tree, "flops")),
-        memory(quantity_at<parse_memory>(tree, "memory")),
-        processors(number_at(tree, "processors")),
-        power(quantity_at<parse_power>(tree, "power.compute")) {}
-};
 
 double ratio(const std::optional<double>& own, const std::optional<double>& base) {
   return own && base ? *own / *base : 1;
@@ -168,11 +130,18 @@ class Derivation {
       for (const Entry& rate : kernel.value.entries) {
         const std::string key = fmt::format("{}.{}", path, rate.key);
         if (rate.key == "half_length")
-          take_scaled(number_at, key, factor, "{:.4g}");
+          take_half_length(key, factor);
         else
           take(key);
       }
     }
+  }
+
+  void take_half_length(const std::string& path, double factor) {
+    constexpr double longest = 1e6;  // keys
+    if (const std::optional<double> keys = number_at(base_, path))
+      add(path, make_text(fmt::format("{:.4g}", std::min(*keys * factor, longest)),
+                          value_at(base_, path)->origin));
   }
 
   // Returns the type with the nearest numbers that the base has.
@@ -284,6 +253,8 @@ void mark_derived(Value& tree, const Value& base, const std::string& name,
     for (const std::string& key : list_texts(*assumed))
       add_to_list(tree, "assumed", common_keys(keys, key), origin);
   Value derived{.kind = Value::Kind::map, .origin = origin};
+  if (const Value* const own = find(tree, "derived")) derived = *own;
+  std::erase_if(tree.entries, [](const Entry& entry) { return entry.key == "derived"; });
   if (const Value* const inherited = find(base, "derived"))
     for (const Entry& from : inherited->entries) {
       std::vector<std::string> own;
@@ -322,15 +293,18 @@ Value derived_tree(const Field& map, GpuChain& chain) {
   tree.entries.erase(entry);
   const Field field{like, map.name + ".like"};
   if (like.kind != Value::Kind::text)
-    throw wrong(field, "a name in the library of gpus or a path of a file, such as h100-sxm");
-  const Value written = library_map(field, "gpus", gpu_document);
+    throw wrong(field,
+                "a name in the library of gpus, a path of a file, or none, such as h100-sxm");
+  if (like.text == no_gpu) return tree;
+  const std::string name = label_of_file(like.text);
+  const Value written = with_nearest_gpu(library_map(field, "gpus", gpu_document), name);
   add_to_chain(field, written, chain);
   const Value base = derived_tree({written, field.name}, chain);
   Derivation derivation(tree, base);
   derivation.run();
   std::vector<std::string> keys;
   add_widest(tree, "", derivation.keys(), keys);
-  mark_derived(tree, base, label_of_file(like.text), std::move(keys), like.origin);
+  mark_derived(tree, base, name, std::move(keys), like.origin);
   return tree;
 }
 

@@ -11,6 +11,7 @@
 
 #include "sim/config/derived_gpu.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/nearest_gpu.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 
@@ -374,7 +375,10 @@ Gpu read_complete_gpu(const Field& map) {
 
 }  // namespace
 
-Value gpu_tree(const Field& field) { return library_map(field, "gpus", gpu_document); }
+Value gpu_tree(const Field& field) {
+  return with_nearest_gpu(library_map(field, "gpus", gpu_document),
+                          label_of_file(field.value.text));
+}
 
 Value named_gpu_tree(const Field& field) {
   Value tree = with_name(gpu_tree(field), field, label_of_file(field.value.text));
@@ -400,7 +404,9 @@ Gpu find_gpu(const std::string& name_or_path) {
   const std::filesystem::path path = is_library_name(name_or_path, ".yaml")
                                          ? library_file("gpus", name_or_path, ".yaml")
                                          : std::filesystem::path(name_or_path);
-  Gpu gpu = read_complete_gpu({read_yaml_file(path.string(), gpu_document), "the GPU"});
+  Gpu gpu = read_complete_gpu(
+      {with_nearest_gpu(read_yaml_file(path.string(), gpu_document), path.stem().string()),
+       "the GPU"});
   if (gpu.name.empty()) gpu.name = path.stem().string();
   return gpu;
 }

@@ -78,6 +78,7 @@ constexpr std::array value_sources{
     ValueSource{"gpu", "", gpus, true},
     ValueSource{"stack", "", stacks, true},
     ValueSource{"gpu-file", "gpu", gpus, true},
+    ValueSource{"like", "gpu", gpus, true},
     ValueSource{"node", "platform", nodes, true},
     ValueSource{"schedule", "", schedule_names, true},
     ValueSource{"op", "comm", operations},
@@ -97,6 +98,7 @@ constexpr std::array value_sources{
     ValueSource{"scenario", "", no_words, true},
     ValueSource{"trace", "", no_words, true},
     ValueSource{"table", "gpu", no_words, true},
+    ValueSource{"sheet", "gpu", no_words, true},
     ValueSource{"file", "", no_words, true},
     ValueSource{"log", "", no_words, true},
 };

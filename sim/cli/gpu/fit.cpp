@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/gpu/kernel_report.hpp"
-#include "sim/cli/output.hpp"
+#include "sim/config/derived_gpu.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
@@ -135,20 +134,13 @@ std::string fitted_gpu_file(const GpuFit& fit, const GpuFile& base, const std::s
 int fit_gpu_file(const Arguments& arguments) {
   const po::variables_map options = parse(arguments, gpu_fit_options(), "table");
   if (options.count("help") != 0) return print_fit_help();
-  std::optional<std::filesystem::path> output;
-  if (options.count("out") != 0) {
-    output = options["out"].as<std::string>();
-    if (output->extension() != ".yaml")
-      throw UsageError(fmt::format("-o {}: a GPU file ends in .yaml", output->string()));
-    check_files(std::array<std::filesystem::path, 1>{values(options, "table").empty()
-                                                         ? ""
-                                                         : values(options, "table").front()},
-                std::array{*output});
-  }
+  const std::optional<std::filesystem::path> output =
+      output_gpu_file(options, values(options, "table"));
   const GpuFile base = read_gpu_file(options, "fit");
   const workload::KernelTable table = read_table(options, "fit", base.gpu);
   const GpuFit fit = workload::fit_gpu(table, base.gpu);
-  const std::vector<FittedKey> keys = fitted_keys(fit, base.tree);
+  const std::vector<FittedKey> keys =
+      fitted_keys(fit, config::derived_gpu_tree({base.tree, "gpu"}));
   std::vector<FittedErrors> errors;
   for (const workload::FittedGroup& group : fit.groups)
     errors.push_back({{group.name, group.fitted}, {group.name, group.left_out}});

@@ -1,8 +1,11 @@
 #include "sim/cli/gpu/kernel_report.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
-#include "sim/config/derived_gpu.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/config/nearest_gpu.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/workload/kernel_table/table_checks.hpp"
 
@@ -26,10 +29,22 @@ GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb)
       is_name ? config::library_file("gpus", file_name, ".yaml") : std::filesystem::path(file_name),
       {},
       {}};
-  file.tree = config::read_yaml_file(file.path.string(), config::gpu_document);
+  file.tree = config::with_nearest_gpu(
+      config::read_yaml_file(file.path.string(), config::gpu_document), file.path.stem().string());
   file.gpu = config::read_gpu({file.tree, "gpu"});
   if (file.gpu.name.empty()) file.gpu.name = file.path.stem().string();
   return file;
+}
+
+std::optional<std::filesystem::path> output_gpu_file(const po::variables_map& options,
+                                                     const std::vector<std::string>& read) {
+  if (options.count("out") == 0) return std::nullopt;
+  std::filesystem::path output = options["out"].as<std::string>();
+  if (output.extension() != ".yaml")
+    throw UsageError(fmt::format("-o {}: a GPU file ends in .yaml", output.string()));
+  check_files(std::array<std::filesystem::path, 1>{read.empty() ? "" : read.front()},
+              std::array{output});
+  return output;
 }
 
 workload::KernelTable read_table(const po::variables_map& options, const std::string& verb,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,7 @@
 #include "sim/config/text/value.hpp"
 #include "sim/workload/kernel_table/fit_gpu.hpp"
 
-// Functions that `gpu fit` and `gpu check` share: they read a GPU file and a table, and show
-// errors.
+// Functions that the verbs of `gpu` share: they read a GPU file and a table, and show errors.
 namespace pipewright::cli {
 
 // A GPU file: its YAML tree as written, and the GPU that it describes.
@@ -30,6 +30,11 @@ GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb)
 // config::Error with the line of a fault.
 workload::KernelTable read_table(const po::variables_map& options, const std::string& verb,
                                  const config::Gpu& gpu);
+
+// Returns the GPU file that -o names, if any. Throws UsageError if its name does not end in .yaml,
+// or if it is the first of the files that the command reads.
+std::optional<std::filesystem::path> output_gpu_file(const po::variables_map& options,
+                                                     const std::vector<std::string>& read);
 
 struct GroupErrors {
   std::string name;

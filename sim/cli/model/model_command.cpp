@@ -178,6 +178,8 @@ int model_command(const Arguments& arguments) {
     report.times = workload::part_times(setting, *gpu);
     report.assumed = assumed_for(setting, *gpu);
     std::erase(report.assumed, "host_bandwidth");  // does not belong to a kernel
+    report.assumed_gpu = gpu->name.empty() ? report.gpu : config::name_with_sources(*gpu);
+    report.derived = derived_for(setting, *gpu);
   }
   if (json)
     print_model_json(model_json(report));

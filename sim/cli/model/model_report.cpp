@@ -170,7 +170,7 @@ std::string times_text(const ModelReport& report) {
     sums.insert(sums.end(), part.passes.begin(), part.passes.end());
   }
   text += '\n' + table_text(pass_columns(), sums);
-  const std::string assumed = analysis::assumed_lines({{report.gpu, report.assumed}});
+  const std::string assumed = analysis::assumed_lines({{report.assumed_gpu, report.assumed}});
   return text + (assumed.empty() ? "" : "~ depends on ") + assumed;
 }
 
@@ -207,6 +207,9 @@ Json model_json(const ModelReport& report) {
                              {"kernels", json_rows(kernel_row_columns(), part.kernels)},
                              {"passes", json_rows(pass_columns(), part.passes)}});
   json["assumed"] = report.assumed;
+  json["derived"] = Json::array();
+  for (const config::DerivedNumber& number : report.derived)
+    json["derived"].push_back({{"key", number.key}, {"source", number.source}});
   return json;
 }
 

@@ -24,7 +24,9 @@ struct ModelReport {
   double peak_flops = 0;  // peak of the GPU in this precision
   std::vector<workload::PartTimes> times;
   std::vector<std::string>
-      assumed;  // keys of the GPU's file that the times use and that have no source
+      assumed;  // keys of the GPU's file that the times use and that have no source of their own
+  std::string assumed_gpu;  // name of the GPU, with the GPUs from which it has numbers
+  std::vector<config::DerivedNumber> derived;  // numbers of other GPUs that the times use
 };
 
 std::string models_text(std::span<const workload::ModelSize> models);

@@ -112,7 +112,8 @@ TEST_CASE("full attention in some layers needs a sliding window in other layers"
 
 TEST_CASE("rates of a GPU have units and its efficiencies have defaults", "[model]") {
   const Gpu g =
-      gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}");
+      gpu("{like: none, flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, "
+          "processors: 108}");
   CHECK(g.flops == Approx(312e12));
   CHECK(g.memory == std::uint64_t{80} << 30U);
   CHECK(g.memory_bandwidth == Approx(2.039e12));

@@ -146,7 +146,8 @@ TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]
 TEST_CASE("a pass takes at least as long as the host needs to launch it", "[cli][model]") {
   const tests::CommandFolder place;
   place.write("slow.yaml",
-              "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n");
+              "like: none\nflops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\n"
+              "processors: 1\n");
   const std::string words =
       "llama-3-8b --gpu slow.yaml --sequence 128 --set stack.host.kernel=10ms";
   const json pass = model_json(place, words)["times"][0]["passes"][0];
@@ -195,7 +196,8 @@ TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
 TEST_CASE("an assumed host time is marked where the host limits a pass", "[cli][model]") {
   const tests::CommandFolder place;
   place.write("fast.yaml",
-              "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n");
+              "like: none\nflops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\n"
+              "processors: 1\n");
   const auto assumed = [&](const std::string& kernel) {
     place.write("stack.yaml",
                 "like: megatron-core\nhost: {kernel: " + kernel + "}\nassumed: [host.kernel]\n");

@@ -89,7 +89,8 @@ TEST_CASE("a pass takes at least the time of its copies", "[offload]") {
 
 TEST_CASE("the bandwidth of the host comes from the GPU file or from the scenario", "[offload]") {
   const std::string gpu_without_host =
-      "{name: mine, flops: 100 TFLOP/s, memory: 80 GiB, memory_bandwidth: 1 TB/s, processors: 100";
+      "{name: mine, like: none, flops: 100 TFLOP/s, memory: 80 GiB, memory_bandwidth: 1 TB/s, "
+      "processors: 100";
   CHECK_THAT(error_of([&] { costs("offload: {num_layers: 1}", gpu_without_host + "}"); }),
              Catch::EndsWith("the file of the GPU 'mine' does not have; give "
                              "training.offload.bandwidth, such as 55 GB/s"));
