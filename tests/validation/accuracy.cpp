@@ -1,13 +1,14 @@
 // Predicts published measurements and prints every error. Fails if a bar is missed. Words on the
 // command line ask for the tables that have one of them in their titles. With all of them, the file
-// of bands that the program reads is held to today's predictions; --bands writes it. --rows FILE
-// writes all rows with their kinds as CSV.
+// of bands that the program reads is held to today's predictions; --bands writes it. With all of
+// them, or with --derived, GPUs are also predicted as if nobody had measured them. --rows FILE writes
+// all rows with their kinds as CSV.
 //
 // Rows of papers' tables stand in the files beside this one. Those that come from a repository's
 // data are read where they lie: in $PIPEWRIGHT_REFERENCE, or else ../shared/reference beside the
 // project.
 
-#include "validation/accuracy.hpp"
+#include "validation/accuracy_derived.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -75,6 +76,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const bool writes = std::erase(words, "--bands") > 0;
   const std::optional<std::string> rows_file = take_value(words, "--rows");
+  const bool derives = std::erase(words, "--derived") > 0 || words.empty();
   std::erase_if(tables, [&](const accuracy::Table& table) {
     return !words.empty() && std::ranges::none_of(words, [&](const std::string& word) {
       return table.title.find(word) != std::string::npos;
@@ -94,6 +96,7 @@ int main(int argc, char** argv) {
   for (const accuracy::Table& table : tables) missed += accuracy::print(table) ? 0 : 1;
   if (rows_file) std::ofstream(*rows_file) << accuracy::rows_csv(tables);
   accuracy::print_overview(tables);
+  if (derives && !accuracy::print_derived(tables)) ++missed;
   const bool complete = words.empty() && std::ranges::all_of(tables, [](const auto& table) {
                           return table.skipped.empty();
                         });

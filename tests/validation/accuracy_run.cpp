@@ -19,7 +19,7 @@
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"
-#include "validation/accuracy.hpp"
+#include "validation/accuracy_derived.hpp"
 
 namespace pipewright::accuracy {
 namespace {
@@ -181,9 +181,7 @@ void finish(const Child& child, int status) {
   }
 }
 
-}  // namespace
-
-void predict(std::vector<Table>& tables) {
+void predict_tables(std::vector<Table>& tables, bool with_bare) {
   struct Bases {
     double predicted = std::numeric_limits<double>::quiet_NaN();
     double bare = std::numeric_limits<double>::quiet_NaN();
@@ -194,11 +192,11 @@ void predict(std::vector<Table>& tables) {
     for (Row& row : table.rows) {
       if (row.scenario.empty()) continue;
       by_question[{row.scenario, row.settings, false}].push_back({&row, &row.predicted});
-      by_question[{row.scenario, row.settings, true}].push_back({&row, &row.bare});
+      if (with_bare) by_question[{row.scenario, row.settings, true}].push_back({&row, &row.bare});
       if (row.against.empty()) continue;
       Bases& base = bases[&row];
       by_question[{row.against, row.settings, false}].push_back({&row, &base.predicted});
-      by_question[{row.against, row.settings, true}].push_back({&row, &base.bare});
+      if (with_bare) by_question[{row.against, row.settings, true}].push_back({&row, &base.bare});
     }
   const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency());
   std::map<pid_t, Child> running;
@@ -223,5 +221,10 @@ void predict(std::vector<Table>& tables) {
   }
   if (shows) fmt::print(stderr, "\r{:30}\r", "");
 }
+
+}  // namespace
+
+void predict(std::vector<Table>& tables) { predict_tables(tables, true); }
+void predict_only(std::vector<Table>& tables) { predict_tables(tables, false); }
 
 }  // namespace pipewright::accuracy

@@ -73,9 +73,9 @@ const analysis::ReportColumns<DerivedRow>& derived_columns() {
       {"value", {"value"}, Quantity::count(), &Row::value},
       {"source", {"from"}, Quantity::name(), &Row::source},
       {"assumed",
-       {"in that file"},
+       {"assumed there"},
        Quantity::name(),
-       [](const Row& row) { return std::string(row.is_assumed ? "assumed" : ""); }},
+       [](const Row& row) { return std::string(row.is_assumed ? "yes" : ""); }},
   };
   return columns;
 }

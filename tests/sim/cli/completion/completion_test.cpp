@@ -67,6 +67,7 @@ TEST_CASE("values are completed if a table lists them", "[cli]") {
   CHECK(words_for({"run", "--stack", ""}) == config::library_names("stacks", ".yaml"));
   CHECK(words_for({"stack", "show", ""}) == config::library_names("stacks", ".yaml"));
   CHECK(offers({"platform", "make", "--node", "dgx-"}, "dgx-h100"));
+  CHECK(offers({"gpu", "derive", "s.yaml", "--like", ""}, "b200"));
   CHECK(offers({"comm", "bench", "--op", ""}, "all-to-all"));
   CHECK(words_for({"schedule", "check", "--queue", ""}) ==
         std::vector<std::string>{"rank", "pair"});

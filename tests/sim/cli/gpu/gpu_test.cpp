@@ -27,7 +27,74 @@ std::string table() {
   return text;
 }
 
+// Numbers of a data sheet.
+const std::string sheet =
+    "flops: 2250 TFLOP/s\nmemory: 180 GiB\nmemory_bandwidth: 7700 GB/s\nprocessors: 148\n"
+    "power: {compute: 1000 W}\nproducts: {fp8: {flops: 4500 TFLOP/s}}\n";
+
 }  // namespace
+
+TEST_CASE("gpu derive writes a file that names the GPU of each number", "[cli]") {
+  const CommandFolder folder;
+  folder.write("next.yaml", sheet);
+  const ProgramResult derived =
+      folder.run("gpu derive next.yaml --like h100-sxm -o mine.yaml --json");
+  INFO(derived.err);
+  REQUIRE(derived.status == 0);
+  const Json report = Json::parse(derived.out);
+  CHECK(report["gpu"] == "next");
+  CHECK(report["like"] == "h100-sxm");
+  for (const Json& row : report["derived"]) {
+    CHECK(row["source"] == "h100-sxm");
+    if (row["key"] == "products.fp8.efficiency") CHECK(row["value"] == "0.803");
+    CHECK(row["key"] != "flops");
+  }
+  CHECK_THAT(folder.read("mine.yaml"), Catch::Contains("derived:\n  h100-sxm:") &&
+                                           Catch::Contains("efficiency: 0.836") &&
+                                           !Catch::Contains("like"));
+  CHECK_THAT(folder.run("gpu derive next.yaml --like h100-sxm").out,
+             Catch::Contains("products.bf16.efficiency"));
+  // The file, and the sheet with the key `like`, predict the same times.
+  folder.write("like.yaml", "like: h100-sxm\n" + sheet);
+  const auto times = [&](const std::string& gpu) {
+    return Json::parse(folder.run("model llama-3-8b --json --gpu ./" + gpu).out);
+  };
+  CHECK(times("mine.yaml")["times"] == times("like.yaml")["times"]);
+  CHECK(times("mine.yaml")["derived"] == times("like.yaml")["derived"]);
+  CHECK(times("mine.yaml")["derived"].front()["source"] == "h100-sxm");
+  CHECK_THAT(folder.run("model llama-3-8b --gpu ./mine.yaml").out,
+             Catch::Contains("~ depends on values of next (derived from h100-sxm) that are "
+                             "assumed, not sourced: "));
+}
+
+TEST_CASE("gpu derive takes the nearest GPU unless one is named", "[cli]") {
+  const CommandFolder folder;
+  folder.write("next.yaml", sheet + "like: h200\n");
+  CHECK(Json::parse(folder.run("gpu derive next.yaml --json").out)["like"] == "h200");
+  CHECK(Json::parse(folder.run("gpu derive next.yaml --like b200 --json").out)["like"] == "b200");
+  folder.write("mi999.yaml", sheet);
+  CHECK(Json::parse(folder.run("gpu derive mi999.yaml --json").out)["like"] == "mi300x");
+}
+
+TEST_CASE("gpu derive refuses sheets without the numbers of the maker", "[cli]") {
+  const CommandFolder folder;
+  folder.write("next.yaml", sheet);
+  folder.write("slow.yaml", "memory: 180 GiB\nmemory_bandwidth: 7700 GB/s\n");
+  const ProgramResult slow = folder.run("gpu derive slow.yaml --like b200");
+  CHECK(slow.status == 2);
+  CHECK_THAT(slow.err, Catch::Contains("slow.yaml") && Catch::Contains("flops is missing: dense "
+                                                                       "FLOP/s in bf16"));
+  CHECK_THAT(folder.run("gpu derive next.yaml --like b20").err,
+             Catch::Contains("'b20' is not among the gpus") && Catch::Contains("b200"));
+  folder.write("known.yaml", sheet + "kernel_overhead: 3 us\n");
+  CHECK_THAT(folder.run("gpu derive known.yaml").err, Catch::Contains("gpu derive needs --like"));
+  CHECK_THAT(folder.run("gpu derive next.yaml --like b200 -o next.yaml").err,
+             Catch::Contains("next.yaml"));
+  CHECK(folder.read("next.yaml") == sheet);
+  CHECK_THAT(folder.run("gpu derive next.yaml -o next.txt").err,
+             Catch::Contains("a GPU file ends in .yaml"));
+  CHECK_THAT(folder.run("gpu derive").err, Catch::Contains("data sheet"));
+}
 
 TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") {
   const CommandFolder folder;
