@@ -30,8 +30,9 @@ struct Pair {
   double bar;  // largest median error that is accepted, in %
 };
 constexpr std::array pairs{
-    Pair{"h200", "h100-sxm", 10}, Pair{"b200", "h100-sxm", 10}, Pair{"gb200", "h100-sxm", no_bar},
-    Pair{"b300", "b200", no_bar}, Pair{"gb300", "b200", 10},    Pair{"mi355x", "mi300x", no_bar},
+    Pair{"h100-sxm", "a100-80gb", 10}, Pair{"h200", "h100-sxm", 10}, Pair{"b200", "h100-sxm", 10},
+    Pair{"gb200", "h100-sxm", no_bar}, Pair{"b300", "b200", no_bar}, Pair{"gb300", "b200", 10},
+    Pair{"mi355x", "mi300x", no_bar},
 };
 
 // Returns the GPU's file without all that its data sheet does not state.
