@@ -308,7 +308,28 @@ Value derived_tree(const Field& map, GpuChain& chain) {
   return tree;
 }
 
+// Removes the texts from a list that name `key` or a map that contains it.
+void drop_key(Value& list, std::string_view key) {
+  std::erase_if(list.items, [&](const Value& item) { return is_key_within(item.text, key); });
+}
+
+bool is_empty(const Entry& entry) {
+  return entry.value.kind != Value::Kind::text && entry.value.items.empty() &&
+         entry.value.entries.empty();
+}
+
 }  // namespace
+
+void mark_measured(Value& tree, std::string_view key) {
+  if (Value* const assumed = find(tree, "assumed")) drop_key(*assumed, key);
+  if (Value* const derived = find(tree, "derived")) {
+    for (Entry& source : derived->entries) drop_key(source.value, key);
+    std::erase_if(derived->entries, is_empty);
+  }
+  std::erase_if(tree.entries, [](const Entry& entry) {
+    return (entry.key == "assumed" || entry.key == "derived") && is_empty(entry);
+  });
+}
 
 Value derived_gpu_tree(const Field& map) {
   if (map.value.kind != Value::Kind::map) return map.value;

@@ -25,4 +25,8 @@ inline constexpr std::string_view no_gpu = "none";
 // no numbers. Throws an Error if the GPU is unknown or derives from itself.
 Value derived_gpu_tree(const Field& map);
 
+// Removes a key that was measured, and maps that contain it, from the lists `assumed` and `derived`
+// of a GPU's map.
+void mark_measured(Value& tree, std::string_view key);
+
 }  // namespace pipewright::config

@@ -13,6 +13,7 @@
 #include "analysis/measured/kernel_profile.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "sim/config/derived_gpu.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -227,15 +228,6 @@ std::string host_launch_text(const HostLaunches& host, double before, double lau
       1e6 * *launch / launch_factor);
 }
 
-// Removes a key from the GPU file's list of assumed keys, because it has been measured.
-void remove_assumed(config::Value& tree, std::string_view key) {
-  config::Value* const assumed = config::find(tree, "assumed");
-  if (assumed == nullptr) return;
-  const std::string_view outer = key.substr(0, key.find('.'));
-  std::erase_if(assumed->items,
-                [&](const config::Value& item) { return item.text == key || item.text == outer; });
-}
-
 // Returns the data types that have a clock of their own in the GPU file.
 std::vector<std::string> types_with_clock(const config::Gpu& gpu, const config::Value& tree) {
   std::vector<std::string> types;
@@ -263,11 +255,11 @@ std::string calibrated_gpu_text(config::Value tree, const config::Gpu& gpu,
   const config::Origin origin{.source = "the measured run"};
   const auto set = [&](std::string_view key, std::string text) {
     config::set_value(tree, key, config::make_text(std::move(text), origin));
-    remove_assumed(tree, key);
+    config::mark_measured(tree, key);
   };
   const config::Gpu scaled = config::with_products_clock(gpu, clock.products);
   std::vector<std::string> changes;
-  for (const std::string& type : types_with_clock(gpu, tree)) {
+  for (const std::string& type : types_with_clock(gpu, config::derived_gpu_tree({tree, "gpu"}))) {
     const std::string value = fmt::format("{:.4g}", clock_of_type(scaled, type));
     changes.push_back(fmt::format("{} {:.4g} -> {}", type, clock_of_type(gpu, type), value));
     config::set_value(tree, fmt::format("products.{}.clock", type),

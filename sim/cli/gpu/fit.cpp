@@ -97,24 +97,12 @@ const analysis::ReportColumns<FittedKey>& fitted_key_columns() {
   return columns;
 }
 
-// Removes keys that the table has measured from the list of assumed keys.
-void drop_measured_keys(const GpuFit& fit, config::Value& tree) {
-  config::Value* const assumed = config::find(tree, "assumed");
-  if (assumed == nullptr) return;
-  std::erase_if(assumed->items, [&](const config::Value& item) {
-    return std::ranges::any_of(fit.keys, [&](const auto& key) {
-      return key.first == item.text || key.first.starts_with(item.text + ".");
-    });
-  });
-  if (assumed->items.empty())
-    std::erase_if(tree.entries, [](const config::Entry& entry) { return entry.key == "assumed"; });
-}
-
 std::string fitted_gpu_file(const GpuFit& fit, const GpuFile& base, const std::string& table) {
   config::Value tree = base.tree;
-  for (const auto& [key, value] : fit.keys)
+  for (const auto& [key, value] : fit.keys) {
     config::set_value(tree, key, config::make_text(value, {}));
-  drop_measured_keys(fit, tree);
+    config::mark_measured(tree, key);
+  }
   std::string text = fmt::format(
       "# Fitted by {} to {}, from {}.\n# Median error and p90 of fitted rows, "
       "then of rows left out:\n",

@@ -138,6 +138,20 @@ TEST_CASE("a GPU with numbers of its maker alone is like the nearest measured GP
   CHECK(gpu_in("{like: none, flops: 312 TFLOP/s, " + rest).derived.empty());
 }
 
+TEST_CASE("a measured key is neither assumed nor derived", "[config]") {
+  Value tree = read_yaml_text(
+      "{assumed: [clock, memory_efficiency], derived: {b200: [attention, clock.products], "
+      "h200: [clock]}}",
+      "g.yaml");
+  mark_measured(tree, "clock.products");
+  CHECK(find(tree, "assumed")->items.size() == 1);
+  CHECK(texts_by_key(*find(tree, "derived"), "") ==
+        std::map<std::string, std::string>{{"b200", "attention"}});
+  mark_measured(tree, "attention.cudnn.forward");
+  mark_measured(tree, "memory_efficiency");
+  CHECK(tree.entries.empty());
+}
+
 TEST_CASE("a GPU with measured numbers derives none", "[config]") {
   const Gpu gpu = find_gpu("b200");
   CHECK(gpu.derived.empty());
