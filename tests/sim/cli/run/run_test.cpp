@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -428,6 +430,21 @@ TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "
   CHECK(summary(place, words + given)["assumed"].empty());
   CHECK_THAT(place.run("run " + words + given).out, !Catch::Contains("assumed"));
   CHECK_THAT(place.run("run --details " + words + given).out, !Catch::Contains("~"));
+}
+
+TEST_CASE("numbers of another GPU are noted with that GPU", "[run]") {
+  const tests::CommandFolder place;
+  place.write("next.yaml",
+              "flops: 2250 TFLOP/s\nmemory: 180 GiB\nmemory_bandwidth: 7700 GB/s\n"
+              "processors: 148\nlike: h100-sxm\n");
+  const std::string words =
+      "--model llama-3-8b --gpu next.yaml -s 4 -b 8 --engine timing --schedule 1f1b";
+  const json run = summary(place, words);
+  CHECK(run["assumed_gpu"] == "next (derived from h100-sxm)");
+  for (const char* const key : {"products.bf16", "clock", "memory_efficiency", "free_memory"})
+    CHECK(std::ranges::count(run["assumed"], json(key)) == 1);
+  CHECK_THAT(place.run("run " + words).out,
+             Catch::Contains("\nnote: next (derived from h100-sxm): "));
 }
 
 TEST_CASE("assumed host bandwidth and free memory are noted where they matter", "[run]") {
