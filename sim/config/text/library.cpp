@@ -1,6 +1,7 @@
 #include "sim/config/text/library.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <system_error>
@@ -27,6 +28,35 @@ std::filesystem::path own_library() {
       (program.parent_path() / PIPEWRIGHT_LIBRARY_FROM_PROGRAM).lexically_normal();
   if (!program.empty() && std::filesystem::is_directory(beside, ignored)) return beside;
   return PIPEWRIGHT_PLATFORMS;
+}
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// Returns the numbers in a name, each with the letters that follow it: "300x" for mi300x, "3 8b"
+// for llama-3-8b.
+std::string model_number(std::string_view name) {
+  std::string number;
+  bool is_within = false;  // within a number or the letters that follow it
+  for (const char c : name) {
+    if (is_digit(c) && !is_within && !number.empty()) number += ' ';
+    is_within = is_digit(c) || (is_within && is_letter(c));
+    if (is_within) number += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return number;
+}
+
+// Returns the library name that a text misspells; empty if there is none. A name with another model
+// number stands for other hardware or another model, unless the text is its beginning: h800 is no
+// misspelt h200, but h100 may mean h100-sxm. Of several names that begin with the text, the
+// shortest is returned.
+std::string_view misspelt_name(std::string_view text, const std::vector<std::string>& names) {
+  const std::string number = model_number(text);
+  std::vector<std::string_view> candidates;
+  for (const std::string& name : names)
+    if (name.starts_with(text) || model_number(name) == number) candidates.emplace_back(name);
+  std::ranges::stable_sort(candidates, {}, &std::string_view::size);
+  return nearest_name(text, candidates);
 }
 
 }  // namespace
@@ -76,13 +106,17 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
   }
   if (!first.empty()) return first;
   const std::vector<std::string> names = library_names(folder, extension);
-  const std::vector<std::string_view> views(names.begin(), names.end());
   const std::string listed = names.empty()
                                  ? fmt::format("no name, as the library has no {}", folder)
                                  : fmt::format("{}", fmt::join(names, ", "));
-  throw Error(fmt::format("{} is not among the {} of the library", in_quotes(name), folder))
-      .suggest_name(nearest_name(name, views))
-      .allow(fmt::format("{}, or the path of a file, with a slash or {}", listed, extension));
+  Error error(fmt::format("{} is not among the {} of the library", in_quotes(name), folder));
+  error.allow(fmt::format("{}, or the path of a file, with a slash or {}", listed, extension));
+  const std::string_view nearest = misspelt_name(name, names);
+  if (nearest.empty() && folder == "gpus")
+    error.suggest(
+        "make the file of another GPU from its data sheet and a similar GPU NAME with "
+        "'pipewright gpu derive SHEET --like NAME'");
+  throw error.suggest_name(nearest);
 }
 
 bool is_library_name(std::string_view text, std::string_view extension) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "tests/sim/config/support.hpp"
 
@@ -91,10 +92,29 @@ TEST_CASE("an unknown name is refused with the nearest name and all names", "[mo
   CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
   CHECK_THAT(message, Catch::Contains("did you mean 'llama-3-8b'?"));
   CHECK_THAT(message, Catch::Contains("mixtral-8x7b"));
-  // h200 differs in only one letter, but the suggestion is h100-sxm, because it begins with the
-  // text.
-  CHECK_THAT(error_of([] { library_file("gpus", "h100", ".yaml"); }),
-             Catch::Contains("did you mean 'h100-sxm'?"));
+}
+
+TEST_CASE("the suggestion for an unknown name has the model number of the name", "[model]") {
+  const auto gpu_error = [](const char* name) {
+    return error_of([&] { library_file("gpus", name, ".yaml"); });
+  };
+  for (const auto& [typed, meant] : {std::pair{"h100", "h100-sxm"},
+                                     {"H100-SMX", "h100-sxm"},
+                                     {"rtx4090", "rtx-4090"},
+                                     {"im300x", "mi300x"},
+                                     {"h10", "h100-sxm"},
+                                     {"dgb200", "gb200"}}) {
+    CAPTURE(typed);
+    CHECK_THAT(gpu_error(typed), Catch::Contains(fmt::format("did you mean '{}'?", meant)));
+  }
+  for (const char* const other : {"h900", "mi999", "b100", "mi300a", "gb400", "v1000"}) {
+    CAPTURE(other);
+    CHECK_THAT(gpu_error(other), !Catch::Contains("did you mean") &&
+                                     Catch::Contains("is not among the gpus of the library") &&
+                                     Catch::Contains("'pipewright gpu derive SHEET --like NAME'"));
+  }
+  CHECK_THAT(error_of([] { library_file("clusters", "dgx-h800", ".xml"); }),
+             !Catch::Contains("did you mean") && !Catch::Contains("gpu derive"));
 }
 
 TEST_CASE("a text with a slash or the extension is a path relative to its file", "[model]") {
