@@ -14,6 +14,7 @@
 
 #include "sim/config/data_sheet.hpp"
 #include "sim/config/nearest_gpu.hpp"
+#include "sim/config/published_range.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 
@@ -285,8 +286,9 @@ void add_to_chain(const Field& like, const Value& base, GpuChain& chain) {
   chain.files.push_back(std::move(file));
 }
 
+// Returns derived_gpu_tree() with the middles of ranges.
 Value derived_tree(const Field& map, GpuChain& chain) {
-  Value tree = map.value;
+  Value tree = at_range_end(map.value, RangeEnd::middle);
   const auto entry = std::ranges::find(tree.entries, "like", &Entry::key);
   if (entry == tree.entries.end()) return tree;
   const Value like = std::move(entry->value);
@@ -334,7 +336,10 @@ void mark_measured(Value& tree, std::string_view key) {
 Value derived_gpu_tree(const Field& map) {
   if (map.value.kind != Value::Kind::map) return map.value;
   GpuChain chain;
-  return derived_tree(map, chain);
+  Value tree = derived_tree(map, chain);
+  for (const PublishedRange& range : published_ranges(map.value))
+    set_value(tree, range.key, *value_at(map.value, range.key));
+  return tree;
 }
 
 }  // namespace pipewright::config

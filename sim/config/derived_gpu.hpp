@@ -21,8 +21,9 @@ inline constexpr std::string_view no_gpu = "none";
 
 // Returns the keys of a GPU's map with the numbers that it does not state. The result has no key
 // `like`. Its key `derived` lists the added keys by the GPU whose file states them, and `assumed`
-// also has those of them that are assumed there. A map without `like`, or with `like: none`, gets
-// no numbers. Throws an Error if the GPU is unknown or derives from itself.
+// also has those of them that are assumed there. Numbers that follow from a range of published
+// values (published_range.hpp) follow from its middle. A map without `like`, or with `like: none`,
+// gets no numbers. Throws an Error if the GPU is unknown or derives from itself.
 Value derived_gpu_tree(const Field& map);
 
 // Removes a key that was measured, and maps that contain it, from the lists `assumed` and `derived`

@@ -12,6 +12,7 @@
 #include "sim/config/derived_gpu.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/nearest_gpu.hpp"
+#include "sim/config/published_range.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 
@@ -352,7 +353,7 @@ void check_names_gpu(const Field& field) {
 }
 
 Gpu read_complete_gpu(const Field& map) {
-  const Value tree = derived_gpu_tree(map);
+  const Value tree = at_range_end(derived_gpu_tree(map), RangeEnd::middle);
   Gpu gpu = read_map<gpu_table>({tree, map.name});
   if (!gpu.products.bf16) gpu.products.bf16.emplace(Products{});
   if (!gpu.products.fp16) gpu.products.fp16 = gpu.products.bf16;

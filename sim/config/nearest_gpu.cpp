@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/data_sheet.hpp"
+#include "sim/config/published_range.hpp"
 #include "sim/config/text/library.hpp"
 
 namespace pipewright::config {
@@ -85,7 +86,8 @@ Value with_nearest_gpu(Value tree, const std::string& name) {
       has_measured_number(tree))
     return tree;
   const Value* const own_name = find(tree, "name");
-  const Likeness own = likeness_of(tree, own_name == nullptr ? name : own_name->text);
+  const Likeness own = likeness_of(at_range_end(tree, RangeEnd::middle),
+                                   own_name == nullptr ? name : own_name->text);
   std::string nearest;
   std::array<double, 3> least{};
   for (const std::string& candidate : library_names("gpus", ".yaml")) {

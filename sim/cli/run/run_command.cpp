@@ -26,6 +26,7 @@
 #include "sim/cli/run/run_options.hpp"
 #include "sim/cli/run/run_together.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/evaluation/range_notes.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/workload/plan/planner.hpp"
@@ -156,6 +157,8 @@ void append(std::vector<std::string>& notes, const std::vector<std::string>& fur
 std::vector<std::string> run_notes(const RunRequest& request, const evaluation::ScenarioRun& run,
                                    const Results& results) {
   std::vector<std::string> notes = evaluation::notes_of_speed(results.summaries);
+  RowProgress interrupts("", RowProgress::Rows::passes, 1, false);
+  append(notes, notes_of_ranges(run.scenario(), run.hardware(), results.summaries, interrupts));
   append(notes, notes_before(run));
   if (!request.quiet) {
     std::vector<std::string> names;

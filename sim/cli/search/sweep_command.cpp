@@ -30,6 +30,7 @@
 #include "sim/cli/search/sweep_progress.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/evaluation/range_notes.hpp"
 #include "sim/search/merge.hpp"
 #include "sim/search/reuse.hpp"
 #include "sim/search/search.hpp"
@@ -297,6 +298,16 @@ WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& p
                  .calls = calls_of(progress, {})});
 }
 
+// Prints a note if the GPU of a candidate has ranges of published values.
+void print_range_note(const PreparedSweep& prepared, std::uint64_t candidate) {
+  const search::Space& space = prepared.space;
+  const std::size_t cluster = space.cluster(candidate / space.schedules());
+  const std::string gpu = cluster < prepared.facts.size() ? prepared.facts[cluster].gpu : "";
+  if (const std::string note = evaluation::range_note(space.candidate(candidate), gpu);
+      !note.empty())
+    print_notes({note + "; 'pipewright run' of a candidate shows how its time changes"});
+}
+
 // Launch commands of a candidate, for each framework that the search page shows.
 std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario) {
   std::vector<std::pair<std::string, std::string>> launches;
@@ -398,7 +409,9 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   run.shard = {prepared.sweep.shard.number, prepared.sweep.shard.count};
   const WinnerAnswers answers =
       answer_questions(request, parts, prepared, run, *workers, processes);
-  const int status = analysis::find(run).best ? exit_ok : exit_findings;
+  const std::optional<std::size_t> best = analysis::find(run).best;
+  const int status = best ? exit_ok : exit_findings;
+  if (best) print_range_note(prepared, run.rows[*best].candidate);
   const int report_status = report_search(request, run, answers, scenario_of, status);
   return interrupted() ? exit_interrupted : report_status;
 }
