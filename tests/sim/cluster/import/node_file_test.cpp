@@ -119,8 +119,24 @@ TEST_CASE("a GPU with an unknown device is reported as the first type of its com
   const ImportedNode node = import_nccl(typed(text));
   CHECK(node.kind.gpu == "a100-80gb");
   CHECK(tests::finding(node.findings, "gpu")->origin ==
-        "a.txt:2, sm 80 (device 0x1234 is unknown); the first of a100-80gb, a100-40gb; override it "
-        "with --gpu");
+        "a.txt:2, sm 80 (device 0x1234 is unknown); the first of a100-80gb, a100-40gb, a800; "
+        "override it with --gpu");
+}
+
+TEST_CASE("an H800 is told from an H100 by its device, and has its own NVLinks", "[import]") {
+  const auto node_of = [](const char* device) {
+    std::string text = "<system version=\"1\"><cpu host_hash=\"0x1\" numaid=\"0\">\n";
+    for (const char* const bus : {"g0", "g1"})
+      text += fmt::format(
+          "<pci busid=\"{}\" class=\"0x030200\" device=\"{}\"><gpu dev=\"{}\" sm=\"90\">"
+          "<nvlink target=\"fffffff:ff:ff.0\" count=\"8\" tclass=\"0x068000\"/></gpu></pci>\n",
+          bus, device, bus[1]);
+    return import_nccl(
+        typed(text + "<nic><net name=\"n\" speed=\"400000\"/></nic></cpu></system>"));
+  };
+  CHECK(node_of("0x2324").kind.gpu == "h800");
+  CHECK(node_of("0x2324").kind.link_bandwidth == Approx(160e9));
+  CHECK(node_of("0x2330").kind.gpu == "h100-sxm");
 }
 
 TEST_CASE("one file can contain several hosts joined by NVLink, with the same buses", "[import]") {
