@@ -113,7 +113,7 @@ TEST_CASE("the suggestion for an unknown name has the model number of the name",
                                      Catch::Contains("is not among the gpus of the library") &&
                                      Catch::Contains("'pipewright gpu derive SHEET --like NAME'"));
   }
-  CHECK_THAT(error_of([] { library_file("clusters", "dgx-h800", ".xml"); }),
+  CHECK_THAT(error_of([] { library_file("clusters", "dgx-h900", ".xml"); }),
              !Catch::Contains("did you mean") && !Catch::Contains("gpu derive"));
 }
 
