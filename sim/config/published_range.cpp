@@ -11,7 +11,7 @@
 namespace pipewright::config {
 namespace {
 
-struct Amount {
+struct EndNumber {
   double number = 0;
   std::string_view unit;
 };
@@ -23,13 +23,13 @@ bool is_range(const Value& value) {
          (find(value, "low") != nullptr || find(value, "high") != nullptr);
 }
 
-Amount read_end(const Value& range, std::string_view end, const std::string& key) {
+EndNumber read_end(const Value& range, std::string_view end, const std::string& key) {
   const Value* const value = find(range, end);
   if (value == nullptr)
     throw Error(range.origin, fmt::format("{}.{} is missing", key, end), key).allow(range_example);
   const Field field{*value, fmt::format("{}.{}", key, end)};
   const std::string_view text = read_text(field, range_example);
-  Amount amount;
+  EndNumber amount;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), amount.number);
   if (error != std::errc()) throw wrong(field, range_example);
   amount.unit = text.substr(static_cast<std::size_t>(rest - text.data()));
@@ -39,8 +39,8 @@ Amount read_end(const Value& range, std::string_view end, const std::string& key
 
 // Returns the middle of a range, with its unit.
 std::string middle_of(const Value& range, const std::string& key) {
-  const Amount low = read_end(range, "low", key);
-  const Amount high = read_end(range, "high", key);
+  const EndNumber low = read_end(range, "low", key);
+  const EndNumber high = read_end(range, "high", key);
   if (range.entries.size() > 2)
     throw Error(range.origin, fmt::format("{} has other keys than low and high", key), key)
         .allow(range_example);
