@@ -11,13 +11,22 @@ namespace pipewright::config {
 // fp8: E4M3 or E5M2 with one scale per tensor. fp8_block: one scale in fp32 per 1 x 128 or 128 x
 // 128 elements, as in DeepSeek-V3 (arXiv 2412.19437, section 3.3). mxfp8: one scale in 8 bits
 // per 32 elements (OCP Microscaling formats 1.0). nvfp4: one scale in 8 bits per 16 elements (arXiv
-// 2509.25149). Every type except tf32 is also a training recipe.
-enum class DataType : std::uint8_t { bf16, fp16, fp8, fp8_block, mxfp8, nvfp4, tf32 };
+// 2509.25149). mxfp4: one scale in 8 bits per 32 elements. tf32: products of fp32 numbers whose
+// inputs are rounded to 19 bits on the way. Every type is also a training recipe.
+enum class DataType : std::uint8_t {
+  bf16,
+  fp16,
+  fp8,
+  fp8_block,
+  mxfp8,
+  nvfp4,
+  mxfp4,
+  tf32,
+  fp32,
+};
 
-inline constexpr std::array<std::string_view, 7> data_types{"bf16",  "fp16",  "fp8", "fp8-block",
-                                                            "mxfp8", "nvfp4", "tf32"};
-inline constexpr std::array<std::string_view, 6> recipes{"bf16",      "fp16",  "fp8",
-                                                         "fp8-block", "mxfp8", "nvfp4"};
+inline constexpr std::array<std::string_view, 9> data_types{
+    "bf16", "fp16", "fp8", "fp8-block", "mxfp8", "nvfp4", "mxfp4", "tf32", "fp32"};
 
 constexpr std::string_view name_of(DataType type) {
   return data_types[static_cast<std::size_t>(type)];
@@ -37,15 +46,27 @@ constexpr double element_bytes(DataType type) {
       return 1 + 1.0 / 32;
     case DataType::nvfp4:
       return 0.5 + 1.0 / 16;
+    case DataType::mxfp4:
+      return 0.5 + 1.0 / 32;
     case DataType::tf32:
+    case DataType::fp32:
       break;
   }
   return 4;
 }
 
+// Returns whether a recipe keeps all tensors in 32 bits.
+constexpr bool has_32_bits(DataType recipe) {
+  return recipe == DataType::tf32 || recipe == DataType::fp32;
+}
+
 // Returns whether tensors must be cast to this type and scaled before a matrix product.
 constexpr bool is_scaled(DataType type) {
-  return type != DataType::bf16 && type != DataType::fp16 && type != DataType::tf32;
+  return type != DataType::bf16 && type != DataType::fp16 && !has_32_bits(type);
 }
+
+// Bytes of a weight or of an element of an activation in a recipe, except for copies in a scaled
+// type.
+constexpr double value_bytes(DataType recipe) { return has_32_bits(recipe) ? 4 : 2; }
 
 }  // namespace pipewright::config

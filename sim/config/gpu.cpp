@@ -144,8 +144,15 @@ constexpr std::array types_table{
          .help = "rates and overheads of matrix products in FP4 with one scale per 16 elements"},
         products<&ProductTypes::nvfp4>},
     Key<ProductTypes>{
+        {.name = "mxfp4",
+         .help = "rates and overheads of matrix products in FP4 with one scale per 32 elements"},
+        products<&ProductTypes::mxfp4>},
+    Key<ProductTypes>{
         {.name = "tf32", .help = "rates and overheads of matrix products of fp32 numbers in TF32"},
         products<&ProductTypes::tf32>},
+    Key<ProductTypes>{
+        {.name = "fp32", .help = "rates and overheads of matrix products in whole fp32"},
+        products<&ProductTypes::fp32>},
 };
 
 constexpr std::array rates_table{
@@ -168,6 +175,11 @@ constexpr std::array rates_table{
             &AttentionRates::half_length,
             none_or_within<"a number of keys", "a number of at most 1e6, such as 1400", 1'000'000>>(
             {ValueType::number})},
+    Key<AttentionRates>{
+        {.name = "uneven_backward",
+         .help = "fraction of peak FLOP/s that long fused attention reaches, backward, for heads "
+                 "whose keys and values differ in size, such as 192 and 128; default: backward"},
+        efficiency<&AttentionRates::uneven_backward>},
 };
 
 template <auto member>
@@ -317,8 +329,9 @@ constexpr std::array gpu_table{
 
 // Pointers to the members of ProductTypes, indexed by DataType.
 constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> products_members{
-    &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
-    &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
+    &ProductTypes::bf16,      &ProductTypes::fp16,  &ProductTypes::fp8,
+    &ProductTypes::fp8_block, &ProductTypes::mxfp8, &ProductTypes::nvfp4,
+    &ProductTypes::mxfp4,     &ProductTypes::tf32,  &ProductTypes::fp32};
 
 void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products& rates) {
   const std::string path = fmt::format("products.{}.flops", name_of(type));

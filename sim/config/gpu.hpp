@@ -47,7 +47,9 @@ struct ProductTypes {
   std::optional<Products> fp8_block;
   std::optional<Products> mxfp8;
   std::optional<Products> nvfp4;
+  std::optional<Products> mxfp4;
   std::optional<Products> tf32;
+  std::optional<Products> fp32;
 
   bool operator==(const ProductTypes&) const = default;
 };
@@ -59,6 +61,10 @@ struct AttentionRates {
   double forward = 0.5;    // e of the forward kernel
   double backward = 0.4;   // e of the backward kernel
   double half_length = 0;  // keys
+  // e of the backward kernel for heads whose keys and values differ in size, as of latent attention
+  // with keys of 192 and values of 128; default: `backward`. Libraries may have no fast kernel for
+  // such heads.
+  std::optional<double> uneven_backward = {};
 
   bool operator==(const AttentionRates&) const = default;
 };

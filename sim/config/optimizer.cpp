@@ -42,9 +42,13 @@ double moment_bytes(Optimizer::Moment moment) {
 
 }  // namespace
 
+double moments_bytes(const Optimizer& optimizer) {
+  return moment_bytes(optimizer.exp_avg) + moment_bytes(optimizer.exp_avg_sq);
+}
+
 double state_bytes(const Optimizer& optimizer) {
   const double main_params = optimizer.main_params == Optimizer::MainParams::fp32 ? 4 : 2;
-  return main_params + moment_bytes(optimizer.exp_avg) + moment_bytes(optimizer.exp_avg_sq);
+  return main_params + moments_bytes(optimizer);
 }
 
 double gradient_bytes(const Optimizer& optimizer) {

@@ -29,7 +29,9 @@ inline constexpr std::array<std::string_view, 4> moment_names{"fp32", "fp16", "b
 inline constexpr std::array<std::string_view, 3> main_params_names{"fp32", "fp16", "remainders"};
 inline constexpr std::array<std::string_view, 2> main_grads_names{"fp32", "bf16"};
 
-// Bytes per model parameter: of the optimizer state, and of the accumulated gradient.
+// Bytes per model parameter: of the two moments, of all optimizer state, and of the accumulated
+// gradient.
+double moments_bytes(const Optimizer& optimizer);
 double state_bytes(const Optimizer& optimizer);
 double gradient_bytes(const Optimizer& optimizer);
 

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "schedules/families/catalog.hpp"
+#include "sim/config/data_type.hpp"
 #include "sim/config/partition.hpp"
 #include "sim/config/text/library.hpp"
 
@@ -298,14 +299,32 @@ Value with_default_stack(Value root) {
   return root;
 }
 
+namespace {
+
+bool trains_in_32_bits(const Value& root) {
+  const Value* const training = find(root, "training");
+  const Value* const precision = training == nullptr ? nullptr : find(*training, "precision");
+  if (precision == nullptr) return false;
+  const auto type = std::ranges::find(data_types, precision->text);
+  return type != data_types.end() && has_32_bits(static_cast<DataType>(type - data_types.begin()));
+}
+
+}  // namespace
+
 Value with_stack_defaults(Value root, const Value& stack) {
+  const bool is_wide = trains_in_32_bits(root);
   for (const std::string_view key : default_keys)
-    if (const Value* const defaults = find(stack, key)) {
+    if (const Value* const of_stack = find(stack, key)) {
+      Value defaults = *of_stack;
+      if (is_wide)
+        std::erase_if(defaults.entries, [](const Entry& entry) {
+          return entry.key == "bytes" || entry.key == "gradient_bytes";
+        });
       Value* own = find(root, key);
       if (own == nullptr) {
-        root.entries.push_back({std::string(key), defaults->origin, *defaults});
+        root.entries.push_back({std::string(key), defaults.origin, std::move(defaults)});
       } else {
-        add_missing(*own, *defaults);
+        add_missing(*own, defaults);
       }
     }
   return root;

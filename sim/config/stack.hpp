@@ -22,14 +22,15 @@ enum class Fusable : std::uint8_t {
   norm,           // norms of a layer
   activation,     // activation function of an MLP with its gate
   rope,           // rotary embedding
+  softmax,        // mask and softmax of attention scores that are stored
   residual,       // residual addition with the dropout before it
   cross_entropy,  // loss over the vocabulary
   permutation,    // permutation of tokens for experts
   router,         // scores of a router
   optimizer,      // update of all parameters
 };
-inline constexpr std::array<std::string_view, 8> fusable_names{
-    "norm",          "activation",  "rope",   "residual",
+inline constexpr std::array<std::string_view, 9> fusable_names{
+    "norm",          "activation",  "rope",   "softmax",  "residual",
     "cross_entropy", "permutation", "router", "optimizer"};
 
 // Times that the host of a GPU takes, in seconds, on a host whose launch factor is 1 (node files
@@ -102,6 +103,8 @@ Stack read_stack(const Field& field);
 Value with_default_stack(Value root);
 // Returns the scenario with the stack's values for the key partition and for the keys of the
 // sections training and communication, as far as the scenario does not set them.
+// Bytes per parameter and per reduced gradient that a stack gives are those of mixed precision:
+// scenarios in 32 bits do not have them.
 Value with_stack_defaults(Value root, const Value& stack);
 
 std::vector<KeyRow> stack_keys();

@@ -35,7 +35,8 @@ constexpr auto bytes_of = into<member, read_bytes>({ValueType::number});
 
 constexpr std::array bytes_table{
     Key<ParameterBytes>{
-        {.name = "weights", .help = "bytes per weight; default: 2, or as the recipe says"},
+        {.name = "weights",
+         .help = "bytes per weight; default: as the recipe says, such as 2 with bf16"},
         bytes_of<&ParameterBytes::weights>},
     Key<ParameterBytes>{{.name = "gradients",
                          .help = "bytes per accumulated gradient",
@@ -45,11 +46,11 @@ constexpr std::array bytes_table{
                          .help = "bytes of optimizer state per parameter",
                          .default_value = "as optimizer"},
                         bytes_of<&ParameterBytes::optimizer>},
-    Key<ParameterBytes>{
-        {.name = "gathered",
-         .help = "bytes per weight that ZeRO gathers; default: 2, or as the recipe says"},
-        within<&ParameterBytes::gathered, "the width of a number in bytes",
-               "more than 0 and at most 8 bytes, such as 2", 0, 8>},
+    Key<ParameterBytes>{{.name = "gathered",
+                         .help = "bytes per weight that ZeRO gathers; default: as the recipe says, "
+                                 "such as 2 with bf16"},
+                        within<&ParameterBytes::gathered, "the width of a number in bytes",
+                               "more than 0 and at most 8 bytes, such as 2", 0, 8>},
     Key<ParameterBytes>{{.name = "gradient_buckets",
                          .help = "bytes per parameter of buckets beside the accumulated gradients, "
                                  "as those of PyTorch's DDP",
@@ -103,9 +104,10 @@ constexpr std::array training_table{
                       {ValueType::choice, false, recompute_names, recompute_keys})},
     Key<Training>{{.name = "precision",
                    .flag = "--precision",
-                   .help = "precision recipe: data type of the matrix products of layers",
+                   .help = "precision recipe: data type of the matrix products of layers; tf32 "
+                           "and fp32 keep all tensors in 32 bits",
                    .default_value = "bf16"},
-                  choice<&Training::precision, recipes>},
+                  choice<&Training::precision, data_types>},
     Key<Training>{{.name = "fp8_param_gather",
                    .help = "store and gather weights only in the data type of the recipe",
                    .default_value = "false"},
@@ -204,7 +206,9 @@ void set_stack(Training& training, const Value& root, Stack stack) {
   else if (find(*recompute, "early_stop") == nullptr)
     training.recompute.early_stop = training.stack.early_stop;
   const Value* const flag = set_in_scenario("flash_attention");
-  if (flag == nullptr) training.flash_attention = kernels.front() != AttentionKernel::unfused;
+  if (flag == nullptr)
+    training.flash_attention =
+        kernels.front() != AttentionKernel::unfused && !has_32_bits(training.precision);
   if (!training.flash_attention) return;
   std::erase(kernels, AttentionKernel::unfused);
   if (kernels.empty())
@@ -217,13 +221,14 @@ void set_stack(Training& training, const Value& root, Stack stack) {
 
 double weight_bytes(const Training& training) {
   if (training.bytes.weights) return *training.bytes.weights;
-  if (!is_scaled(training.precision)) return 2;
+  if (!is_scaled(training.precision)) return value_bytes(training.precision);
   return (training.fp8_param_gather ? 0 : 2) + 2 * element_bytes(training.precision);
 }
 
 double gathered_bytes(const Training& training) {
   if (training.bytes.gathered) return *training.bytes.gathered;
-  return training.fp8_param_gather ? element_bytes(training.precision) : 2;
+  return training.fp8_param_gather ? element_bytes(training.precision)
+                                   : value_bytes(training.precision);
 }
 
 double gradient_bytes(const Training& training) {
@@ -231,7 +236,9 @@ double gradient_bytes(const Training& training) {
 }
 
 double optimizer_bytes(const Training& training) {
-  return training.bytes.optimizer.value_or(state_bytes(training.optimizer));
+  if (training.bytes.optimizer) return *training.bytes.optimizer;
+  return has_32_bits(training.precision) ? moments_bytes(training.optimizer)
+                                         : state_bytes(training.optimizer);
 }
 
 std::vector<KeyRow> training_keys() { return rows_of(training_table); }

@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 2> tensor_format_names{"sbhd", "bs
 // Bytes per parameter, which override the data types. Without a value, weights and gathered weights
 // follow from the precision recipe, gradients and optimizer state from Optimizer. The default is
 // Adam in mixed precision with 18 bytes, 12 of them for optimizer state (fp32 copy and two
-// moments).
+// moments). Weights of 32 bits have no such copy: 16 bytes, 8 of them for the moments.
 struct ParameterBytes {
   std::optional<double> weights;
   std::optional<double> gradients;
@@ -51,8 +51,9 @@ struct Training {
   std::optional<std::uint32_t> sequence;  // tokens per sample; default: those of the model
   std::optional<Lengths> lengths;         // documents of a sample; default: one of its length
   Recompute recompute;
-  DataType precision = DataType::bf16;  // of products in layers; other tensors have 16 bits
-  bool fp8_param_gather = false;        // weights are stored and gathered only in the recipe's type
+  // Type of products in layers. Other tensors have 16 bits, or 32 with tf32 and fp32.
+  DataType precision = DataType::bf16;
+  bool fp8_param_gather = false;  // weights are stored and gathered only in the recipe's type
   CudaGraphs cuda_graphs;
   TensorFormat tensor_format = TensorFormat::sbhd;
   bool causal = true;           // attention computes only the lower triangle
@@ -90,8 +91,9 @@ double optimizer_bytes(const Training& training);
 Training read_training(const Field& field);
 // Sets the stack of the training. The stack determines flash_attention, fused_loss,
 // recompute.early_stop, fragmentation and reserved unless the section training of the scenario
-// `root` sets them. Throws an Error if the scenario asks for flash attention and the stack has no
-// fused attention kernel.
+// `root` sets them. Flash attention is off by default in 32 bits, which FlashAttention, cuDNN and
+// Composable Kernel do not accept. Throws an Error if the scenario asks for flash attention and the
+// stack has no fused attention kernel.
 void set_stack(Training& training, const Value& root, Stack stack);
 std::vector<KeyRow> training_keys();
 

@@ -170,11 +170,11 @@ json hardware_choices(const config::Scenario& scenario, const Hardware& hardware
   std::vector<std::string> names;
   for (const LinkClass& link_class : link_classes(hardware)) names.push_back(link_class.name);
   std::vector<std::string_view> recipes;
-  for (std::size_t recipe = 0; recipe < config::recipes.size(); ++recipe) {
+  for (std::size_t recipe = 0; recipe < config::data_types.size(); ++recipe) {
     const auto has_type = [&](const config::Gpu& gpu) {
       return config::has_type(gpu, static_cast<config::DataType>(recipe));
     };
-    if (std::ranges::all_of(hardware.gpus, has_type)) recipes.push_back(config::recipes[recipe]);
+    if (std::ranges::all_of(hardware.gpus, has_type)) recipes.push_back(config::data_types[recipe]);
   }
   return {{"link_classes", names},
           {"recipes", recipes},

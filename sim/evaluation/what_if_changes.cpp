@@ -193,14 +193,23 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
   }
 }
 
+// Returns whether a change of the recipe may make products or tensors smaller. fp16 is as wide as
+// bf16.
+bool may_be_faster(config::DataType recipe, config::DataType current) {
+  if (recipe == current || recipe == config::DataType::fp16) return false;
+  if (config::value_bytes(recipe) > config::value_bytes(current)) return false;
+  return config::is_scaled(current) ||
+         config::element_bytes(recipe) < config::element_bytes(current) ||
+         recipe == config::DataType::tf32;
+}
+
 void add_training(const Scenario& scenario, const std::vector<std::string>& recipes,
                   Changes& changes) {
   if (!scenario.model) return;
   const config::Training& training = scenario.training;
-  const bool is_unscaled = !is_scaled(training.precision);
   for (const std::string& recipe : recipes) {
-    const bool is_as_wide = is_unscaled && (recipe == "bf16" || recipe == "fp16");
-    if (!is_as_wide && recipe != name_of(training.precision) && recipe != "fp16")
+    const auto index = std::ranges::find(config::data_types, recipe) - config::data_types.begin();
+    if (may_be_faster(static_cast<config::DataType>(index), training.precision))
       add_setting("precision", recipe, changes);
   }
   for (const std::string_view graphs : config::cuda_graph_names)

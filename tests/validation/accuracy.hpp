@@ -115,8 +115,7 @@ std::string temporary_file(const std::string& name, const std::function<std::str
 
 // A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on
 // rails. Lives as long as the program.
-// Links have that part of their bandwidth.
-std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part = 1);
+std::string cluster_of(const std::string& kind, std::uint32_t nodes);
 // The same with NICs of another payload bandwidth, in bytes/s, and with that many nodes on a leaf
 // switch; 0: the default.
 std::string cluster_with_nics(const std::string& kind, std::uint32_t nodes, double bandwidth,

@@ -40,11 +40,9 @@ std::string temporary_file(const std::string& name, const std::function<std::str
   return file.string();
 }
 
-std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part) {
-  return temporary_file(fmt::format("{}-{}-{}.xml", kind, nodes, part), [&] {
-    cluster::NodeKind node = cluster::find_node_kind(kind);
-    node.link_bandwidth *= part;
-    node.nic_bandwidth *= part;
+std::string cluster_of(const std::string& kind, std::uint32_t nodes) {
+  return temporary_file(fmt::format("{}-{}.xml", kind, nodes), [&] {
+    const cluster::NodeKind node = cluster::find_node_kind(kind);
     return cluster::make_platform({.nodes = {{&node, nodes}}});
   });
 }

@@ -103,7 +103,7 @@ std::string gpu_of(const Cells& row) { return std::string(hardware_of(row).gpu);
 
 std::string precision_of(const Cells& row) {
   const std::string& text = row.at("precision");
-  for (const char* const recipe : {"bf16", "fp16", "fp8", "mxfp8", "nvfp4"})
+  for (const char* const recipe : {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "mxfp4"})
     if (text == recipe) return text;
   return "";
 }

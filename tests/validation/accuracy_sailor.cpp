@@ -27,15 +27,6 @@ constexpr Shape models[]{{"OPT-350M",
                           "name: gpt-neo-2.7b, layers: 32, hidden: 2560, heads: 32, "
                           "sequence: 2048, positions: learned, tied_embeddings: true"}};
 
-// Products of these runs are in TF32, as NVIDIA's container has it: at the data sheet's rate. The
-// rest is platforms/gpus/gh200.yaml, whose efficiencies are the H100's in bf16.
-constexpr const char* gpu =
-    "{name: gh200-tf32, source: platforms/gpus/gh200.yaml, flops: 494.7 TFLOP/s, memory: 96 GiB, "
-    "memory_bandwidth: 2000 GB/s, memory_efficiency: 0.8, processors: 132, "
-    "products: {bf16: {efficiency: 0.836, wave: 0.69 us}}, "
-    "attention: {cudnn: {forward: 0.62, backward: 0.56, half_length: 1800}}, "
-    "kernel_overhead: 3 us, clock: {products: 0.79, attention: 0.79}}";
-
 // The vocabulary is that of the tokenizer that the source's scripts name, padded to 128 for each
 // rank of tp, as Megatron-LM does.
 std::string shape_of(const std::string& model, std::uint32_t tp) {
@@ -61,12 +52,19 @@ using CsvRow = std::map<std::string, std::string>;
 
 bool is_mixed(const CsvRow& row) { return row.at("heterogeneous") == "True"; }
 
-// What the run is on: a cluster, and where all GPUs are alike what they are.
+// The cluster of a run, and whether its replicas are alike.
 std::string hardware_of(const CsvRow& row, std::uint32_t gpus) {
   if (is_mixed(row)) return fmt::format("cluster: {}\n", mixed_cluster(row.at("stages")));
-  return fmt::format("cluster: {}\ngpu: {}\nsymmetric: true\n",
-                     cluster_of("gh200-slingshot", gpus / 4, rate_of_32_bits), gpu);
+  return fmt::format("cluster: {}\nsymmetric: true\n", cluster_of("gh200-slingshot", gpus / 4));
 }
+
+// Products of fp32 numbers are in TF32, as NVIDIA's container has it. The mixed cards compute in
+// fp32: Turing has no TF32, and the RTX 3090 has the same rate in both.
+const char* precision_of(const CsvRow& row) { return is_mixed(row) ? "fp32" : "tf32"; }
+
+// The layers are Hugging Face's OPT modules in eager mode on DeepSpeed's pipeline engine
+// (sailor/models/opt/opt_modules.py of the source).
+constexpr const char* stack = "{like: deepspeed, attention: [unfused]}";
 
 Row row_of(const CsvRow& row) {
   const auto number = [&](const char* name) {
@@ -77,10 +75,10 @@ Row row_of(const CsvRow& row) {
   std::string scenario = fmt::format(
       "model: {}\n{}global_batch: {}\n"
       "parallel: {{tp: {}, pp: {}, dp: {}, sp: false, zero: 0}}\nschedule: 1f1b\np2p: blocking\n"
-      "communication: {{overlap_grad_reduce: false, gradient_bytes: 2}}\n"
-      "stack: megatron-lm-2022\ntraining: {{microbatch_size: {}}}\n",
+      "communication: {{overlap_grad_reduce: false}}\n"
+      "stack: {}\ntraining: {{microbatch_size: {}, precision: {}}}\n",
       shape_of(row.at("model"), tp), hardware_of(row, gpus), number("global_batch"), tp,
-      number("pp"), number("dp"), number("micro_batch"));
+      number("pp"), number("dp"), stack, number("micro_batch"), precision_of(row));
   if (const std::vector<int> layers = layers_of(row.at("layers_per_stage")); layers.size() > 1)
     scenario += fmt::format("partition: [{}]\n", fmt::join(layers, ", "));
   const std::string on = is_mixed(row) ? fmt::format(" on {}", row.at("gpu_kinds")) : "";
@@ -94,8 +92,8 @@ Row row_of(const CsvRow& row) {
 
 }  // namespace
 
-// github.com/eth-easl/sailor (SOSP '25), Planner/simulations/validation: Megatron-DeepSpeed without
-// sequence parallelism, ZeRO or fused attention, nothing overlapped.
+// github.com/eth-easl/sailor (SOSP '25), Planner/simulations/validation: DeepSpeed without sequence
+// parallelism, ZeRO or fused attention, nothing overlapped.
 std::vector<Table> sailor(const std::filesystem::path& reference) {
   Table alike{.title =
                   "Sailor, uneven stages on 4 to 256 GH200, TF32 (github.com/eth-easl/sailor): "

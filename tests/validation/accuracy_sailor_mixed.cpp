@@ -10,8 +10,6 @@
 
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/gpu.hpp"
-#include "sim/config/scenario.hpp"
-#include "sim/config/text/library.hpp"
 #include "validation/accuracy.hpp"
 #include "validation/accuracy_sailor.hpp"
 
@@ -24,16 +22,15 @@ namespace {
 // test_sendrecv.py): so of a GPU here, for 2 and for 8 of them. Those fit two 3090 on a bridge and
 // the others on PCIe 3.0 through the host, and Ethernet of 1 and of 25 Gb/s.
 struct Card {
-  const char* kind;    // as the source calls it
-  const char* gpu;     // of platforms/gpus: its RTX 2080 has 11 GB (simulations/constants.py)
-  double fp32_tflops;  // of its data sheet; the RTX 3090 has as much in TF32
+  const char* kind;  // as the source calls it
+  const char* gpu;   // of platforms/gpus: its RTX 2080 has 11 GB (simulations/constants.py)
   double pair;
   double eight;  // of all four pairs
   double node;   // out of a node and into another, of all its GPUs together
 };
-constexpr std::array cards{Card{"RTX-3090", "rtx-3090", 35.6, 49.77, 5.327, 0.1157},
-                           Card{"RTX-2080", "rtx-2080-ti", 13.4, 10.76, 24.55, 2.858},
-                           Card{"Titan-RTX", "titan-rtx", 16.3, 10.82, 24.30, 2.858}};
+constexpr std::array cards{Card{"RTX-3090", "rtx-3090", 49.77, 5.327, 0.1157},
+                           Card{"RTX-2080", "rtx-2080-ti", 10.76, 24.55, 2.858},
+                           Card{"Titan-RTX", "titan-rtx", 10.82, 24.30, 2.858}};
 
 const Card& card_of(const std::string& kind) {
   const auto* const found =
@@ -42,37 +39,22 @@ const Card& card_of(const std::string& kind) {
   return *found;
 }
 
-// Of the library, but with the rate of products in 32 bits; its memory moves values of 32 bits.
-std::string gpu_file(const Card& card) {
-  return temporary_file(fmt::format("{}-fp32.yaml", card.gpu), [&] {
-    const auto file = config::library_file("gpus", card.gpu, ".yaml");
-    config::Value tree = config::read_yaml_file(file.string());
-    const auto set = [&](const char* key, const std::string& value) {
-      config::override_key(tree, key, value, {});
-    };
-    set("flops", fmt::format("{} TFLOP/s", card.fp32_tflops));
-    set("memory_bandwidth", fmt::format("{} GB/s", config::find_gpu(card.gpu).memory_bandwidth /
-                                                       1e9 * rate_of_32_bits));
-    return config::to_yaml(tree);
-  });
-}
-
 cluster::NodeKind node_of(const Card& card, std::uint32_t gpus) {
   cluster::NodeKind kind;
   kind.name = fmt::format("{}-{}", card.gpu, gpus);
   kind.help = fmt::format("{} {} on PCIe", gpus, card.kind);
-  kind.gpu = gpu_file(card);
+  kind.gpu = card.gpu;
   kind.gpus = gpus;
-  kind.speed = card.fp32_tflops * 1e12;
+  kind.speed = config::find_gpu(card.gpu).flops;
   kind.memory =
       fmt::format("{:.10g}GiB", static_cast<double>(config::find_gpu(card.gpu).memory) / 0x1p30);
   kind.wiring = cluster::NodeKind::Wiring::pcie;
   kind.link_class = "pcie";
   const double of_each = gpus == 2 ? card.pair : card.eight / 4;
-  kind.link_bandwidth = of_each * 1e9 * rate_of_32_bits;
+  kind.link_bandwidth = of_each * 1e9;
   kind.link_latency = 2.85e-6;  // NCCL's step over PCIe, as in every file here
   kind.nics = 1;
-  kind.nic_bandwidth = card.node * 1e9 * rate_of_32_bits;
+  kind.nic_bandwidth = card.node * 1e9;
   kind.nic_latency = 6.8e-6;
   kind.launch = 20e-6;  // as of L40S (sim/cluster/import/gpu_types.cpp)
   return kind;

@@ -9,6 +9,12 @@ namespace {
 using Work = Kernel::Work;
 using Kernels = std::vector<Kernel>;
 
+// Returns the data type of attention's products, which no recipe scales.
+config::DataType attention_type(const ModelSetting& setting) {
+  const config::DataType recipe = setting.training.precision;
+  return config::has_32_bits(recipe) ? recipe : config::DataType::bf16;
+}
+
 PassKernels fused_attention(const ModelSetting& setting, Attention a) {
   // Attention with sinks may compute all pairs, also those that the mask and windows exclude.
   const bool is_masked = !setting.model.attention_sinks || setting.training.stack.sinks_skip_masked;
@@ -34,9 +40,11 @@ PassKernels fused_attention(const ModelSetting& setting, Attention a) {
                  .times = steps,
                  .part = Part::core_attention,
                  .work = Work::attention,
+                 .type = attention_type(setting),
                  .flops = a.flops() * pair_share / steps,
                  .keys = attention_keys(a, a.keys) / blocks,
                  .head = (a.key_dim + a.value_dim) / 2.0,
+                 .is_uneven = a.key_dim != a.value_dim,
                  .attention = setting.training.stack.attention};
   Kernel backward = forward;
   // The backward pass has five matrix products instead of two, since it recomputes the scores.
@@ -49,9 +57,42 @@ PassKernels fused_attention(const ModelSetting& setting, Attention a) {
 // 16 bytes (docs.nvidia.com/deeplearning/performance, "Matrix Multiplication Background"). The
 // lengths of documents are means, whose batches are padded to such multiples.
 bool is_aligned(const ModelSetting& setting, const Attention& a) {
-  constexpr std::uint32_t elements = 8;  // of 2 bytes
+  const std::uint32_t elements = config::has_32_bits(setting.training.precision) ? 4 : 8;
   return a.key_dim % elements == 0 && a.value_dim % elements == 0 &&
          (setting.training.lengths || std::fmod(a.keys, elements) == 0);
+}
+
+// Adds the mask and the softmax of the scores, and their backward pass. Megatron-LM's kernel does
+// both in 16 bits. In 32 bits PyTorch masks the scores, with a byte for each, and then computes the
+// softmax; the backward pass masks the gradient (FusedScaleMaskSoftmax, forward_torch_softmax, in
+// megatron/core/fusions/fused_softmax.py). Without fusion, as in Hugging Face's modeling_opt.py, a
+// mask is added, torch.max limits the sums, and the softmax casts to fp32 and back. The backward
+// pass of torch.max compares twice, halves, selects and masks.
+void add_softmax(const ModelSetting& setting, double scores, PassKernels& kernels) {
+  const auto add = [&](Kernels& pass, std::string_view name, double bytes) {
+    add_memory(pass, Part::core_attention, name, bytes * scores);
+  };
+  const bool is_wide = config::has_32_bits(setting.training.precision);
+  const double value = config::value_bytes(setting.training.precision);
+  const bool is_fused = setting.training.stack.fuses(config::Fusable::softmax);
+  if (is_fused && !is_wide) {
+    add(kernels.forward, "softmax", 2 * value);
+    add(kernels.input_grad, "softmax", 3 * value);
+    return;
+  }
+  const double cast = is_wide ? 0 : 2 + 4;
+  add(kernels.forward, "mask", 2 * value + (is_fused ? 1 : 0));
+  if (!is_fused) add(kernels.forward, "limit", 2 * value);
+  add(kernels.forward, "softmax", value + 4);
+  add(kernels.forward, "cast", cast);
+  add(kernels.input_grad, "cast", cast);
+  add(kernels.input_grad, "softmax", 4 + 4 + value);
+  if (is_fused) {
+    add(kernels.input_grad, "mask", 2 * value + 1);
+  } else {
+    for (const double bytes : {value + 1, value + 1, 2 * value, 3 * value + 1, 2 * value + 1})
+      add(kernels.input_grad, "limit", bytes);
+  }
 }
 
 }  // namespace
@@ -60,13 +101,16 @@ PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
   if (setting.training.flash_attention) return fused_attention(setting, a);
   const double scores = a.scores();
   const bool dropout = setting.model.dropout > 0;
+  const double value = config::value_bytes(setting.training.precision);
+  const double dropout_bytes = dropout ? (2 * value + 1) * scores : 0;
   Kernel kernel{.name = "scores",
                 .part = Part::core_attention,
                 .work = Work::scores,
+                .type = attention_type(setting),
                 .rows = a.queries,
                 .count = a.samples * a.heads,
                 .aligned = is_aligned(setting, a),
-                .bytes = 2 * scores + 2 * (a.query_size() + a.result_size())};
+                .bytes = value * (scores + a.query_size() + a.result_size())};
   const auto to_scores = [&](double inner) {  // Q K' and the gradient of P
     kernel.columns = a.keys;
     kernel.inner = inner;
@@ -81,13 +125,12 @@ PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
   };
   PassKernels kernels;
   kernels.forward = {to_scores(a.key_dim)};
-  add_memory(kernels.forward, Part::core_attention, "softmax", 4 * scores);
-  add_memory(kernels.forward, Part::core_attention, "dropout", (dropout ? 5 : 0) * scores);
-  kernels.forward.push_back(from_scores(a.value_dim));
   kernels.input_grad = {to_scores(a.value_dim), from_scores(a.value_dim), from_scores(a.key_dim),
                         from_scores(a.key_dim)};
-  add_memory(kernels.input_grad, Part::core_attention, "softmax", 6 * scores);
-  add_memory(kernels.input_grad, Part::core_attention, "dropout", (dropout ? 5 : 0) * scores);
+  add_softmax(setting, scores, kernels);
+  add_memory(kernels.forward, Part::core_attention, "dropout", dropout_bytes);
+  kernels.forward.push_back(from_scores(a.value_dim));
+  add_memory(kernels.input_grad, Part::core_attention, "dropout", dropout_bytes);
   return kernels;
 }
 

@@ -43,9 +43,13 @@ config::Products as_grouped(config::Products products) {
 
 double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   constexpr double fill = 64;  // inner steps that starting a tile costs
-  // Units for single numbers reach a sixteenth of the rate of tensor cores in bf16: 19.5 of 312
-  // TFLOP/s on the A100, 67 of 989 on the H100 (data sheets).
-  const double units = kernel.aligned ? 1 : 1.0 / 16;
+  // Units for single numbers reach a sixteenth of the rate of tensor cores in bf16, and an eighth
+  // of that in TF32: 19.5 of 312 and 156 TFLOP/s on the A100, 67 of 989 and 495 on the H100 (data
+  // sheets).
+  const double unaligned = kernel.type == config::DataType::fp32   ? 1
+                           : kernel.type == config::DataType::tf32 ? 1.0 / 8
+                                                                   : 1.0 / 16;
+  const double units = kernel.aligned ? 1 : unaligned;
   const double waves = std::ceil(tiles_of(kernel) / gpu.processors);
   return waves * gpu.processors * 2 * tile_side * tile_side * (kernel.inner + fill) /
          (products.flops * units * gpu.attention.unfused * gpu.clock.products);
@@ -54,13 +58,15 @@ double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Produc
 double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   const config::AttentionRates& rates =
       rates_of(gpu, config::attention_kernel_of(gpu, kernel.attention));
-  const double long_efficiency = kernel.backward ? rates.backward : rates.forward;
   // Computing the exponential of a score takes as long as lengthening the head by this many
   // elements. The rates in a GPU file are for heads of 128 elements.
   constexpr double exponentials = 60;
   const double by_head = kernel.head / (kernel.head + exponentials) * (128 + exponentials) / 128;
-  const double efficiency =
-      std::min(1.0, long_efficiency * by_head) * kernel.keys / (kernel.keys + rates.half_length);
+  const double long_efficiency =
+      kernel.backward && kernel.is_uneven && rates.uneven_backward
+          ? *rates.uneven_backward
+          : std::min(1.0, by_head * (kernel.backward ? rates.backward : rates.forward));
+  const double efficiency = long_efficiency * kernel.keys / (kernel.keys + rates.half_length);
   return kernel.flops / (products.flops * efficiency * gpu.clock.attention);
 }
 

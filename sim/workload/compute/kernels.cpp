@@ -7,7 +7,9 @@
 #include "sim/workload/compute/flops.hpp"
 
 // The numeric factors of bytes in this file count the bytes that a kernel reads and writes per
-// element of a tensor: 2 for each access to a 16-bit element, 1 for each access to a mask.
+// element of a tensor: 2 for each access to a 16-bit element, 1 for each access to a mask. Where
+// tensors have 32 bits, width_of() multiplies the bytes of elements, and no kernel casts between 16
+// and 32 bits.
 namespace pipewright::workload {
 namespace {
 
@@ -15,6 +17,13 @@ using config::DataType;
 using config::GraphModule;
 using Work = Kernel::Work;
 using Kernels = std::vector<Kernel>;
+
+bool has_32_bits(const ModelSetting& setting) {
+  return config::has_32_bits(setting.training.precision);
+}
+
+// Returns the bytes of an element of an activation, in units of 16 bits.
+double width_of(const ModelSetting& setting) { return has_32_bits(setting) ? 2 : 1; }
 
 void add_collective(Kernels& kernels, Part part, std::string_view name) {
   kernels.push_back({.name = name, .part = part, .work = Work::collective});
@@ -44,7 +53,7 @@ void add_copy(Kernels& pass, const Linear& linear, std::uint64_t width, double b
 
 void add_gathers(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
   if (!is_cut_by_tokens(setting, linear)) return;
-  const double copied = setting.sizes.gathered_copy;
+  const double copied = width_of(setting) * setting.sizes.gathered_copy;
   if (linear.gathers_input) {
     add_collective(kernels.forward, linear.part, "all-gather");
     add_copy(kernels.forward, linear, linear.inputs, copied);
@@ -61,11 +70,15 @@ void add_sums(const ModelSetting& setting, const Linear& linear, PassKernels& ke
   if (!cut && (setting.sizes.tp == 1 || is_expert_part(linear.part))) return;
   const std::string_view sum = cut ? "reduce-scatter" : "all-reduce";
   if (linear.scatters_output) {
-    if (cut) add_copy(kernels.forward, linear, linear.outputs, setting.sizes.summed_copy);
+    if (cut)
+      add_copy(kernels.forward, linear, linear.outputs,
+               width_of(setting) * setting.sizes.summed_copy);
     add_collective(kernels.forward, linear.part, sum);
   }
   if (!linear.gathers_input) return;
-  if (cut) add_copy(kernels.input_grad, linear, linear.inputs, setting.sizes.summed_gradient_copy);
+  if (cut)
+    add_copy(kernels.input_grad, linear, linear.inputs,
+             width_of(setting) * setting.sizes.summed_gradient_copy);
   add_collective(kernels.input_grad, linear.part, sum);
 }
 
@@ -119,8 +132,9 @@ void add_each(Kernels& kernels, Part part, std::string_view name, std::span<cons
     add_memory(kernels, part, name, bytes_per_element * elements);
 }
 
-// Bytes per element of the kernels of an operation. A stack that does not fuse it launches
-// PyTorch's kernels one by one (torch/nn/functional.py, eager mode), with tensors between them.
+// Bytes per element of the kernels of an operation on tensors of 16 bits. A stack that does not
+// fuse it launches PyTorch's kernels one by one (torch/nn/functional.py, eager mode), with tensors
+// between them.
 struct SmallKernels {
   std::span<const double> forward;
   std::span<const double> backward;
@@ -138,26 +152,38 @@ constexpr std::array<double, 1> norm_backward{8};
 // its weight. PyTorch's layer norm is one kernel in any case.
 constexpr std::array<double, 6> rms_norm_forward{6, 8, 4, 8, 6, 4};
 constexpr std::array<double, 7> rms_norm_backward{4, 4, 6, 8, 8, 12, 6};
+// The same of fp32 tensors, without casts, in units of 16 bits.
+constexpr std::array<double, 4> wide_rms_norm_forward{4, 2, 4, 4};
+constexpr std::array<double, 5> wide_rms_norm_backward{4, 4, 4, 4, 6};
 
 SmallKernels norm_of(const ModelSetting& setting) {
   const bool fused = setting.training.stack.fuses(config::Fusable::norm) ||
                      setting.model.norm == config::Model::Norm::layernorm;
   if (fused) return {norm_forward, norm_backward};
+  if (has_32_bits(setting)) return {wide_rms_norm_forward, wide_rms_norm_backward};
   return {rms_norm_forward, rms_norm_backward};
 }
 
 void add_norm_kernels(const ModelSetting& setting, Part part, PassKernels& kernels) {
   add_small_kernels(norm_of(setting), part, "norm",
-                    setting.sizes.spread_tokens * setting.model.hidden, kernels);
+                    width_of(setting) * setting.sizes.spread_tokens * setting.model.hidden,
+                    kernels);
+}
+
+// Returns the bytes per element of a kernel that accesses so many elements and masks.
+double masked_bytes(const ModelSetting& setting, double elements, double masks) {
+  return 2 * width_of(setting) * elements + masks;
 }
 
 void add_residual_kernels(const ModelSetting& setting, PassKernels& kernels) {
   const double elements = setting.sizes.spread_tokens * setting.model.hidden;
   const bool dropout = setting.model.dropout > 0;
   const bool fused = setting.training.stack.fuses(config::Fusable::residual);
-  if (dropout && !fused) add_memory(kernels.forward, Part::residual, "dropout", 5 * elements);
-  add_memory(kernels.forward, Part::residual, "add", (dropout && fused ? 7 : 6) * elements);
-  add_memory(kernels.input_grad, Part::residual, "dropout", (dropout ? 5 : 0) * elements);
+  const double dropout_bytes = dropout ? masked_bytes(setting, 2, 1) * elements : 0;
+  if (!fused) add_memory(kernels.forward, Part::residual, "dropout", dropout_bytes);
+  add_memory(kernels.forward, Part::residual, "add",
+             masked_bytes(setting, 3, dropout && fused ? 1 : 0) * elements);
+  add_memory(kernels.input_grad, Part::residual, "dropout", dropout_bytes);
 }
 
 // Adds the norm of the result of attention or of an MLP, before the residual addition.
@@ -169,21 +195,25 @@ void add_post_norm_kernels(const ModelSetting& setting, PassKernels& kernels) {
 // of their own.
 void add_activation_kernels(const ModelSetting& setting, Part part, const Activation& activation,
                             PassKernels& kernels) {
+  const double width = width_of(setting);
   constexpr std::array<double, 2> gated_forward{4, 6};
   constexpr std::array<double, 3> gated_backward{6, 6, 6};
   if (activation.gates > 0 && !setting.training.stack.fuses(config::Fusable::activation))
     return add_small_kernels({gated_forward, gated_backward}, part, "activation",
-                             activation.outputs, kernels);
-  add_memory(kernels.forward, part, "activation", 4 * activation.outputs + 2 * activation.gates);
-  add_memory(kernels.input_grad, part, "activation", 6 * activation.outputs + 4 * activation.gates);
+                             width * activation.outputs, kernels);
+  add_memory(kernels.forward, part, "activation",
+             width * (4 * activation.outputs + 2 * activation.gates));
+  add_memory(kernels.input_grad, part, "activation",
+             width * (6 * activation.outputs + 4 * activation.gates));
 }
 
 // Without fusion the rotary embedding casts to fp32, multiplies and casts back.
 void add_rotary_kernels(const ModelSetting& setting, double elements, PassKernels& kernels) {
   constexpr std::array<double, 1> fused{4};
   constexpr std::array<double, 3> unfused{6, 8, 6};
-  if (setting.training.stack.fuses(config::Fusable::rope))
-    return add_small_kernels({fused, fused}, Part::rotary, "rotary", elements, kernels);
+  if (setting.training.stack.fuses(config::Fusable::rope) || has_32_bits(setting))
+    return add_small_kernels({fused, fused}, Part::rotary, "rotary", width_of(setting) * elements,
+                             kernels);
   add_small_kernels({unfused, unfused}, Part::rotary, "rotary", elements, kernels);
 }
 
@@ -213,7 +243,8 @@ struct ScoreKernel {
   std::string_view name;
   double bytes;  // per score
 };
-constexpr std::array<ScoreKernel, 12> forward_score_kernels{{{"cast", 6},
+constexpr std::string_view cast_of_scores = "cast";
+constexpr std::array<ScoreKernel, 12> forward_score_kernels{{{cast_of_scores, 6},
                                                              {"softmax", 8},
                                                              {"top-k", 4},
                                                              {"normalise", 0.5},
@@ -226,7 +257,7 @@ constexpr std::array<ScoreKernel, 12> forward_score_kernels{{{"cast", 6},
                                                              {token_splits, 0.1},
                                                              {copy_to_host, 0.1}}};
 constexpr std::array<ScoreKernel, 5> backward_score_kernels{
-    {{"loss", 8}, {"scatter", 4}, {"normalise", 0.5}, {"softmax", 12}, {"cast", 6}}};
+    {{"loss", 8}, {"scatter", 4}, {"normalise", 0.5}, {"softmax", 12}, {cast_of_scores, 6}}};
 
 // The fused router computes the scores and selects experts in one kernel (Megatron-Core's
 // moe_router_fusion).
@@ -240,12 +271,15 @@ void add_router_scores(const ModelSetting& setting, const Layer& layer, PassKern
       fused ? std::span<const ScoreKernel>(fused_forward_score_kernels) : forward_score_kernels;
   const std::span<const ScoreKernel> backward =
       fused ? std::span<const ScoreKernel>(fused_backward_score_kernels) : backward_score_kernels;
+  const auto add = [&](std::span<const ScoreKernel> score_kernels, double scores, Kernels& pass) {
+    for (const ScoreKernel& kernel : score_kernels)
+      if (!(has_32_bits(setting) && kernel.name == cast_of_scores))
+        add_memory(pass, Part::router, kernel.name, kernel.bytes * scores);
+  };
   for (const Linear& router : layer.router) {
     const double scores = router.tokens * static_cast<double>(router.outputs);
-    for (const ScoreKernel& kernel : forward)
-      add_memory(kernels.forward, Part::router, kernel.name, kernel.bytes * scores);
-    for (const ScoreKernel& kernel : backward)
-      add_memory(kernels.input_grad, Part::router, kernel.name, kernel.bytes * scores);
+    add(forward, scores, kernels.forward);
+    add(backward, scores, kernels.input_grad);
   }
 }
 
@@ -257,7 +291,8 @@ void add_permutation_kernels(const ModelSetting& setting, Part part, std::string
   using config::Dispatcher;
   const Dispatcher dispatcher = setting.training.experts.dispatcher;
   const bool copies = dispatcher == Dispatcher::alltoall || setting.sizes.ep == 1;
-  const double moved = 4 * ((copies ? layer.routing.sent : 0) + layer.routing.received) *
+  const double moved = 4 * width_of(setting) *
+                       ((copies ? layer.routing.sent : 0) + layer.routing.received) *
                        setting.model.expert_width();
   add_memory(kernels, part, name, moved);
   // Without fusion PyTorch sorts the copies' experts and gathers their indices and probabilities.
@@ -295,6 +330,7 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
   const double tokens = linear.tokens;
   // A weight gradient is added to the main gradient, which is read and written.
   const double sums = 2 * config::gradient_bytes(setting.training);
+  const double value = config::value_bytes(setting.training.precision);
   PassKernels kernels;
   if (config::is_scaled(type)) {
     const double in = tokens * inputs * linear.count;
@@ -304,15 +340,15 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
     add_memory(kernels.input_grad, linear.part, "cast", cast_bytes(type, out));
   }
   add_gathers(setting, linear, kernels);
-  kernels.forward.push_back(product_kernel(linear, type, {tokens, outputs, inputs}, 2));
-  kernels.input_grad.push_back(product_kernel(linear, type, {tokens, inputs, outputs}, 2));
+  kernels.forward.push_back(product_kernel(linear, type, {tokens, outputs, inputs}, value));
+  kernels.input_grad.push_back(product_kernel(linear, type, {tokens, inputs, outputs}, value));
   add_sums(setting, linear, kernels);
   const bool fused = setting.training.fused_accumulation;
   kernels.weight_grad.push_back(
-      product_kernel(linear, type, {outputs, inputs, tokens}, fused ? sums : 2));
+      product_kernel(linear, type, {outputs, inputs, tokens}, fused ? sums : value));
   if (!fused)
     add_memory(kernels.weight_grad, linear.part, "sum",
-               linear.count * inputs * outputs * (2 + sums));
+               linear.count * inputs * outputs * (value + sums));
   return kernels;
 }
 
@@ -323,10 +359,10 @@ void add_attention_kernels(const ModelSetting& setting, const Layer& layer, Pass
   add_linear_kernels(setting, layer.attention_linears, Part::qkv, Part::mla_up, kernels);
   const double heads = a.query_size() + a.key_size();
   if (setting.model.qk_layernorm)
-    add_small_kernels(norm_of(setting), Part::qk_norm, "norm", heads, kernels);
+    add_small_kernels(norm_of(setting), Part::qk_norm, "norm", width_of(setting) * heads, kernels);
   if (!setting.model.learned_positions) add_rotary_kernels(setting, heads, kernels);
   append_passes(attention_kernels(setting, a), kernels);
-  const double gated = setting.model.output_gate ? a.result_size() : 0;
+  const double gated = setting.model.output_gate ? width_of(setting) * a.result_size() : 0;
   add_memory(kernels.forward, Part::projection, "gate", 6 * gated);
   add_memory(kernels.input_grad, Part::projection, "gate", 10 * gated);
   add_linear_kernels(setting, layer.attention_linears, Part::projection, Part::projection, kernels);
@@ -341,7 +377,7 @@ void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKern
       add_linear_kernels(setting, layer.attention_linears, part, part, kernels);
     };
     add_linear(Part::recurrence_in);
-    append_passes(recurrence_kernels(layer), kernels);
+    append_passes(recurrence_kernels(layer, setting.training.precision), kernels);
     add_linear(Part::recurrence_out);
   }
   add_post_norm_kernels(setting, kernels);
@@ -511,13 +547,13 @@ PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
 PassKernels embedding_kernels(const ModelSetting& setting) {
   const double elements = setting.sizes.tokens * setting.model.hidden;
   PassKernels kernels;
-  add_memory(kernels.forward, Part::embedding, "lookup", 4 * elements);
+  add_memory(kernels.forward, Part::embedding, "lookup", 4 * width_of(setting) * elements);
   if (setting.model.dropout > 0)
     add_memory(kernels.forward, Part::embedding, "dropout",
-               5 * setting.sizes.spread_tokens * setting.model.hidden);
+               masked_bytes(setting, 2, 1) * setting.sizes.spread_tokens * setting.model.hidden);
   // The gradient of the embedding is summed row by row into the main gradient.
   add_memory(kernels.weight_grad, Part::embedding, "sum",
-             (2 + 2 * config::gradient_bytes(setting.training)) * elements);
+             (2 * width_of(setting) + 2 * config::gradient_bytes(setting.training)) * elements);
   capture_all(setting, kernels);
   return kernels;
 }
@@ -527,7 +563,7 @@ PassKernels mtp_kernels(const ModelSetting& setting) {
   for (int norm = 0; norm < 2; ++norm) add_norm_kernels(setting, Part::mtp_norm, kernels);
   // The concatenation reads both tensors and writes them side by side.
   add_memory(kernels.forward, Part::mtp_projection, "concat",
-             2 * 4 * setting.sizes.spread_tokens * setting.model.hidden);
+             2 * 4 * width_of(setting) * setting.sizes.spread_tokens * setting.model.hidden);
   append_passes(linear_kernels(setting, mtp_projection(setting.model, setting.sizes)), kernels);
   // Each tp rank computes a part of the projection's result, so the parts are gathered.
   if (setting.sizes.tp > 1) add_collective(kernels.forward, Part::mtp_projection, "all-gather");
@@ -546,15 +582,20 @@ PassKernels loss_kernels(const ModelSetting& setting, double tokens) {
                                                  .inputs = setting.model.hidden,
                                                  .outputs = vocabulary});
   // Bytes per logit of the loss in separate steps: cast to fp32 (6), maximum (4), difference (8),
-  // exponential and sum (6), then gradient (8) and cast to 16 bits (2, as 4 of 6 are in cache). The
-  // fused loss reads the logits twice and writes the gradient once.
+  // exponential and sum (6), then gradient (8) and cast to 16 bits (2, as 4 of 6 are in cache).
+  // Logits of 32 bits need no casts. The fused loss reads the logits twice and writes the gradient
+  // once.
   const double logits = tokens * static_cast<double>(vocabulary);
   // Three all-reduces over tp: of each token's maximum logit, of its target logit and of its sum.
   if (setting.sizes.tp > 1)
     for (int step = 0; step < 3; ++step) add_collective(kernels.forward, Part::loss, "all-reduce");
-  add_memory(kernels.forward, Part::loss, "loss", (setting.training.fused_loss ? 4 : 24) * logits);
+  const double fused = 4 * width_of(setting);
+  const double cast_forward = has_32_bits(setting) ? 0 : 6;
+  const double cast_back = has_32_bits(setting) ? 0 : 2;
+  add_memory(kernels.forward, Part::loss, "loss",
+             (setting.training.fused_loss ? fused : 18 + cast_forward) * logits);
   add_memory(kernels.input_grad, Part::loss, "loss",
-             (setting.training.fused_loss ? 4 : 10) * logits);
+             (setting.training.fused_loss ? fused : 8 + cast_back) * logits);
   return kernels;
 }
 

@@ -35,10 +35,11 @@ struct Kernel {
   double columns = 0;
   double inner = 0;
   double count = 1;
-  double flops = 0;       // attention counts only the pairs that are computed
-  double keys = 0;        // attention: largest number of keys that a query sees
-  double head = 128;      // attention: mean size of a head's keys and values
-  bool backward = false;  // attention: backward pass
+  double flops = 0;        // attention counts only the pairs that are computed
+  double keys = 0;         // attention: largest number of keys that a query sees
+  double head = 128;       // attention: mean size of a head's keys and values
+  bool is_uneven = false;  // attention: the keys and values of a head differ in size
+  bool backward = false;   // attention: backward pass
   // Scores: each matrix begins at a multiple of 16 bytes, which the loads of tensor cores need.
   bool aligned = true;
   // Attention kernels in order of preference; the GPU runs the first that it has. The span refers
@@ -103,9 +104,9 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear);
 // scan for Mamba-2 (github.com/state-spaces/mamba, ssd_combined.py), and those of
 // flash-linear-attention's chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention) for a
 // gated delta net. Memory traffic outweighs their products: states are written in 32 bits and read
-// in 16, the scores of a chunk take 32, everything else 16. Backward passes recompute states and
-// scores.
-PassKernels recurrence_kernels(const Layer& layer);
+// in 16, the scores of a chunk take 32, everything else 16. With a recipe of 32 bits all bytes
+// double, an upper limit. Backward passes recompute states and scores.
+PassKernels recurrence_kernels(const Layer& layer, config::DataType recipe);
 // Returns the kernels of softmax(Q K') V alone, without the projections before and after.
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& attention);
 

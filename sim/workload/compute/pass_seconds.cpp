@@ -106,14 +106,15 @@ double optimizer_seconds(const config::Training& training, double parameters, co
   const bool joined =
       !training.bytes.optimizer && training.optimizer.main_params == MainParams::remainders;
   // The optimizer stores only the lower halves of the main parameters and reads the upper halves
-  // from the bf16 weights.
-  const double upper_half = joined ? 2 : 0;
+  // from the bf16 weights. Weights of 32 bits are the main parameters themselves.
+  const bool has_no_copy = !training.bytes.optimizer && config::has_32_bits(type);
+  const double read_weights = joined ? 2 : has_no_copy ? weight_bytes(training) : 0;
   // Without fusion each of Adam's seven operations reads and writes its tensors of fp32 (PyTorch's
   // foreach implementation): 72 bytes per parameter instead of 28.
   const double between = training.stack.fuses(config::Fusable::optimizer) ? 0 : 72 - 28;
   return memory_seconds(gpu, parameters * (between + config::gradient_bytes(training) +
                                            2 * config::optimizer_bytes(training) +
-                                           weight_bytes(training) + upper_half + cast));
+                                           weight_bytes(training) + read_weights + cast));
 }
 
 }  // namespace pipewright::workload

@@ -13,13 +13,14 @@ using Kernels = std::vector<Kernel>;
 // token.
 class KernelList {
  public:
-  explicit KernelList(const Recurrence& recurrence) : recurrence_(&recurrence) {}
+  KernelList(const Recurrence& recurrence, double width)
+      : recurrence_(&recurrence), width_(width) {}
   void add(Part part, std::string_view name, double bytes_per_token) {
     kernels_.push_back(
         {.name = name,
          .part = part,
          .work = part == Part::recurrence ? Kernel::Work::recurrence : Kernel::Work::memory,
-         .bytes = recurrence_->elements(bytes_per_token)});
+         .bytes = width_ * recurrence_->elements(bytes_per_token)});
   }
   void add(std::string_view name, double bytes_per_token) {
     add(Part::recurrence, name, bytes_per_token);
@@ -32,6 +33,7 @@ class KernelList {
 
  private:
   const Recurrence* recurrence_;
+  double width_;  // bytes of an element, in units of 16 bits
   Kernels kernels_;
 };
 
@@ -52,16 +54,16 @@ void add_mamba_states(const Recurrence& r, KernelList& list) {
   list.add("chunk scores", 4 * r.keys + 4 * r.scores);
 }
 
-PassKernels mamba_kernels(const Recurrence& r) {
+PassKernels mamba_kernels(const Recurrence& r, double width) {
   const double flops = r.elements(r.flops);
-  KernelList forward(r);
+  KernelList forward(r, width);
   add_convolution(r, forward);
   add_mamba_states(r, forward);
   add_gated_norm(r, false, forward);
   // The chunk scan reads x and the gates, and writes the result before and after gating.
   forward.add("chunk scan", 8 * r.values + 2 * r.keys + 4 * r.scores + 2 * r.states);
 
-  KernelList backward(r);
+  KernelList backward(r, width);
   add_gated_norm(r, true, backward);
   add_convolution(r, backward);
   add_mamba_states(r, backward);
@@ -86,10 +88,10 @@ void add_delta_states(const Recurrence& r, KernelList& list) {
   list.add("states", 4 * r.keys + 4 * r.values + 2 * r.states);
 }
 
-PassKernels delta_kernels(const Recurrence& r) {
+PassKernels delta_kernels(const Recurrence& r, double width) {
   const double flops = r.elements(r.flops);
   const double normed = 4 * (r.channels - r.values);  // queries and keys before they are repeated
-  KernelList forward(r);
+  KernelList forward(r, width);
   add_convolution(r, forward);
   forward.add("norm of queries and keys", normed);
   forward.add("scores of keys", 2 * r.keys + 4 * r.scores);
@@ -98,7 +100,7 @@ PassKernels delta_kernels(const Recurrence& r) {
   add_gated_norm(r, false, forward);
   forward.add("result", 4 * r.keys + 4 * r.values + 2 * r.states);
 
-  KernelList backward(r);
+  KernelList backward(r, width);
   add_gated_norm(r, true, backward);
   add_delta_states(r, backward);
   backward.add("gradient of values in a chunk", 4 * r.keys + 4 * r.values);
@@ -114,9 +116,10 @@ PassKernels delta_kernels(const Recurrence& r) {
 
 }  // namespace
 
-PassKernels recurrence_kernels(const Layer& layer) {
-  return layer.mixer == Mixer::mamba ? mamba_kernels(layer.recurrence)
-                                     : delta_kernels(layer.recurrence);
+PassKernels recurrence_kernels(const Layer& layer, config::DataType recipe) {
+  const double width = config::has_32_bits(recipe) ? 2 : 1;
+  return layer.mixer == Mixer::mamba ? mamba_kernels(layer.recurrence, width)
+                                     : delta_kernels(layer.recurrence, width);
 }
 
 }  // namespace pipewright::workload

@@ -11,15 +11,25 @@
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/recompute.hpp"
 
-// Activations are stored in elements of 16 bits and masks of 1 byte, but the inputs of products
-// with a scaled type, such as FP8, in elements of that type.
+// Activations are stored in elements of 16 or 32 bits and masks of 1 byte, but the inputs of
+// products with a scaled type, such as FP8, in elements of that type.
 namespace pipewright::workload {
 namespace {
 
 using Work = Kernel::Work;
 
+// Returns the bytes of an element that is stored in no scaled type.
+double value_bytes(const ModelSetting& setting) {
+  return config::value_bytes(setting.training.precision);
+}
+
 double hidden_bytes(const ModelSetting& setting, double bytes) {
   return bytes * setting.sizes.spread_tokens * setting.model.hidden;
+}
+
+// Returns the bytes of so many tensors of hidden states.
+double hidden_states(const ModelSetting& setting, double tensors) {
+  return hidden_bytes(setting, tensors * value_bytes(setting));
 }
 
 double mask_bytes(const ModelSetting& setting, double masks) {
@@ -27,10 +37,13 @@ double mask_bytes(const ModelSetting& setting, double masks) {
 }
 
 // Returns the bytes of the attention scores that are saved: those after softmax and, with dropout,
-// also its mask and the scores after it. Flash attention saves none.
+// also its mask and the scores after it, and without a fused softmax also those before it. Flash
+// attention saves none.
 double score_bytes(const ModelSetting& setting, const Attention& attention) {
   if (setting.training.flash_attention) return 0;
-  return attention.scores() * (setting.model.dropout > 0 ? 5 : 2);
+  const double value = value_bytes(setting);
+  const double before = setting.training.stack.fuses(config::Fusable::softmax) ? 0 : value;
+  return attention.scores() * (before + (setting.model.dropout > 0 ? 2 * value + 1 : value));
 }
 
 // Returns the bytes of the fp32 row sums that flash attention saves, to recompute the scores from
@@ -39,8 +52,8 @@ double row_sum_bytes(const ModelSetting& setting, const Attention& attention) {
   return setting.training.flash_attention ? 4 * attention.tokens() * attention.heads : 0;
 }
 
-double attention_tensors(const Attention& a) {
-  return 2 * (a.query_size() + a.key_size() + a.value_size());
+double attention_tensors(const ModelSetting& setting, const Attention& a) {
+  return value_bytes(setting) * (a.query_size() + a.key_size() + a.value_size());
 }
 
 // Returns the bytes per element of the input that a product saves for its weight gradient. With a
@@ -77,17 +90,19 @@ double row_map_bytes(const ModelSetting& setting, const Layer& layer) {
 template <class Add>
 void add_saved_attention(const ModelSetting& setting, const Layer& layer, const Add& add) {
   const Attention& a = layer.attention;
-  add(Part::mla_down, Work::product, 2 * layer.compressed);
+  const double value = value_bytes(setting);
+  add(Part::mla_down, Work::product, value * layer.compressed);
   add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms);
-  add(layer.mixer == Mixer::latent ? Part::mla_up : Part::qkv, Work::product, attention_tensors(a));
+  add(layer.mixer == Mixer::latent ? Part::mla_up : Part::qkv, Work::product,
+      attention_tensors(setting, a));
   if (setting.model.qk_layernorm)
-    add(Part::qk_norm, Work::memory, 2 * (a.query_size() + a.key_size()));
+    add(Part::qk_norm, Work::memory, value * (a.query_size() + a.key_size()));
   add(Part::core_attention, Work::scores, score_bytes(setting, a) + row_sum_bytes(setting, a));
-  // The backward pass of attention needs the result in 16 bits; the projection saves it once more
-  // in a scaled type.
-  add(Part::projection, Work::attention, 2 * a.result_size());
+  // The backward pass of attention needs the result unscaled; the projection saves it once more in
+  // a scaled type.
+  add(Part::projection, Work::attention, value * a.result_size());
   if (!setting.model.output_gate) return;  // otherwise also the gates and the gated result
-  add(Part::qkv, Work::product, 2 * a.result_size());
+  add(Part::qkv, Work::product, value * a.result_size());
   add(Part::projection, Work::memory, input_element(setting) * a.result_size());
 }
 
@@ -99,12 +114,13 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
 template <class Add>
 void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const Add& add) {
   const Recurrence& r = layer.recurrence;
-  add(Part::recurrence_in, Work::product, 2 * r.elements(r.projected));
-  add(Part::recurrence, Work::memory, 2 * r.elements(r.values));
+  const double value = value_bytes(setting);
+  add(Part::recurrence_in, Work::product, value * r.elements(r.projected));
+  add(Part::recurrence, Work::memory, value * r.elements(r.values));
   add(Part::recurrence_norm, Work::memory, input_element(setting) * r.elements(r.values));
   if (layer.mixer != Mixer::linear) return;
-  add(Part::convolution, Work::memory, 2 * r.elements(r.channels));
-  add(Part::recurrence, Work::memory, 2 * r.elements(r.channels - r.values + r.scores));
+  add(Part::convolution, Work::memory, value * r.elements(r.channels));
+  add(Part::recurrence, Work::memory, value * r.elements(r.channels - r.values + r.scores));
 }
 
 // Calls add(part, work, bytes) for what an MLP, or a router with its experts, saves. As in
@@ -114,15 +130,16 @@ void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const
 template <class Add>
 void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, const Add& add) {
   const double element = input_element(setting);
-  const double input_bytes = setting.training.activation_func_fp8_input_store ? 1 : 2;
+  const double value = value_bytes(setting);
+  const double input_bytes = setting.training.activation_func_fp8_input_store ? 1 : value;
   const auto add_mlp = [&](Part in, Part activation, const Activation& activation_size) {
     add(in, Work::product,
-        (activation_size.gates > 0 ? input_bytes : 2) *
+        (activation_size.gates > 0 ? input_bytes : value) *
             (activation_size.outputs + activation_size.gates));
     add(activation, Work::memory, element * activation_size.outputs);
     // An activation function in a kernel of its own saves its result for the product with the gate.
     if (activation_size.gates > 0 && !setting.training.stack.fuses(config::Fusable::activation))
-      add(activation, Work::memory, 2 * activation_size.outputs);
+      add(activation, Work::memory, value * activation_size.outputs);
   };
   add_mlp(Part::mlp_in, Part::activation, layer.mlp);
   add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
@@ -130,7 +147,7 @@ void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, con
   // all gathered tokens.
   if (setting.training.experts.shared_overlap && setting.sizes.sequence_parallel &&
       layer.shared.outputs > 0)
-    add(Part::shared_in, Work::memory, 2 * setting.sizes.tokens * setting.model.hidden);
+    add(Part::shared_in, Work::memory, value * setting.sizes.tokens * setting.model.hidden);
   if (layer.router.empty()) return;
   const Linear& router = layer.router.front();
   add(Part::router, Work::memory,
@@ -148,14 +165,14 @@ void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, con
   // The activation function also multiplies by the probabilities of the experts. Only a gated one
   // is fused with this product; otherwise the product saves its other factor.
   if (layer.experts.gates == 0)
-    add(Part::expert_activation, Work::memory, 2 * layer.experts.outputs);
+    add(Part::expert_activation, Work::memory, value * layer.experts.outputs);
 }
 
 // Adds what the norm after attention or an MLP saves (its input), and its dropout (the mask).
 template <class Add>
 void add_result(const ModelSetting& setting, const Add& add) {
   if (setting.model.post_norms)
-    add(Part::post_norm, Kernel::Work::product, hidden_bytes(setting, 2));
+    add(Part::post_norm, Kernel::Work::product, hidden_states(setting, 1));
   add(Part::residual, Kernel::Work::memory, mask_bytes(setting, 1));
 }
 
@@ -165,7 +182,7 @@ void add_result(const ModelSetting& setting, const Add& add) {
 template <class Add>
 void add_kept_results(const ModelSetting& setting, const Layer& layer, const Add& add) {
   if (setting.training.recompute.granularity != config::Recompute::Granularity::op) return;
-  const double result = 2 * setting.sizes.tokens * setting.model.hidden;
+  const double result = value_bytes(setting) * setting.sizes.tokens * setting.model.hidden;
   if (layer.has_attention()) add(Part::projection, Work::product, result);
   if (layer.mlp.outputs > 0) add(Part::mlp_out, Work::product, result);
 }
@@ -183,11 +200,11 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
     add_result(setting, add);
   }
   if (feed_forward_of(kind) == FeedForward::none) return;
-  if (has_mixer) add(Part::residual, Work::memory, hidden_bytes(setting, 2));
+  if (has_mixer) add(Part::residual, Work::memory, hidden_states(setting, 1));
   // The result of the norm before an MLP is saved in the type of the product that reads it. Routers
-  // and shared experts read 16 bits.
+  // and shared experts read no scaled type.
   add(mlp_norm_part(kind), Work::memory,
-      hidden_bytes(setting, layer.router.empty() ? input_element(setting) : 2));
+      hidden_bytes(setting, layer.router.empty() ? input_element(setting) : value_bytes(setting)));
   add_saved_feed_forward(setting, layer, add);
   add_result(setting, add);
 }
@@ -209,24 +226,27 @@ double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>&
 // of the tokens as they are sent and as they arrive, or of the activation function's input and
 // output and of the tokens.
 double expert_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
-  const double token_bytes = 2 * setting.model.expert_width();
+  const double value = value_bytes(setting);
+  const double token_bytes = value * setting.model.expert_width();
   const double arrived = token_bytes * layer.routing.received;
   return arrived +
-         std::max(token_bytes * layer.routing.sent, 2 * layer.experts.inputs_and_outputs());
+         std::max(token_bytes * layer.routing.sent, value * layer.experts.inputs_and_outputs());
 }
 
 // Returns the most bytes of gradients that exist at the same time in a layer: in attention those of
 // the scores in three states and of Q, K, V and the result, in an MLP those of the activation
 // function's input and output.
 double live_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
-  const double scores = setting.training.flash_attention ? 0 : 6 * layer.attention.scores();
+  const double value = value_bytes(setting);
+  const double scores = setting.training.flash_attention ? 0 : 3 * value * layer.attention.scores();
   const double attention =
-      scores + attention_tensors(layer.attention) + 2 * layer.attention.result_size();
+      scores + attention_tensors(setting, layer.attention) + value * layer.attention.result_size();
   const Recurrence& r = layer.recurrence;
-  return std::max({attention, 2 * r.elements(r.projected + 2 * r.values),
-                   2 * layer.mlp.inputs_and_outputs(), 2 * layer.shared.inputs_and_outputs(),
+  return std::max({attention, value * r.elements(r.projected + 2 * r.values),
+                   value * layer.mlp.inputs_and_outputs(),
+                   value * layer.shared.inputs_and_outputs(),
                    expert_gradient_bytes(setting, layer)}) +
-         hidden_bytes(setting, 4);
+         hidden_states(setting, 2);
 }
 
 // Returns the number of logits of a microbatch on one GPU. The vocabulary is padded so that tp
@@ -241,7 +261,7 @@ double logits_on_gpu(const ModelSetting& setting) {
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   const config::Recompute& recompute = setting.training.recompute;
-  ActivationBytes bytes{.held = hidden_bytes(setting, 2),
+  ActivationBytes bytes{.held = hidden_states(setting, 1),
                         .for_w = weight_grad_bytes(setting, linears_of(layer)),
                         .working = live_gradient_bytes(setting, layer)};
   add_saved(setting, kind, layer, [&](Part part, Kernel::Work work, double saved) {
@@ -263,7 +283,7 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::
   if (!recomputes) return layer_bytes(without_recompute, kind);
   ActivationBytes bytes = layer_bytes(setting, kind);
   // Layers that are recomputed as a group save only the input of the first one.
-  if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= hidden_bytes(setting, 2);
+  if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= hidden_states(setting, 1);
   bytes.working += (recompute.uniform - 1) * layer_bytes(without_recompute, kind).held;
   return bytes;
 }
@@ -309,8 +329,9 @@ ActivationBytes mtp_bytes(const ModelSetting& setting) {
   const double share =
       share_recomputed(setting.training.recompute, Part::mtp_projection, Kernel::Work::product);
   const double freed = share * hidden_bytes(setting, 2 * input_element(setting)) +
-                       (share == 1 ? hidden_bytes(setting, 2) : 0);
-  bytes.held += hidden_bytes(setting, 2 * 2 + 2 * input_element(setting)) - freed;
+                       (share == 1 ? hidden_states(setting, 1) : 0);
+  bytes.held +=
+      hidden_states(setting, 2) + hidden_bytes(setting, 2 * input_element(setting)) - freed;
   bytes.held += embedding_bytes(setting).held;
   bytes.for_w += weight_grad_bytes(setting, {mtp_projection(setting.model, setting.sizes)});
   bytes.working += freed;
@@ -326,22 +347,23 @@ ActivationBytes head_bytes(const ModelSetting& setting) {
   // chunk and their gradient exist beside all activations of the microbatch, as the tensors of a
   // backward pass do.
   if (const std::uint32_t chunks = setting.training.loss_chunks; chunks > 1)
-    return {.held = hidden_bytes(setting, 4),
-            .working = (setting.training.fused_loss ? 2 : 6) * logits_on_gpu(setting) / chunks};
-  // The fused loss overwrites the bf16 logits with their gradient; without it, logits are fp32 and
-  // their gradient is stored separately.
-  return {.held = hidden_bytes(setting, 4),
-          .for_w = hidden_bytes(setting, 2),
+    return {.held = hidden_states(setting, 2),
+            .working = (value_bytes(setting) + (setting.training.fused_loss ? 0 : 4)) *
+                       logits_on_gpu(setting) / chunks};
+  // The fused loss overwrites the logits with their gradient; without it, logits are fp32 and their
+  // gradient is stored separately.
+  return {.held = hidden_states(setting, 2),
+          .for_w = hidden_states(setting, 1),
           .working = setting.training.fused_loss ? 0 : logits_grad_bytes(setting)};
 }
 
 double logits_bytes(const ModelSetting& setting) {
   if (setting.training.loss_chunks > 1) return 0;
-  return (setting.training.fused_loss ? 2 : 4) * logits_on_gpu(setting);
+  return (setting.training.fused_loss ? value_bytes(setting) : 4) * logits_on_gpu(setting);
 }
 
 double logits_grad_bytes(const ModelSetting& setting) {
-  return setting.training.loss_chunks > 1 ? 0 : 2 * logits_on_gpu(setting);
+  return setting.training.loss_chunks > 1 ? 0 : value_bytes(setting) * logits_on_gpu(setting);
 }
 
 namespace {
@@ -360,16 +382,17 @@ Attention model_attention(const ModelSetting& setting) {
 
 double score_buffer_bytes(const ModelSetting& setting) {
   if (setting.training.flash_attention) return 0;
-  return 2 * model_attention(setting).scores();
+  return value_bytes(setting) * model_attention(setting).scores();
 }
 
 double context_buffer_bytes(const ModelSetting& setting) {
   using config::ContextComm;
   if (setting.sizes.cp == 1) return 0;
   const Attention attention = model_attention(setting);
-  const double keys = 2 * (attention.key_size() + attention.value_size());
+  const double value = value_bytes(setting);
+  const double keys = value * (attention.key_size() + attention.value_size());
   const double ring = 2 * 2 * keys;
-  const double exchanged = 2 * (attention.query_size() + attention.result_size()) + keys;
+  const double exchanged = value * (attention.query_size() + attention.result_size()) + keys;
   switch (setting.sizes.cp_comm) {
     case ContextComm::p2p:
       break;

@@ -70,8 +70,13 @@ struct PassCalls {
   }
 };
 
-double tensor_bytes(double tokens, std::uint64_t width) {
-  return 2 * tokens * static_cast<double>(width);
+// Returns the bytes of so many elements of activations.
+double element_bytes(const ModelSetting& setting, double elements) {
+  return config::value_bytes(setting.training.precision) * elements;
+}
+
+double tensor_bytes(const ModelSetting& setting, double tokens, std::uint64_t width) {
+  return element_bytes(setting, tokens * static_cast<double>(width));
 }
 
 // Returns the seconds of a weight matrix's products beside which its tensor-parallel collectives
@@ -109,8 +114,8 @@ void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& li
   const Sizes& sizes = setting.sizes;
   if (sizes.tp == 1) return;
   for (const Linear& linear : linears) {
-    const double in = tensor_bytes(linear.tokens, linear.inputs);
-    const double out = tensor_bytes(linear.tokens, linear.outputs);
+    const double in = tensor_bytes(setting, linear.tokens, linear.inputs);
+    const double out = tensor_bytes(setting, linear.tokens, linear.outputs);
     const PassSeconds overlap = overlapped_seconds(linear, setting, gpu, communication);
     const bool cut = sizes.sequence_parallel;
     const auto forward = [&](Collective collective, double bytes, double overlapped) {
@@ -135,7 +140,7 @@ void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& li
 }
 
 // Returns the call that sends tokens to the ranks of their experts with `element` bytes per
-// element, or back with 2 bytes (`combines`).
+// element, or back (`combines`).
 Call routing_call(const ModelSetting& setting, const Layer& layer, double element, bool combines) {
   using config::Dispatcher;
   const Sizes& sizes = setting.sizes;
@@ -177,10 +182,13 @@ PassSeconds shared_seconds(const ModelSetting& setting, LayerKind kind, const co
 void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKind kind,
                        const config::Gpu& gpu, PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
-  const double received = tensor_bytes(layer.routing.received, setting.model.expert_width());
+  const double received =
+      tensor_bytes(setting, layer.routing.received, setting.model.expert_width());
   const bool recomputes = share_repeated(setting, Part::permute, Kernel::Work::memory) == 1;
   const bool recombines = share_repeated(setting, Part::unpermute, Kernel::Work::memory) == 1;
-  const double element = config::element_bytes(setting.training.experts.dispatched);
+  const double value = config::value_bytes(setting.training.precision);
+  const config::DataType dispatched = setting.training.experts.dispatched;
+  const double element = config::is_scaled(dispatched) ? config::element_bytes(dispatched) : value;
   CallList discarded;
   const PassSeconds dispatch_compute = shared_seconds(setting, kind, gpu, false);
   const PassSeconds combine_compute = shared_seconds(setting, kind, gpu, true);
@@ -191,12 +199,12 @@ void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKin
   };
   for (CallList* const pass : {&calls.forward, &calls.input_grad, &calls.backward,
                                recomputes ? &calls.recomputed : &discarded}) {
-    // Gradients go back the way that their tensors came, in 16 bits.
+    // Gradients go back the way that their tensors came, but never in a scaled type.
     const bool forward = pass == &calls.forward || pass == &calls.recomputed;
     if (sizes.ep > 1)
       for (const bool combines : {false, true}) {
         if (combines && pass == &calls.recomputed && !recombines) continue;
-        Call call = routing_call(setting, layer, forward && !combines ? element : 2, combines);
+        Call call = routing_call(setting, layer, forward && !combines ? element : value, combines);
         call.overlappable_compute = overlapped(*pass, combines);
         call.combines = combines;
         pass->add(call);
@@ -222,9 +230,9 @@ void add_ring_calls(const ModelSetting& setting, const Attention& attention, con
 // gradients.
 void add_head_exchange(const ModelSetting& setting, const Attention& attention, Group group,
                        PassCalls& calls) {
-  const double result_bytes = 2 * attention.result_size();
-  const double input_bytes =
-      2 * (attention.query_size() + attention.key_size() + attention.value_size());
+  const double result_bytes = element_bytes(setting, attention.result_size());
+  const double input_bytes = element_bytes(
+      setting, attention.query_size() + attention.key_size() + attention.value_size());
   for (const double bytes : {input_bytes, result_bytes})
     calls.add_to_forward(setting, Part::core_attention, group, Collective::all_to_all, bytes);
   for (const double bytes : {result_bytes, input_bytes})
@@ -236,7 +244,7 @@ void add_context_calls(const ModelSetting& setting, const Attention& attention,
   using config::ContextComm;
   const std::uint32_t cp = setting.sizes.cp;
   if (cp == 1) return;
-  const double keys = 2 * (attention.key_size() + attention.value_size());
+  const double keys = element_bytes(setting, attention.key_size() + attention.value_size());
   switch (setting.sizes.cp_comm) {
     case ContextComm::p2p:
       add_ring_calls(setting, attention, gpu, Group::cp, cp * keys, calls);
@@ -266,8 +274,8 @@ void add_context_calls(const ModelSetting& setting, const Attention& attention,
 void add_recurrence_calls(const ModelSetting& setting, const Recurrence& recurrence,
                           PassCalls& calls) {
   if (setting.sizes.cp == 1) return;
-  const double input_bytes = 2 * recurrence.elements(recurrence.projected);
-  const double result_bytes = 2 * recurrence.elements(recurrence.values);
+  const double input_bytes = element_bytes(setting, recurrence.elements(recurrence.projected));
+  const double result_bytes = element_bytes(setting, recurrence.elements(recurrence.values));
   calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, input_bytes);
   calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, result_bytes);
   calls.add_to_input_grad(Group::cp, Collective::all_to_all, result_bytes);
@@ -287,7 +295,7 @@ PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config:
 }
 
 double hidden_state_bytes(const ModelSetting& setting) {
-  return tensor_bytes(setting.sizes.tokens, setting.model.hidden);
+  return tensor_bytes(setting, setting.sizes.tokens, setting.model.hidden);
 }
 
 // Adds the calls of the embedding: each tp rank looks up the tokens in its part of the vocabulary,
@@ -344,8 +352,9 @@ PassCalls mtp_calls(const ModelSetting& setting, const config::Gpu& gpu,
 void add_vocabulary_calls(const ModelSetting& setting, double forward, double backward,
                           PassCalls& calls) {
   const double tokens = setting.sizes.spread_tokens;
-  const double hidden = 2 * tokens * setting.model.hidden;
-  calls.forward.add(Group::pp, Collective::broadcast, 2 * hidden, 1, forward / 3);
+  const double elements = tokens * setting.model.hidden;
+  const double hidden = element_bytes(setting, elements);
+  calls.forward.add(Group::pp, Collective::broadcast, 4 * elements, 1, forward / 3);
   calls.forward.add(Group::pp, Collective::all_reduce, 4 * tokens, 3, forward / 9);
   calls.forward.add(Group::pp, Collective::all_reduce, hidden, 1, forward / 3);
   calls.add_to_input_grad(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);

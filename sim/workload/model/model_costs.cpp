@@ -212,7 +212,8 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   const std::uint32_t heads = stage.head && !cut ? 1 + setting.model.mtp_layers : 0;
   for (std::uint32_t run = 0; run < heads; ++run) add(head_bytes(setting));
   if (!setting.training.deallocate_outputs && (stage.sends || !stage.head))
-    sum.held += 2 * setting.sizes.spread_tokens * setting.model.hidden;
+    sum.held += config::value_bytes(setting.training.precision) * setting.sizes.spread_tokens *
+                setting.model.hidden;
   sum.held -= offloaded(setting, stage).bytes;
   Activations result;
   result.held = round_bytes(sum.held / slices);
@@ -389,6 +390,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   const StagePassTimes times = stage_pass_times(job, settings, routes, slices, stages, seconds);
 
   const bool has_copies = std::ranges::any_of(stages, &StageParts::embedding_copy);
+  const double value = config::value_bytes(job.training.precision);
   StageCosts costs;
   std::vector<Parameters> parameters;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
@@ -397,7 +399,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     const ModelSetting& setting = settings[device];
     costs.activations.push_back(activations_of(setting, parts, slices));
     costs.input_bytes.push_back(
-        round_bytes(2 * setting.sizes.spread_tokens * job.model.hidden / slices));
+        round_bytes(value * setting.sizes.spread_tokens * job.model.hidden / slices));
     parameters.push_back(stage_parameters(setting, parts));
     const config::Gpu& gpu = job.gpus[device];
     StageTraffic traffic =
@@ -424,7 +426,8 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     costs.launch_seconds = times.launches.of_stage;
   costs.gathered_element = config::gathered_bytes(job.training);
   const double parts = cuts_boundary(job.parallel, job.communication) ? job.parallel.tp.value : 1;
-  costs.boundary_bytes = round_bytes(2 * setting.sizes.tokens * job.model.hidden / parts / slices);
+  costs.boundary_bytes =
+      round_bytes(value * setting.sizes.tokens * job.model.hidden / parts / slices);
   return costs;
 }
 

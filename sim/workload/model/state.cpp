@@ -68,8 +68,9 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
     return held_parameters * bytes_per_parameter;
   };
   const auto whole = [](double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); };
-  const double unscaled_extra = static_cast<double>(parameters.vocabulary) *
-                                (training.bytes.weights.value_or(2) - weight_bytes(training));
+  const double unscaled_extra =
+      static_cast<double>(parameters.vocabulary) *
+      (training.bytes.weights.value_or(value_bytes(training.precision)) - weight_bytes(training));
   DeviceState state;
   state.optimizer = whole(sharded(config::optimizer_bytes(training), 1));
   constexpr std::uint32_t no_level = 4;
@@ -94,9 +95,10 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) 
 
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
                            std::uint32_t slices) {
+  const double value = config::value_bytes(setting.training.precision);
   double bytes = score_buffer_bytes(setting) + context_buffer_bytes(setting);
-  if (devices > 1) bytes += 2 * 2 * setting.sizes.spread_tokens * setting.model.hidden;
-  if (setting.sizes.sequence_parallel) bytes += 2 * setting.sizes.tokens * setting.model.hidden;
+  if (devices > 1) bytes += 2 * value * setting.sizes.spread_tokens * setting.model.hidden;
+  if (setting.sizes.sequence_parallel) bytes += value * setting.sizes.tokens * setting.model.hidden;
   return static_cast<std::uint64_t>(std::llround(bytes / slices));
 }
 

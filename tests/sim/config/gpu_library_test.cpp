@@ -36,6 +36,7 @@ TEST_CASE("every GPU of the library has its free memory and the speed of its pro
     CHECK(peak(gpu, DataType::bf16) == gpu.flops);
     CHECK(peak(gpu, DataType::fp16) == gpu.flops);
     if (gpu.products.tf32) CHECK(gpu.products.tf32->flops == Approx(gpu.flops / 2).epsilon(0.02));
+    if (gpu.products.fp32) CHECK(gpu.products.fp32->flops <= gpu.flops / 2 * 1.02);
     if (gpu.products.fp8)
       CHECK(gpu.products.fp8->flops == Approx(rate_of_8_bits(name) * gpu.flops).epsilon(0.02));
     const AttentionRates& rates = rates_of(gpu, attention_kernel_of(gpu, {}));

@@ -318,6 +318,9 @@ TEST_CASE("flash attention, the fused loss and early stopping follow the stack u
   const Training flash = training("megatron-lm-2022", "flash_attention: true");
   CHECK(flash.flash_attention);
   CHECK(flash.stack.attention == Kernels{AttentionKernel::fa2});
+  // Fused kernels take 16 bits.
+  CHECK_FALSE(training("megatron-core", "precision: tf32").flash_attention);
+  CHECK(training("megatron-core", "precision: tf32, flash_attention: true").flash_attention);
 
   CHECK(training("megatron-core", "").fused_loss);
   CHECK_FALSE(training("torchtitan-eager", "").fused_loss);
@@ -329,6 +332,24 @@ TEST_CASE("flash attention, the fused loss and early stopping follow the stack u
   CHECK_FALSE(training("pytorch-fsdp", "recompute: {granularity: full, early_stop: false}")
                   .recompute.early_stop);
   CHECK(training("megatron-core", "recompute: {early_stop: true}").recompute.early_stop);
+}
+
+TEST_CASE("bytes that a stack gives are those of mixed precision", "[stack]") {
+  const Scenario mixed = scenario(", stack: deepspeed");
+  CHECK(weight_bytes(mixed.training) == 2);
+  CHECK(gradient_bytes(mixed.training) == 2);
+  CHECK(mixed.communication.gradient_bytes == 2);
+  const Scenario wide = scenario(", stack: deepspeed, training: {precision: tf32}");
+  CHECK(weight_bytes(wide.training) == 4);
+  CHECK(gradient_bytes(wide.training) == 4);
+  CHECK(optimizer_bytes(wide.training) == 8);
+  CHECK(wide.communication.gradient_bytes == 4);
+  // Other defaults of the stack stay.
+  CHECK_FALSE(wide.training.fused_accumulation);
+  CHECK_FALSE(wide.communication.async_tensor_model_parallel_allreduce);
+  const Scenario own = scenario(
+      ", stack: deepspeed, training: {precision: tf32}, communication: {gradient_bytes: 2}");
+  CHECK(own.communication.gradient_bytes == 2);
 }
 
 TEST_CASE("reserved memory and fragmentation follow the stack unless set", "[stack]") {

@@ -49,9 +49,24 @@ TEST_CASE("training keys have the defaults of frameworks and can be set", "[trai
   CHECK(gathered_bytes(training("{precision: fp8}")) == 2);
   CHECK(gathered_bytes(training("{precision: fp8, fp8_param_gather: true}")) == 1);
   CHECK_THAT(error_of([] { training("{precision: fp6}"); }),
-             Catch::Contains("allowed: one of bf16, fp16, fp8, fp8-block, mxfp8, nvfp4"));
+             Catch::Contains("allowed: one of bf16, fp16, fp8, fp8-block, mxfp8, nvfp4, mxfp4, "
+                             "tf32, fp32"));
   CHECK_THAT(error_of([] { training("{recompute: all}"); }),
              Catch::Contains("allowed: one of none, selective, full"));
+}
+
+TEST_CASE("in 32 bits, weights are their own main parameters", "[training]") {
+  for (const char* const precision : {"tf32", "fp32"}) {
+    CAPTURE(precision);
+    const Training t = training(fmt::format("{{precision: {}}}", precision));
+    CHECK(weight_bytes(t) == 4);
+    CHECK(gathered_bytes(t) == 4);
+    CHECK(gradient_bytes(t) == 4);
+    CHECK(optimizer_bytes(t) == 8);  // the two moments of Adam
+  }
+  CHECK(optimizer_bytes(training("{precision: tf32, optimizer: {exp_avg: bf16}}")) == 6);
+  CHECK(optimizer_bytes(training("{precision: tf32, bytes: {optimizer: 12}}")) == 12);
+  CHECK(weight_bytes(training("{precision: mxfp4}")) == 2 + 2 * (0.5 + 1.0 / 32));
 }
 
 TEST_CASE("CUDA graphs capture a layer, the iteration or a list of modules", "[training]") {

@@ -304,7 +304,8 @@ TEST_CASE("a launch states which settings of its stack it cannot express", "[job
   struct Target {
     std::string framework, stack, groups;
   };
-  const std::string of_megatron = "norm, activation, rope, residual, cross_entropy, permutation";
+  const std::string of_megatron =
+      "norm, activation, rope, softmax, residual, cross_entropy, permutation";
   for (const auto& [framework, stack, groups] :
        {Target{"megatron", "megatron-core", of_megatron + ", optimizer"},
         Target{"bridge", "megatron-bridge", of_megatron + ", router, optimizer"},
@@ -312,7 +313,7 @@ TEST_CASE("a launch states which settings of its stack it cannot express", "[job
         Target{"torchtitan", "torchtitan",
                "norm, activation, rope, residual, cross_entropy, optimizer"},
         Target{"deepspeed", "megatron-lm-2022",
-               "norm, activation, rope, residual, permutation, optimizer"}}) {
+               "norm, activation, rope, softmax, residual, permutation, optimizer"}}) {
     CAPTURE(framework);
     const auto changed = [&](const std::string& keys) {
       return launch_of("{like: " + stack + ", " + keys + "}", framework);

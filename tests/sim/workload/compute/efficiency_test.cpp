@@ -154,3 +154,42 @@ TEST_CASE("scores that are not aligned do not run on tensor cores", "[model]") {
   };
   CHECK(scores(false) == Approx(16 * scores(true)));
 }
+
+TEST_CASE("scores in TF32 that are not aligned lose less than in bf16, and none in fp32",
+          "[model]") {
+  config::Gpu gpu = ideal();
+  gpu.products.tf32 = gpu.products.fp32 = gpu.products.bf16;
+  const auto slowdown = [&](config::DataType type) {
+    Kernel kernel{.work = Kernel::Work::scores,
+                  .type = type,
+                  .rows = 2048,
+                  .columns = 2048,
+                  .inner = 128,
+                  .count = 8,
+                  .aligned = false};
+    const double apart = seconds(gpu, kernel);
+    kernel.aligned = true;
+    return apart / seconds(gpu, kernel);
+  };
+  CHECK(slowdown(config::DataType::tf32) == Approx(8));
+  CHECK(slowdown(config::DataType::fp32) == Approx(1));
+}
+
+TEST_CASE("heads whose keys and values differ may have a slower backward kernel", "[model]") {
+  config::Gpu gpu = ideal();
+  gpu.attention.fa2 = {.forward = 0.5, .backward = 0.25, .half_length = 1000};
+  Kernel kernel{.work = Kernel::Work::attention,
+                .flops = 1e12,
+                .keys = 3000,
+                .head = 160,
+                .is_uneven = true,
+                .backward = true};
+  const double as_others = seconds(gpu, kernel);
+  gpu.attention.fa2->uneven_backward = 0.1;
+  CHECK(seconds(gpu, kernel) == Approx(1e-3 / (0.1 * 0.75)));
+  kernel.is_uneven = false;
+  CHECK(seconds(gpu, kernel) == Approx(as_others));
+  kernel.is_uneven = true;
+  kernel.backward = false;
+  CHECK(seconds(gpu, kernel) == Approx(as_others / 2));
+}

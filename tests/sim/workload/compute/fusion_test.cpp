@@ -158,3 +158,56 @@ TEST_CASE("products and attention do not depend on the fusion of small kernels",
   CHECK(flops({Fusable::norm, Fusable::activation, Fusable::rope, Fusable::residual,
                Fusable::cross_entropy, Fusable::permutation, Fusable::router}) == flops({}));
 }
+
+TEST_CASE("a softmax that is not fused adds a mask, limits and casts, each in a kernel",
+          "[stack]") {
+  const config::Model model = mixture("rmsnorm", "swiglu");
+  const double scores = 1024.0 * 1024;  // of one head
+  const auto passes = [&](const std::string& training, bool is_fused) {
+    SettingFixture fixture(model, training, {});
+    if (!is_fused) fixture.training.stack.fused.reset(static_cast<std::size_t>(Fusable::softmax));
+    return layer_kernels(fixture.setting, LayerKind::experts);
+  };
+  const std::string half = "{flash_attention: false}";
+  const PassKernels fused = passes(half, true);
+  const PassKernels apart = passes(half, false);
+  // Fused: 2 + 2 bytes per score. Apart: mask 4, limit 4, softmax to fp32 6, cast 6.
+  check(added(apart.forward, fused.forward), 3, (20 - 4) * scores);
+  // Fused: 6. Apart: cast 6, softmax 10, and for the limit two comparisons of 3 each, a product of
+  // 4, a selection of 7 and a mask of 5.
+  check(added(apart.input_grad, fused.input_grad), 6, (16 + 22 - 6) * scores);
+
+  // In 32 bits Megatron-LM masks apart as well: mask 9, softmax 8; softmax 12 and mask 9 backward.
+  const std::string wide = "{flash_attention: false, precision: fp32}";
+  const PassKernels masked = passes(wide, true);
+  const PassKernels limited = passes(wide, false);
+  check(added(limited.forward, masked.forward), 1, (8 + 8 + 8 - 17) * scores);
+  check(added(limited.input_grad, masked.input_grad), 4, (12 + 40 - 21) * scores);
+}
+
+TEST_CASE("in 32 bits no kernel casts, and all others move twice the bytes", "[stack]") {
+  config::Model model = mixture("rmsnorm", "swiglu");
+  model.dropout = 0;
+  const auto kernels = [&](const std::string& precision, Fusable apart) {
+    SettingFixture fixture(model, "{flash_attention: true, precision: " + precision + "}", {});
+    fixture.training.stack.fused.reset(static_cast<std::size_t>(apart));
+    return layer_kernels(fixture.setting, LayerKind::dense);
+  };
+  const auto bytes = [](const std::vector<Kernel>& pass, std::string_view name) {
+    double sum = 0;
+    for (const Kernel& kernel : pass)
+      if (kernel.name == name) sum += kernel.bytes;
+    return sum;
+  };
+  for (const char* const name : {"norm", "rotary", "activation", "add"}) {
+    CAPTURE(name);
+    const PassKernels half = kernels("bf16", Fusable::router);
+    const PassKernels wide = kernels("tf32", Fusable::router);
+    CHECK(bytes(half.forward, name) > 0);
+    CHECK(bytes(wide.forward, name) == Approx(2 * bytes(half.forward, name)));
+    CHECK(bytes(wide.input_grad, name) == Approx(2 * bytes(half.input_grad, name)));
+  }
+  // Without fusion an RMSNorm in fp32 squares (8), averages (4), scales (8) and multiplies (8).
+  const PassKernels apart = kernels("fp32", Fusable::norm);
+  CHECK(bytes(apart.forward, "norm") == Approx(2 * 28 * tokens * hidden));
+}

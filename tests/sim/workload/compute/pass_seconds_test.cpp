@@ -187,6 +187,23 @@ TEST_CASE("a recipe speeds up the products of layers and nothing else", "[model]
   CHECK_THROWS_WITH(seconds("nvfp4"), Catch::Contains("has no nvfp4 products"));
 }
 
+TEST_CASE("in TF32 all products run at the rate of TF32", "[model]") {
+  config::Gpu gpu = ideal();
+  gpu.products.tf32 = gpu.products.bf16;
+  gpu.products.tf32->flops /= 4;
+  const auto seconds = [&](const std::string& precision) {
+    const SettingFixture fixture(library_model("llama-3-8b"),
+                                 "{flash_attention: false, precision: " + precision + "}", {});
+    return layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels;
+  };
+  const PassSeconds half = seconds("bf16");
+  const PassSeconds wide = seconds("tf32");
+  CHECK(wide.forward == Approx(4 * half.forward));
+  CHECK(wide.input_grad == Approx(4 * half.input_grad));
+  CHECK(wide.weight_grad == Approx(4 * half.weight_grad));
+  CHECK_THROWS_WITH(seconds("fp32"), Catch::Contains("has no fp32 products"));
+}
+
 TEST_CASE("the optimizer step takes its bytes over the memory bandwidth", "[model]") {
   config::Gpu gpu = ideal();
   gpu.memory_bandwidth = 1e9;
@@ -195,6 +212,9 @@ TEST_CASE("the optimizer step takes its bytes over the memory bandwidth", "[mode
   config::Training apart = training_of("{}");
   apart.stack.fused.reset(static_cast<std::size_t>(config::Fusable::optimizer));
   CHECK(workload::optimizer_seconds(apart, 1e6, gpu) == Approx((30e6 + 44e6) / 1e9));
+  // In 32 bits: gradients and weights read, weights written, two moments read and written.
+  CHECK(workload::optimizer_seconds(training_of("{precision: fp32}"), 1e6, gpu) ==
+        Approx((4 + 4 + 4 + 2 * 8) * 1e6 / 1e9));
   // The optimizer has gradients in bf16, moments in bf16 and fp8, and stores only the lower half of
   // each fp32 weight, beside the bf16 weight.
   const config::Training aware = training_of(

@@ -357,3 +357,20 @@ TEST_CASE("a scaled recipe saves the inputs of products in its own type", "[mode
   CHECK(held("bf16").held - held("fp8").held == Approx(t * (2 * 4096 + 14336)));
   CHECK(held("fp8").for_w == Approx(held("bf16").for_w / 2));
 }
+
+TEST_CASE("in 32 bits a layer holds twice the bytes, but for masks and sums of rows",
+          "[model][precision]") {
+  // Table 2 of arXiv 2205.05198 with 4 bytes for each element and 1 for each mask: 34 = 2 x 16 + 2
+  // and 5 = 2 x 2 + 1.
+  CHECK(gpt(", precision: tf32").held == Approx(sbh * (66 + 9 * a * s / h)));
+  CHECK(gpt(", precision: fp32, recompute: full").held == Approx(4 * sbh));
+  CHECK(gpt(", precision: fp32").for_w == Approx(64 * sbh));
+}
+
+TEST_CASE("scores before a softmax that is not fused are saved too", "[model][stack]") {
+  config::Model model = library_model("zero-bubble-6.2b");
+  model.dropout = 0;
+  SettingFixture fixture(model, "{microbatch_size: 3, flash_attention: false}", {});
+  fixture.training.stack.fused.reset(static_cast<std::size_t>(config::Fusable::softmax));
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == Approx(sbh * (32 + 4 * a * s / h)));
+}

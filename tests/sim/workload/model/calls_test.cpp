@@ -317,3 +317,15 @@ TEST_CASE("a boundary tensor that arrives in parts is gathered", "[model]") {
   const auto s = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, middle, parts_of_tp);
   CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 2);
 }
+
+TEST_CASE("activations of 32 bits are twice as large on the network", "[model]") {
+  const Layout tp{.tp = 4};
+  const auto half = traffic("megatron-7.5b", "{}", tp, three_layers);
+  const auto wide = traffic("megatron-7.5b", "{precision: tf32}", tp, three_layers);
+  const auto& narrow_calls = half[PassKind::forward];
+  const auto& wide_calls = wide[PassKind::forward];
+  REQUIRE_FALSE(narrow_calls.empty());
+  REQUIRE(wide_calls.size() == narrow_calls.size());
+  for (std::size_t i = 0; i < wide_calls.size(); ++i)
+    CHECK(wide_calls[i].bytes == 2 * narrow_calls[i].bytes);
+}
