@@ -11,11 +11,11 @@ Cells in_one_microbatch(Cells row) {
   return row;
 }
 
-// Assumed: AXLearn's default of rematerialization, which keeps the projections and the result of
-// attention and computes the rest of a layer again; the payload of RoCE on InfiniBand too.
+// The mesh rule of these runs, amd-mi300-single-node, saves nothing inside a layer
+// (nothing_saveable in axlearn/experiments/text/gpt/fuji.py). Assumed: the payload of RoCE on
+// InfiniBand too.
 std::string axlearn_scenario(const Cells& row) {
-  return scenario_of(in_one_microbatch(row),
-                     {.stack = "maxtext", .recompute = "{modules: [mlp, layernorm]}"});
+  return scenario_of(in_one_microbatch(row), {.stack = "maxtext", .recompute = "full"});
 }
 
 std::string axlearn_remark(const Cells& row) {
@@ -27,13 +27,20 @@ std::string axlearn_hindrance(const Cells& row) {
   return count_of(row, "cp") > 1 ? "whose axis of sequences gathers them, which is no cp" : "";
 }
 
-// Bars of a figure. Switches add up from bar to bar; no key describes two of them, the router
-// without synchronization and the binding of processes to NUMA nodes.
+// Bars of a figure. Switches add up from bar to bar. Stage 1 of the router without synchronization
+// also fuses router and permutation (run_deepseek_v2_pretrain_mi355x.sh); in the figure of V2-Lite
+// the binding to NUMA nodes follows it. No key describes the rest of these two. Gradients are not
+// accumulated by products (gradient_accumulation_fusion of the configuration).
 std::string primus_scenario(const Cells& row) {
   const bool has_loss_fusion = !has(row, "flags", "baseline");
+  const bool is_fused = has(row, "flags", "sync-free") || has(row, "flags", "NUMA");
   const bool is_blocking = count_of(row, "pp") > 1 && count_of(row, "vp") == 1;
-  return scenario_of(row, {.stack = "primus",
-                           .training = fmt::format(", fused_loss: {}, experts: {{dispatcher: {}}}",
+  const std::string fused = is_fused ? ", permutation, router" : "";
+  return scenario_of(row, {.stack = fmt::format("{{like: primus, fused: [norm, activation, rope, "
+                                                "softmax, residual, cross_entropy, optimizer{}]}}",
+                                                fused),
+                           .training = fmt::format(", fused_loss: {}, fused_accumulation: false, "
+                                                   "experts: {{dispatcher: {}}}",
                                                    has_loss_fusion, row.at("dispatcher")),
                            .more = is_blocking ? "p2p: blocking\n" : ""});
 }
