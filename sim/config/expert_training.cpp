@@ -13,6 +13,28 @@ DataType read_dispatched(const Field& field) {
   return read_choice(field, dispatched_names) == 0 ? DataType::bf16 : DataType::fp8_block;
 }
 
+constexpr Key<ExpertTraining> imbalance_row{
+    {.name = "imbalance",
+     .help = "tokens of the busiest rank of a group, relative to the mean; replaces routing",
+     .default_value = "1"},
+    within<&ExpertTraining::imbalance, "a factor",
+           "a factor from 1 to the ranks of ep, such as 1.3", 1, 4096>};
+constexpr Key<ExpertTraining> power_law_row{
+    {.name = "power_law",
+     .help = "exponent of a power law from which imbalance is drawn for each layer and microbatch"},
+    within<&ExpertTraining::power_law, "an exponent", "an exponent from 0 to 4, such as 1.01", 0,
+           4>};
+constexpr std::array unevenness_table{imbalance_row, power_law_row};
+
+void read_routing(const Field& field, ExpertTraining& experts) {
+  constexpr std::string_view allowed = "forced, natural or a map such as {imbalance: 1.3}";
+  if (field.value.kind == Value::Kind::map) {
+    if (field.value.entries.empty()) throw wrong(field, allowed);
+    return read_keys<ExpertTraining>(field, unevenness_table, experts);
+  }
+  experts.routing = static_cast<RouterBalance>(read_choice(field, router_balance_names));
+}
+
 constexpr std::array expert_table{
     Key<ExpertTraining>{{.name = "dispatcher",
                          .flag = "--dispatcher",
@@ -52,17 +74,21 @@ constexpr std::array expert_table{
          .help = "fuse activation function, casts and biases into the matrix products of experts",
          .default_value = "false"},
         flag<&ExpertTraining::op_fuser>},
-    Key<ExpertTraining>{{.name = "imbalance",
-                         .help = "tokens of the busiest rank of a group, relative to the mean",
-                         .default_value = "1"},
-                        within<&ExpertTraining::imbalance, "a factor",
-                               "a factor from 1 to the ranks of ep, such as 1.3", 1, 4096>},
     Key<ExpertTraining>{
-        {.name = "power_law",
+        {.name = "routing",
          .help =
-             "exponent of a power law from which imbalance is drawn for each layer and microbatch"},
-        within<&ExpertTraining::power_law, "an exponent", "an exponent from 0 to 4, such as 1.01",
-               0, 4>},
+             "balance of the router: every expert gets the same number of tokens, or as many as "
+             "a trained router gives it; or a map {imbalance: 1.3}",
+         .default_value = "natural, by the stack"},
+        {read_routing, {ValueType::choice, false, router_balance_names, nullptr}}},
+    imbalance_row,
+    power_law_row,
+    Key<ExpertTraining>{
+        {.name = "drop_above",
+         .help = "tokens that an expert accepts, relative to the mean; it drops more than these, "
+                 "and its buffers are not padded"},
+        within<&ExpertTraining::drop_above, "a factor", "a factor of at least 1, such as 1.25", 1,
+               unlimited>},
 };
 
 }  // namespace
@@ -81,7 +107,8 @@ std::string dispatch_text(const ExpertTraining& experts) {
 
 std::string routing_text(const ExpertTraining& experts) {
   if (experts.power_law) return fmt::format("power law {}", *experts.power_law);
-  return experts.imbalance > 1 ? fmt::format("imbalance {}", experts.imbalance) : "";
+  if (experts.imbalance > 1) return fmt::format("imbalance {}", experts.imbalance);
+  return experts.routing == RouterBalance::natural ? "natural" : "";
 }
 
 std::vector<KeyRow> expert_training_keys() { return rows_of(expert_table); }

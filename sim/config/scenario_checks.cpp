@@ -308,6 +308,15 @@ void check_experts(const Scenario& scenario, const Value& root) {
             "training.experts.power_law draws an imbalance, and imbalance is given too ({})",
             experts.imbalance))
         .suggest("leave out one of them");
+  const Value* const routing = value_at(root, "training.experts.routing");
+  if (routing == nullptr || routing->kind != Value::Kind::map) return;
+  for (const char* const key : {"training.experts.imbalance", "training.experts.power_law"})
+    if (value_at(root, key) != nullptr)
+      throw Error(routing->origin,
+                  fmt::format("training.experts.routing says how uneven the tokens are, and {} is "
+                              "given too",
+                              key))
+          .suggest("leave out one of them");
 }
 
 // Computes the number of microbatches from the global batch. Throws an Error if it does not divide

@@ -108,7 +108,7 @@ std::vector<std::string> read_schedule_names(const Field& field) {
 constexpr auto training_of_software = std::to_array<std::string_view>(
     {"bytes", "optimizer", "cuda_graphs", "tensor_format", "fused_accumulation",
      "deallocate_outputs", "vocabulary_multiple", "fragmentation", "reserved", "experts.dispatcher",
-     "experts.sms", "experts.op_fuser"});
+     "experts.sms", "experts.op_fuser", "experts.routing"});
 // Keys of the section communication without those that select a method of simulation.
 constexpr auto communication_of_software = std::to_array<std::string_view>(
     {"overlap_p2p", "overlap_grad_reduce", "overlap_param_gather", "zero_gradients", "zero_weights",

@@ -19,12 +19,15 @@ double bound_seconds(const config::Scenario& scenario, const Hardware& hardware,
 
 double uneven_cost(const config::Scenario& scenario, const Hardware& hardware,
                    const schedules::Schedule& schedule) {
-  const config::ExpertTraining& experts = scenario.training.experts;
-  const bool is_uneven = scenario.training.lengths || experts.power_law || experts.imbalance > 1;
-  if (!scenario.model || !is_uneven || scenario.variation.is_random()) return 0;
+  if (!scenario.model || scenario.variation.is_random()) return 0;
+  const bool is_routed = scenario.model->value.experts && scenario.parallel.ep.value > 1 &&
+                         !config::routing_text(scenario.training.experts).empty();
+  if (!scenario.training.lengths && !is_routed) return 0;
   config::Scenario balanced = scenario;
-  balanced.training.experts.power_law.reset();
-  balanced.training.experts.imbalance = 1;
+  config::ExpertTraining& experts = balanced.training.experts;
+  experts.power_law.reset();
+  experts.imbalance = 1;
+  experts.routing = config::RouterBalance::forced;
   return 1 - bound_seconds(balanced, hardware, schedule, true) /
                  bound_seconds(scenario, hardware, schedule, false);
 }

@@ -250,14 +250,16 @@ void remove_routing(Value& root) {
   Value* const experts = training == nullptr ? nullptr : config::find(*training, "experts");
   if (experts != nullptr)
     std::erase_if(experts->entries, [](const config::Entry& entry) {
-      return entry.key == "imbalance" || entry.key == "power_law";
+      return entry.key == "imbalance" || entry.key == "power_law" || entry.key == "routing";
     });
+  config::override_key(root, "training.experts.routing", "forced", {"what if"});
 }
 
 void add_evenness(const Scenario& scenario, Changes& changes) {
   if (!scenario.model) return;
   const config::Training& training = scenario.training;
-  if (scenario.parallel.ep.value > 1 && !config::routing_text(training.experts).empty())
+  if (scenario.model->value.experts && scenario.parallel.ep.value > 1 &&
+      !config::routing_text(training.experts).empty())
     changes.push_back({.words = "equal tokens per expert", .edit = remove_routing});
   if (training.lengths && training.lengths->balance == config::Lengths::Balance::none)
     changes.push_back({.words = "documents balanced by length",

@@ -90,6 +90,8 @@ void draw_dispatch(Draft& d) {
     d.set("training", "experts.imbalance", d.pick({"1.3", "2"}));
   else if (d.random.flip())
     d.set("training", "experts.power_law", d.pick({"0.6", "1.2"}));
+  else
+    d.open("training", "experts.routing", {"forced", "natural"});
   if (d.random.flip()) d.open("training", "experts.dispatch_precision", {"bf16", "fp8"});
 }
 

@@ -37,7 +37,7 @@ Layout qwen(const Cells& row) {
   const bool hybridep = says(row, "HybridEP");
   return {.training = fmt::format(
               ", optimizer: {{main_grads: bf16}}, {}"
-              "experts: {{dispatcher: {}, sms: 32, overlap: {}, delay_wgrad: {}}}",
+              "experts: {{routing: forced, dispatcher: {}, sms: 32, overlap: {}, delay_wgrad: {}}}",
               says(row, "CUDA graphs moe_router+moe_preprocess")
                   ? "cuda_graphs: [moe_router, moe_preprocess], "
                   : "",
@@ -50,7 +50,7 @@ Layout qwen(const Cells& row) {
 Layout moonlight(const Cells& row) {
   return {.training =
               ", optimizer: {exp_avg: bf16, exp_avg_sq: bf16, main_grads: bf16}, experts: "
-              "{shared_overlap: true}" +
+              "{routing: forced, shared_overlap: true}" +
               modules_of(row.at("variant")),
           .communication = "gradient_bytes: 2"};
 }

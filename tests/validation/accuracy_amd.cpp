@@ -40,7 +40,7 @@ std::string primus_scenario(const Cells& row) {
                                                 "softmax, residual, cross_entropy, optimizer{}]}}",
                                                 fused),
                            .training = fmt::format(", fused_loss: {}, fused_accumulation: false, "
-                                                   "experts: {{dispatcher: {}}}",
+                                                   "experts: {{routing: forced, dispatcher: {}}}",
                                                    has_loss_fusion, row.at("dispatcher")),
                            .more = is_blocking ? "p2p: blocking\n" : ""});
 }

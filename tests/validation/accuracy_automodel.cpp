@@ -21,7 +21,8 @@ std::string automodel_scenario(const Cells& row) {
   if (has(row, "flags", "state in bf16"))
     details.training = ", bytes: {weights: 2, gradients: 2, optimizer: 4}";
   if (count_of(row, "ep") > 1)
-    details.training += fmt::format(", experts: {{dispatcher: {}}}", dispatcher_of(row));
+    details.training +=
+        fmt::format(", experts: {{routing: forced, dispatcher: {}}}", dispatcher_of(row));
   if (has(row, "flags", "no gradient clipping")) details.communication = "global_norm: false";
   if (row.at("recompute") == "not stated") details.recompute = "full";
   return scenario_of(row, details);

@@ -51,12 +51,11 @@ std::string graphs_of(const Cells& row) {
   return fmt::format(", cuda_graphs: [{}]", modules);
 }
 
-// The cards do not tell how unevenly natural routing spreads the tokens: evenly is assumed.
 std::string experts_of(const Cells& row) {
   if (row.at("dispatcher").empty()) return "";
-  return fmt::format(", experts: {{dispatcher: {}, overlap: {}, delay_wgrad: {}}}",
-                     row.at("dispatcher"), says(row, "ep_overlap", "yes"),
-                     says(row, "ep_overlap", "wgrad delayed"));
+  return fmt::format(", experts: {{routing: {}, dispatcher: {}, overlap: {}, delay_wgrad: {}}}",
+                     says(row, "routing", "forced") ? "forced" : "natural", row.at("dispatcher"),
+                     says(row, "ep_overlap", "yes"), says(row, "ep_overlap", "wgrad delayed"));
 }
 
 Layout layout_of(const Cells& row) {

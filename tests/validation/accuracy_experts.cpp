@@ -102,10 +102,11 @@ std::vector<Table> bridge_experts(const std::filesystem::path& reference) {
       if (layout.pp * layout.chunks == 16) layout.partition = "'Et*4|(t*4|)*14tmL'";
     }
     layout.microbatches = number("global_batch") / layout.dp / layout.microbatch;
-    layout.training =
-        fmt::format(", precision: {}, bytes: {{gradients: 2}}{}{}, experts: {{dispatcher: {}{}}}",
-                    recipe_of(row.at("precision")), modules_of(row.at("recompute")),
-                    graphs_of(row.at("cuda_graph")), row.at("moe_dispatcher"), switches_of(row));
+    layout.training = fmt::format(
+        ", precision: {}, bytes: {{gradients: 2}}{}{}, experts: {{routing: forced, dispatcher: "
+        "{}{}}}",
+        recipe_of(row.at("precision")), modules_of(row.at("recompute")),
+        graphs_of(row.at("cuda_graph")), row.at("moe_dispatcher"), switches_of(row));
     run.name = fmt::format("{} {}, {} {}, tp {} pp {} ep {}, {}", row.at("release"), layout.model,
                            layout.gpus(), layout.node, layout.tp, layout.pp, layout.ep,
                            row.at("precision"));

@@ -43,7 +43,8 @@ Table mlperf_experts(const std::filesystem::path& reference) {
         .partition = "'" + row.at("pp_layout") + "'",
         .training =
             ", precision: mxfp8, fp8_param_gather: true, recompute: {modules: [mlp]}, "
-            "cuda_graphs: iteration, experts: {dispatcher: hybridep, sms: 32, overlap: "
+            "cuda_graphs: iteration, experts: {routing: natural, dispatcher: hybridep, sms: 32, "
+            "overlap: "
             "true, delay_wgrad: true, op_fuser: true}"};
     table.rows.push_back({.name = fmt::format("{} GPUs, tp {} pp {} ep {}", layout.gpus(),
                                               layout.tp, layout.pp, layout.ep),

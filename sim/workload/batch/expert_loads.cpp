@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <numeric>
+#include <utility>
 
 #include "sim/base/mix.hpp"
 #include "sim/workload/batch/random.hpp"
@@ -45,16 +46,50 @@ void cap_shares(double limit, std::vector<double>& shares) {
   }
 }
 
+// Standard deviation of the logarithm of an expert's share. The Gini coefficient of a log-normal
+// distribution is erf(deviation / 2), which is 0.2 here.
+constexpr double natural_deviation = 0.3583;
+
+// Returns shares of experts in all visits, which sum to 1.
+std::vector<double> drawn_shares(const RoutingLaw& law, std::uint64_t bits) {
+  const Density density(law.alpha.value_or(0),
+                        std::max(1.0, 0.8 * static_cast<double>(law.tokens)));
+  std::vector<double> shares(law.experts);
+  double sum = 0;
+  for (std::uint32_t i = 0; i < law.experts; ++i) {
+    const std::uint64_t own_bits = base::mix(bits + i);
+    sum += shares[i] = law.alpha ? density.quantile(uniform(own_bits))
+                                 : std::exp(natural_deviation * normal(own_bits));
+  }
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+constexpr std::size_t ratio_count = 400;
+
+// Returns the ratio of the busiest rank for each of `ratio_count` draws, sorted.
+std::shared_ptr<const std::vector<double>> sorted_ratios(const RoutingLaw& law) {
+  using Ratios = std::shared_ptr<const std::vector<double>>;
+  thread_local std::vector<std::pair<RoutingLaw, Ratios>> cache;
+  for (const auto& [cached_law, ratios] : cache)
+    if (cached_law == law) return ratios;
+  std::vector<double> ratios;
+  for (std::size_t draw = 0; draw < ratio_count; ++draw)
+    ratios.push_back(law.busiest(base::mix(draw)));
+  std::ranges::sort(ratios);
+  constexpr std::size_t capacity = 64;
+  if (cache.size() == capacity) cache.erase(cache.begin());
+  return cache.emplace_back(law, std::make_shared<const std::vector<double>>(std::move(ratios)))
+      .second;
+}
+
 }  // namespace
 
-double PowerLaw::busiest(std::uint64_t bits) const {
-  const Density density(alpha, std::max(1.0, 0.8 * static_cast<double>(tokens)));
-  std::vector<double> shares(experts);
-  double sum = 0;
-  for (std::uint32_t i = 0; i < experts; ++i)
-    sum += shares[i] = density.quantile(uniform(base::mix(bits + i)));
-  for (double& share : shares) share /= sum;
+double RoutingLaw::busiest(std::uint64_t bits) const {
+  std::vector<double> shares = drawn_shares(*this, bits);
   cap_shares(1.0 / top_k, shares);
+  if (capacity)
+    for (double& share : shares) share = std::min(share, *capacity / experts);
   const std::uint32_t experts_per_rank = experts / ranks;
   double largest = 0;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -63,40 +98,21 @@ double PowerLaw::busiest(std::uint64_t bits) const {
       load += shares[std::size_t{rank} * experts_per_rank + i];
     largest = std::max(largest, load);
   }
-  return largest * ranks;
+  return std::max(1.0, largest * ranks);
 }
 
-Imbalance imbalance_of(const PowerLaw& law) {
-  thread_local std::vector<std::pair<PowerLaw, Imbalance>> cache;
-  for (const auto& [cached_law, imbalance] : cache)
-    if (cached_law == law) return imbalance;
-  constexpr std::size_t draws = 400;
-  std::vector<double> ratios;
-  for (std::size_t draw = 0; draw < draws; ++draw) ratios.push_back(law.busiest(base::mix(draw)));
-  std::ranges::sort(ratios);
-  Imbalance imbalance{.mean = 0, .p95 = ratios[draws * 95 / 100]};
-  for (const double ratio : ratios) imbalance.mean += ratio / draws;
-  constexpr std::size_t capacity = 64;
-  if (cache.size() == capacity) cache.erase(cache.begin());
-  cache.emplace_back(law, imbalance);
-  return imbalance;
+Imbalance imbalance_of(const RoutingLaw& law) {
+  const auto ratios = sorted_ratios(law);
+  const double sum = std::accumulate(ratios->begin(), ratios->end(), 0.0);
+  return {.mean = sum / ratio_count, .p95 = (*ratios)[ratio_count * 95 / 100]};
 }
 
-std::shared_ptr<const ExpertLoads> expert_loads(const PowerLaw& law, std::uint32_t layers,
-                                                std::uint32_t microbatches, std::uint32_t seed) {
-  using Key = std::tuple<PowerLaw, std::uint32_t, std::uint32_t, std::uint32_t>;
-  thread_local std::vector<std::pair<Key, std::shared_ptr<const ExpertLoads>>> cache;
-  const Key key{law, layers, microbatches, seed};
-  for (const auto& [cached_key, loads] : cache)
-    if (cached_key == key) return loads;
-  ExpertLoads loads{.microbatches = microbatches, .values = {}};
-  const std::uint64_t root = base::mix(seed);
-  for (std::uint64_t layer = 0; layer < layers; ++layer)
-    for (std::uint64_t microbatch = 0; microbatch < microbatches; ++microbatch)
-      loads.values.push_back(law.busiest(base::mix(base::mix(root ^ layer) ^ microbatch)));
-  constexpr std::size_t capacity = 8;
-  if (cache.size() == capacity) cache.erase(cache.begin());
-  return cache.emplace_back(key, std::make_shared<const ExpertLoads>(std::move(loads))).second;
+double ExpertLoads::at(std::uint32_t layer, std::uint32_t microbatch) const {
+  return (*ratios)[base::mix(base::mix(seed ^ layer) ^ microbatch) % ratios->size()];
+}
+
+ExpertLoads expert_loads(const RoutingLaw& law, std::uint32_t seed) {
+  return {.ratios = sorted_ratios(law), .seed = base::mix(seed)};
 }
 
 }  // namespace pipewright::workload

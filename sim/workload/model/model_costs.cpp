@@ -422,7 +422,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   set_captured(settings, routes, stages, costs);
   set_shares(settings, job.gpus, routes, stages, costs);
   set_overlaps(job, settings, routes, slices, stages, times, costs);
-  if (job.training.lengths || job.training.experts.power_law)
+  if (job.training.lengths || routing_law(setting.model, setting.training, setting.sizes))
     costs.launch_seconds = times.launches.of_stage;
   costs.gathered_element = config::gathered_bytes(job.training);
   const double parts = cuts_boundary(job.parallel, job.communication) ? job.parallel.tp.value : 1;

@@ -63,7 +63,8 @@ void set_shares(const DeviceSettings& settings, const std::vector<config::Gpu>& 
   const ModelSetting& setting = settings.any();
   if (setting.model.experts && setting.sizes.ep > 1)
     add_share(is_second_half, settings, gpus, routes, stages, costs.second_half);
-  if (!setting.training.lengths && !setting.training.experts.power_law) return;
+  if (!setting.training.lengths && !routing_law(setting.model, setting.training, setting.sizes))
+    return;
   add_share(scales_with_pairs, settings, gpus, routes, stages, costs.attention_share);
   add_share(scales_with_experts, settings, gpus, routes, stages, costs.experts_share);
   for (const StageParts& parts : stages) add_routed_layers(setting.model, parts, costs);

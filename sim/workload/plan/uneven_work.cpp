@@ -55,16 +55,15 @@ std::vector<double> expert_load_ratios(const config::Scenario& scenario, const S
                                        std::uint32_t microbatches) {
   const config::Model& model = scenario.model->value;
   const auto law =
-      power_law(model, scenario.training, sizes_of(model, scenario.training, scenario.parallel));
+      routing_law(model, scenario.training, sizes_of(model, scenario.training, scenario.parallel));
   if (!law) return {};
   const double mean = imbalance_of(*law).mean;
-  const auto loads =
-      expert_loads(*law, model.layers + model.mtp_layers, microbatches, scenario.variation.seed);
+  const ExpertLoads loads = expert_loads(*law, scenario.variation.seed);
   std::vector<double> ratios;
   for (const std::vector<std::uint32_t>& layers : costs.expert_layers)
     for (std::uint32_t microbatch = 0; microbatch < microbatches; ++microbatch) {
       double sum = 0;
-      for (const std::uint32_t layer : layers) sum += loads->at(layer, microbatch);
+      for (const std::uint32_t layer : layers) sum += loads.at(layer, microbatch);
       ratios.push_back(layers.empty() ? 1 : sum / (mean * static_cast<double>(layers.size())));
     }
   return ratios;

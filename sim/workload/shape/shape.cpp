@@ -113,11 +113,12 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   const std::uint32_t parts = sizes.cuts_vocabulary ? parallel.pp.value : 1;
   sizes.vocabulary =
       padded_vocabulary(model.vocabulary, training.vocabulary_multiple, sizes.tp * parts) / parts;
-  if (sizes.ep > 1) {
+  const bool pads = model.experts && model.experts->capacity_factor;
+  if (sizes.ep > 1 && !pads) {
     sizes.imbalance = std::min<double>(training.experts.imbalance, sizes.ep);
     sizes.peak_imbalance = sizes.imbalance;
   }
-  if (const auto law = power_law(model, training, sizes)) {
+  if (const auto law = routing_law(model, training, sizes)) {
     const Imbalance drawn = imbalance_of(*law);
     sizes.imbalance = drawn.mean;
     sizes.peak_imbalance = drawn.p95;
@@ -129,17 +130,19 @@ std::uint32_t sequence_of(const Model& model, const config::Training& training) 
   return training.sequence.value_or(model.sequence);
 }
 
-std::optional<PowerLaw> power_law(const Model& model, const config::Training& training,
-                                  const Sizes& sizes) {
-  const std::optional<double>& alpha = training.experts.power_law;
-  if (!alpha || !model.experts || sizes.ep == 1 || model.experts->capacity_factor)
+std::optional<RoutingLaw> routing_law(const Model& model, const config::Training& training,
+                                      const Sizes& sizes) {
+  const config::ExpertTraining& experts = training.experts;
+  if (!experts.draws_loads() || !model.experts || sizes.ep == 1 || model.experts->capacity_factor)
     return std::nullopt;
-  const double tokens = sizes.spread_tokens * sizes.etp * sizes.ep;
-  return PowerLaw{.alpha = *alpha,
-                  .experts = model.experts->count,
-                  .top_k = model.experts->top_k,
-                  .ranks = sizes.ep,
-                  .tokens = static_cast<std::uint64_t>(tokens)};
+  RoutingLaw law{.alpha = experts.power_law,
+                 .experts = model.experts->count,
+                 .top_k = model.experts->top_k,
+                 .ranks = sizes.ep,
+                 .capacity = experts.drop_above};
+  if (law.alpha)
+    law.tokens = static_cast<std::uint64_t>(sizes.spread_tokens * sizes.etp * sizes.ep);
+  return law;
 }
 
 }  // namespace pipewright::workload

@@ -60,8 +60,8 @@ std::uint32_t sequence_of(const config::Model& model, const config::Training& tr
 
 // Returns the distribution of tokens over experts. Empty if the experts of all ranks get equally
 // many tokens or if capacity_factor fills all of their buffers.
-std::optional<PowerLaw> power_law(const config::Model& model, const config::Training& training,
-                                  const Sizes& sizes);
+std::optional<RoutingLaw> routing_law(const config::Model& model, const config::Training& training,
+                                      const Sizes& sizes);
 
 // Returns the sizes of a model that is not split over GPUs.
 Sizes uncut_sizes(const config::Model& model, double samples, double sequence);

@@ -91,5 +91,37 @@ TEST_CASE("lengths take replicas, microbatches, iterations and seed from the sce
              Contains("power_law draws an imbalance, and imbalance is given too (1.3)"));
 }
 
+TEST_CASE("routing is forced, natural, or a map that says how uneven it is", "[experts]") {
+  const auto read = [](const std::string& experts) {
+    return read_scenario(read_yaml_text("{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 8, "
+                                        "parallel: {ep: 8, dp: 8}, training: {experts: {" +
+                                            experts + "}}}",
+                                        "s.yaml"))
+        .training.experts;
+  };
+  CHECK(read("routing: forced").routing == RouterBalance::forced);
+  CHECK(read("routing: natural").routing == RouterBalance::natural);
+  CHECK(read("").draws_loads());  // by the default stack
+  CHECK(read("routing: {power_law: 0.5}").power_law == 0.5);
+  CHECK(routing_text(read("routing: natural")) == "natural");
+  CHECK(routing_text(read("routing: forced")).empty());
+  const ExpertTraining uneven = read("routing: {imbalance: 1.3}");
+  CHECK(uneven.imbalance == 1.3);
+  CHECK_FALSE(uneven.draws_loads());
+  CHECK(routing_text(uneven) == "imbalance 1.3");
+  const auto fault = [&](const char* experts) { return error_of([&] { read(experts); }); };
+  CHECK_THAT(
+      fault("routing: even"),
+      Contains("training.experts.routing is the text 'even'; allowed: one of forced, natural"));
+  CHECK_THAT(fault("routing: {}"), Contains("a map such as {imbalance: 1.3}"));
+  CHECK_THAT(fault("routing: {imbalance: 0.5}"),
+             Contains("training.experts.routing.imbalance") &&
+                 Contains("a factor from 1 to the ranks of ep"));
+  CHECK_THAT(fault("routing: {gini: 0.5}"),
+             Contains("unknown key 'gini' in training.experts.routing"));
+  CHECK_THAT(fault("routing: {imbalance: 1.5}, power_law: 1"), Contains("given too"));
+  CHECK_THAT(fault("drop_above: 0.5"), Contains("a factor of at least 1, such as 1.25"));
+}
+
 }  // namespace
 }  // namespace pipewright::config::test

@@ -167,7 +167,7 @@ TEST_CASE("the busiest rank of each layer and microbatch sets the time of its ex
     CHECK(forward(trace, microbatch) ==
           Approx(planned + (run.job.uneven->experts_ratio(0, microbatch) - 1) * experts));
   // The job takes more time and memory than with tokens spread evenly over experts.
-  const Run balanced(scenario("imbalance: 1", "mixtral-8x7b"));
+  const Run balanced(scenario("routing: forced", "mixtral-8x7b"));
   CHECK(run.seconds() > balanced.seconds());
   CHECK(run.plan.costs.activations[0].held > balanced.plan.costs.activations[0].held);
   // With a capacity factor, every expert computes a full buffer, so that loads are equal.
@@ -181,12 +181,51 @@ TEST_CASE("the busiest rank of each layer and microbatch sets the time of its ex
   }
 }
 
+TEST_CASE("natural routing is the default of a stack and never faster than forced", "[uneven]") {
+  const auto scenario = [](const std::string& experts, std::uint32_t ep) {
+    return fmt::format(
+        "{{model: qwen3-30b-a3b, gpu: h100-sxm, microbatches: 4, engine: timing, parallel: {{ep: "
+        "{}, dp: {}}}, training: {{experts: {{{}}}}}}}",
+        ep, ep, experts);
+  };
+  double last = 1;
+  for (const std::uint32_t ep : {1, 4, 16, 64}) {
+    CAPTURE(ep);
+    const double forced = Run(scenario("routing: forced", ep)).seconds();
+    const double natural = Run(scenario("routing: natural", ep)).seconds();
+    CHECK(Run(scenario("sms: 16", ep)).seconds() == natural);
+    CHECK(natural >= forced);
+    CHECK(natural / forced >= last);
+    last = natural / forced;
+    CHECK(Run(scenario("routing: {imbalance: 1}", ep)).seconds() >= forced);
+    // Experts that drop what is above the mean have the time of forced routing.
+    CHECK(Run(scenario("routing: natural, drop_above: 1", ep)).seconds() ==
+          Approx(forced).epsilon(1e-9));
+  }
+  CHECK(last > 1.06);
+  CHECK(last < 1.9);
+  const Run uneven(scenario("routing: {imbalance: 1.3}", 16));
+  CHECK(uneven.seconds() == Run(scenario("imbalance: 1.3", 16)).seconds());
+  CHECK(evaluation::uneven_cost(uneven.scenario, uneven.hardware, uneven.plan.schedule) > 0);
+}
+
+TEST_CASE("the same seed draws the same routing", "[uneven]") {
+  const auto seconds = [](int seed) {
+    return Run(fmt::format("{{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 4, engine: timing, "
+                           "parallel: {{ep: 8, dp: 8}}, variation: {{seed: {}}}}}",
+                           seed))
+        .seconds();
+  };
+  CHECK(seconds(1) == seconds(1));
+  CHECK(seconds(1) != seconds(2));
+}
+
 TEST_CASE("both engines agree on uneven microbatches, in both details", "[uneven]") {
   const config::test::Folder folder;
   const std::string file = two_nodes(folder);
   for (const char* const uneven :
        {"lengths: {mean: 700, p95: 2000}", "lengths: {mean: 700, p95: 2000, packed: false}",
-        "experts: {power_law: 0.8}"})
+        "experts: {power_law: 0.8}", "experts: {routing: natural}"})
     for (const char* const detail : {"fast", "full"}) {
       const std::string times = tests::in_child([&] {
         const Run run(fmt::format(
@@ -236,7 +275,9 @@ TEST_CASE("bounds do not exceed simulations with uneven microbatches", "[uneven]
         file, experts ? "mixtral-8x7b" : "megatron-1.7b", dp * 2 * random.whole(2, 6),
         random.whole(1, 2), one_of({"1f1b", "gpipe", "zb-h1", "searched"}), pp, dp,
         experts ? dp : 1, random.whole(0, 3), one_of({"fast", "full"}), one_of({"true", "false"}),
-        one_of({"none", "length"}), experts ? ", experts: {power_law: 0.7}" : "");
+        one_of({"none", "length"}),
+        experts ? random.flip() ? ", experts: {power_law: 0.7}" : ", experts: {routing: natural}"
+                : "");
     CAPTURE(text);
     const config::Value scenario = config::read_yaml_text(text, "uneven.yaml");
     if (!evaluator) evaluator.emplace(config::read_scenario(scenario), std::uint64_t{1} << 40U);

@@ -353,7 +353,7 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
       "gathered, gradient_buckets, exp_avg, exp_avg_sq, main_params, main_grads, "
       "activation_func_fp8_input_store, "
       "share, dispatcher, dispatch_precision, sms, overlap, delay_wgrad, shared_overlap, "
-      "op_fuser, imbalance, power_law, fragmentation, overlap_p2p, "
+      "op_fuser, routing, imbalance, power_law, drop_above, fragmentation, overlap_p2p, "
       "overlap_grad_reduce, overlap_param_gather, zero_gradients, zero_weights, tp_comm_overlap, "
       "async_tensor_model_parallel_allreduce, scatter_gather, gradient_bytes, all_reduce, "
       "overlap_slowdown, global_norm, detail, jitter, distribution, seed, latency, symmetric, "
