@@ -190,7 +190,7 @@ void read_experts(Draft& draft) {
     if (pads)
       draft.set("model.experts.capacity_factor", capacity->values.front(), *capacity);
     else
-      draft.without_effect(*capacity);  // only drops tokens of uneven routing
+      draft.set("training.experts.drop_above", capacity->values.front(), *capacity);
   }
   if (frequency == nullptr || frequency->values.empty()) return;
   std::string text;

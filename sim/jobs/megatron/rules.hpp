@@ -40,6 +40,7 @@ void read_gradients(Draft& draft);
 void read_recompute(Draft& draft);
 void read_attention_backend(Draft& draft);
 void read_dispatcher(Draft& draft);
+void read_routing(Draft& draft);
 void read_offload(Draft& draft);
 void read_optimizer(Draft& draft);
 

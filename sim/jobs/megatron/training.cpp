@@ -242,6 +242,25 @@ void read_dispatcher(Draft& draft) {
     draft.set("training.experts.sms", fmt::format("{}", whole_number(*sms)), *sms);
 }
 
+// Without a flag of these, the stack's default applies: the router learns.
+void read_routing(Draft& draft) {
+  const Setting* const force = draft.find("moe_router_force_load_balancing");
+  const Setting* const type = draft.find("moe_router_load_balancing_type");
+  const bool is_forced = draft.on("moe_router_force_load_balancing");
+  const std::string method = draft.text("moe_router_load_balancing_type");
+  if (may_have_experts(draft)) {
+    if (is_forced) return draft.set("training.experts.routing", "forced", *force);
+    // Sinkhorn's algorithm assigns about the same number of tokens to all experts in training.
+    if (method == "sinkhorn") return draft.set("training.experts.routing", "forced", *type);
+    if (method == "none" && !draft.on("moe_router_enable_expert_bias"))
+      draft.assume(
+          "the router has no balance loss, and its routing is as even as with such a loss; "
+          "training.experts.power_law makes it less even");
+  }
+  for (const Setting* const setting : {force, type})
+    if (setting != nullptr) draft.without_effect(*setting);
+}
+
 void read_fp8_param_gather(Draft& draft) {
   if (const Setting* const gather = draft.find("fp8_param_gather");
       gather != nullptr && draft.on("fp8_param_gather")) {

@@ -263,12 +263,16 @@ void write_experts(SettingsWriter& writer) {
       layers = "[" + layers + "]";
     writer.add("moe_layer_freq", "(" + layers + ")");
   }
+  const config::ExpertTraining& training = scenario.training.experts;
   if (experts.capacity_factor) {
     writer.add("moe_expert_capacity_factor", *experts.capacity_factor);
     writer.add("moe_pad_expert_input_to_capacity");
+  } else if (training.drop_above) {
+    writer.add("moe_expert_capacity_factor", *training.drop_above);
   }
+  if (!training.draws_loads() && training.imbalance == 1)
+    writer.add("moe_router_force_load_balancing");
   writer.add("moe_grouped_gemm");
-  const config::ExpertTraining& training = scenario.training.experts;
   const bool flex = training.dispatcher == config::Dispatcher::deepep ||
                     training.dispatcher == config::Dispatcher::hybridep;
   const std::string_view name = base::name_of(config::dispatcher_names, training.dispatcher);

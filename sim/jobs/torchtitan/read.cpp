@@ -378,6 +378,17 @@ void read_tensor_overlap(Draft& draft) {
                   [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
 }
 
+void read_routing(Draft& draft) {
+  for (const char* const name :
+       {"debug.moe_force_load_balance", "training.debug_moe_force_load_balance"})
+    if (const Setting* const force = draft.find(name)) {
+      if (draft.on(name))
+        draft.set("training.experts.routing", "forced", *force);
+      else
+        draft.without_effect(*force);
+    }
+}
+
 std::string torch_schedule(std::string_view name) {
   const auto it = std::ranges::find(torch_schedules, name, &TorchSchedule::schedule);
   return it == torch_schedules.end() ? "" : std::string(it->torch);

@@ -18,6 +18,7 @@ void read_training(Draft& draft);
 void read_recompute(Draft& draft);
 void read_data_types(Draft& draft);
 void read_compile(Draft& draft);
+void read_routing(Draft& draft);
 
 // write.cpp
 void write_model(SettingsWriter& writer);

@@ -209,6 +209,9 @@ void write_training(SettingsWriter& writer) {
              std::uint64_t{scenario.microbatches.value} * dp * training.microbatch_size);
   writer.add("training.seq_len", training.sequence.value_or(scenario.model->value.sequence));
   if (training.loss_chunks > 1) writer.add("loss.num_chunks", training.loss_chunks);
+  const config::ExpertTraining& experts = training.experts;
+  if (scenario.model->value.experts && !experts.draws_loads() && experts.imbalance == 1)
+    writer.add("debug.moe_force_load_balance", "true");
   write_checkpointing(writer);
   write_compile(writer);
   // torchtitan keeps weights, gradients and state of Adam all in fp32, or all in bf16.

@@ -116,6 +116,17 @@ jobs::Job titan(const std::string& lines) {
 
 }  // namespace
 
+TEST_CASE("torchtitan's debugging flag forces the balance of experts", "[jobs]") {
+  using config::RouterBalance;
+  const auto routing = [](const std::string& lines) {
+    return scenario_of(titan(lines)).training.experts.routing;
+  };
+  CHECK(routing("") == RouterBalance::natural);
+  CHECK(routing("[debug]\nmoe_force_load_balance = true\n") == RouterBalance::forced);
+  CHECK(routing("[debug]\nmoe_force_load_balance = false\n") == RouterBalance::natural);
+  CHECK(routing("debug_moe_force_load_balance = true\n") == RouterBalance::forced);
+}
+
 TEST_CASE("a job runs on the stack of its framework", "[jobs]") {
   const auto stack_of = [](const std::vector<std::string>& files) {
     const jobs::Job job = import_files(files);

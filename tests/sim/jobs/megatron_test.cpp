@@ -1,5 +1,7 @@
 #include "sim/jobs/megatron/megatron.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -72,6 +74,42 @@ TEST_CASE("a script gives experts and latent attention", "[jobs]") {
   REQUIRE(job.not_understood.size() == 1);
   CHECK(job.not_understood.front().text == "--some-new-flag 3");
   CHECK(job.not_understood.front().origin.line > 3);
+}
+
+TEST_CASE("flags of the router tell how even its routing is", "[jobs]") {
+  using config::RouterBalance;
+  const auto job_with = [](const std::string& flags) {
+    return tests::import_text(
+        "train.sh",
+        "torchrun --nproc_per_node=8 pretrain_gpt.py --num-layers 12 --hidden-size 512 "
+        "--num-attention-heads 8 --seq-length 512 --vocab-size 1000 --micro-batch-size 2 "
+        "--global-batch-size 16 --bf16 --num-experts 8 --expert-model-parallel-size 8 " +
+            flags);
+  };
+  const auto experts = [&](const std::string& flags) {
+    const jobs::Job job = job_with(flags);
+    CHECK(job.not_understood.empty());
+    return scenario_of(job).training.experts;
+  };
+  CHECK(experts("").routing == RouterBalance::natural);
+  CHECK(experts("--moe-router-load-balancing-type aux_loss --moe-aux-loss-coeff 1e-2").routing ==
+        RouterBalance::natural);
+  CHECK(experts("--moe-router-force-load-balancing").routing == RouterBalance::forced);
+  CHECK(experts("--moe-router-load-balancing-type sinkhorn").routing == RouterBalance::forced);
+  const auto assumes_balance = [&](const std::string& flags) {
+    const jobs::Job job = job_with("--moe-router-load-balancing-type none " + flags);
+    return std::ranges::any_of(job.assumed, [](const std::string& sentence) {
+      return sentence.starts_with("the router has no balance loss");
+    });
+  };
+  CHECK(assumes_balance(""));
+  CHECK_FALSE(assumes_balance("--moe-router-enable-expert-bias"));
+  // A capacity drops tokens, with padded buffers or without.
+  const std::string capacity = "--moe-expert-capacity-factor 1.25 --moe-token-drop-policy probs ";
+  CHECK(experts(capacity).drop_above == 1.25);
+  CHECK_FALSE(experts(capacity + "--moe-pad-expert-input-to-capacity").drop_above);
+  CHECK(scenario_of(job_with(capacity + "--moe-pad-expert-input-to-capacity"))
+            .model->value.experts->capacity_factor == 1.25);
 }
 
 TEST_CASE("a hybrid pattern gives layers, stages and the heads of Mamba", "[jobs]") {

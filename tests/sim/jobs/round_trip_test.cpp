@@ -263,6 +263,29 @@ TEST_CASE("a launch has the capacity of experts, with which their graphs are all
                  Catch::Contains("model.moe_pad_expert_input_to_capacity=true"));
 }
 
+TEST_CASE("a launch forces the balance of experts if the scenario does", "[jobs][launch]") {
+  const auto launch = [](const std::string& experts, const std::string& framework) {
+    const config::Value tree = config::read_yaml_text(
+        "model: {layers: 4, hidden: 512, heads: 8, sequence: 512, vocabulary: 1000, experts: "
+        "{count: 8, top_k: 2, ffn: 512}}\nparallel: {dp: 8, ep: 8, zero: 1}\nglobal_batch: 8\n"
+        "stack: megatron-core\ntraining: {experts: {" +
+            experts + "}}\n",
+        "scenario.yaml");
+    return jobs::export_job(config::read_scenario(tree), *jobs::find_framework(framework)).text;
+  };
+  CHECK_THAT(launch("routing: forced", "megatron"),
+             Catch::Contains("--moe-router-force-load-balancing"));
+  CHECK_THAT(launch("routing: forced", "bridge"),
+             Catch::Contains("model.moe_router_force_load_balancing=true"));
+  CHECK_THAT(launch("routing: forced", "torchtitan"),
+             Catch::Contains("moe_force_load_balance = true"));
+  for (const char* const framework : {"megatron", "bridge", "torchtitan"})
+    CHECK_THAT(launch("routing: natural", framework), !Catch::Contains("force"));
+  CHECK_THAT(launch("drop_above: 1.25", "megatron"),
+             Catch::Contains("--moe-expert-capacity-factor 1.25 ") &&
+                 !Catch::Contains("--moe-pad-expert-input-to-capacity"));
+}
+
 TEST_CASE("torchtitan compiles what the stack fuses", "[jobs][launch]") {
   CHECK_THAT(
       launch_of("torchtitan", "torchtitan"),
