@@ -95,6 +95,11 @@ Layout layout_of(const Cells& row) {
   if (!row.at("recompute-granularity").empty())
     layout.training += ", recompute: " + row.at("recompute-granularity");
   if (row.at("fp8-recipe") == "tensorwise") layout.training += ", precision: fp8";
+  if (has_experts(row)) {
+    const std::string& dispatcher = row.at("moe-token-dispatcher-type");
+    layout.training += fmt::format(", experts: {{routing: natural, dispatcher: {}}}",
+                                   dispatcher.empty() ? "allgather" : dispatcher);
+  }
   layout.communication =
       fmt::format("overlap_grad_reduce: {}, overlap_param_gather: {}",
                   says(row, "overlap-grad-reduce"), says(row, "overlap-param-gather"));

@@ -29,13 +29,21 @@ void add_collective(Kernels& kernels, Part part, std::string_view name) {
   kernels.push_back({.name = name, .part = part, .work = Work::collective});
 }
 
+// Returns whether the dispatcher gathers the tokens of the ranks that share an expert in the same
+// call as those of other ranks, as Megatron-Core's allgather does over the group of ep and etp
+// (MoEAllGatherTokenDispatcher in megatron/core/transformer/moe/token_dispatcher.py).
+bool gathers_with_dispatch(const ModelSetting& setting) {
+  return setting.training.experts.dispatcher == config::Dispatcher::allgather &&
+         setting.sizes.ep > 1;
+}
+
 // Returns whether ranks hold different tokens of a product's input, which are gathered before the
 // product, and whose results are reduced and scattered after it. Sequence parallelism splits the
 // all-reduce of tensor parallelism (arXiv 1909.08053) into these halves (arXiv 2205.05198, figure
 // 5) and gathers the input once more for the weight gradient. Ranks that share an expert gather
-// each other's tokens and sum the results.
+// each other's tokens and sum the results; their input stays gathered for the backward pass.
 bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
-  if (is_expert_part(linear.part)) return setting.sizes.etp > 1;
+  if (is_expert_part(linear.part)) return setting.sizes.etp > 1 && !gathers_with_dispatch(setting);
   return setting.sizes.sequence_parallel && linear.part != Part::head;
 }
 
@@ -57,7 +65,7 @@ void add_gathers(const ModelSetting& setting, const Linear& linear, PassKernels&
   if (linear.gathers_input) {
     add_collective(kernels.forward, linear.part, "all-gather");
     add_copy(kernels.forward, linear, linear.inputs, copied);
-    add_collective(kernels.input_grad, linear.part, "all-gather");
+    if (!is_expert_part(linear.part)) add_collective(kernels.input_grad, linear.part, "all-gather");
   }
   if (!linear.scatters_output) return;
   add_collective(kernels.input_grad, linear.part, "all-gather");

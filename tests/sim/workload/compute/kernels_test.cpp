@@ -61,6 +61,24 @@ TEST_CASE("several experts on a GPU are one grouped product, a single expert is 
   CHECK(alone.rows == 2048);
 }
 
+TEST_CASE("allgather gathers tokens for ranks that share an expert in the call over ep",
+          "[model]") {
+  const auto collectives = [](const std::string& dispatcher) {
+    const SettingFixture fixture(model_of(mixture), "{experts: {dispatcher: " + dispatcher + "}}",
+                                 {.tp = 2, .sequence = true, .ep = 2, .etp = 2, .dp = 2});
+    const auto kernels = layer_kernels(fixture.setting, workload::LayerKind::experts);
+    const auto count = [](const std::vector<Kernel>& pass) {
+      return std::ranges::count_if(pass, [](const Kernel& kernel) {
+        return kernel.work == Kernel::Work::collective && kernel.part >= Part::permute;
+      });
+    };
+    return std::pair(count(kernels.forward), count(kernels.input_grad));
+  };
+  // All-to-all, all-gather, reduce-scatter, all-to-all; backward passes undo the same calls.
+  CHECK(collectives("alltoall") == std::pair<long, long>{4, 4});
+  CHECK(collectives("allgather") == std::pair<long, long>{2, 2});
+}
+
 TEST_CASE("tensors that tp gathers and sums along a second dimension are copied once more",
           "[model]") {
   // 64 tokens of 32 elements in 16 bits are read and written: before both first products and after
