@@ -176,7 +176,12 @@ void read_experts(Draft& draft) {
   const auto shared = draft.count("moe_shared_expert_intermediate_size");
   const Setting* const capacity = draft.find("moe_expert_capacity_factor");
   const bool pads = draft.on("moe_pad_expert_input_to_capacity");
+  // DeepSpeed's layers of experts pad their buffers to a capacity unless they drop nothing.
+  const Setting* const padded = draft.find("moe_train_capacity_factor");
+  const bool drops_nothing = draft.on("disable_moe_token_dropping");
   if (!has) return;
+  if (padded != nullptr && !padded->values.empty() && !drops_nothing)
+    draft.set("model.experts.capacity_factor", padded->values.front(), *padded);
   if (ffn)
     draft.set("model.experts.ffn", fmt::format("{}", *ffn), *draft.find("moe_ffn_hidden_size"));
   else if (const config::Value* const dense = draft.at("model.ffn"))

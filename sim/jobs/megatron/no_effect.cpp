@@ -46,7 +46,7 @@ constexpr std::string_view quiet_flag_names =
     "moe_hybridep_num_blocks_ moe_hybridep_num_sms_preprocessing moe_input_jitter_eps "
     "moe_loss_coeff moe_min_capacity moe_pad_experts_for_cuda_graph_inference "
     "moe_per_layer_logging moe_permute_fusion moe_permute_fusion_into_hybridep moe_router_ "
-    "moe_routing_trace_ moe_token_drop_policy moe_train_capacity_factor moe_upcycling_ "
+    "moe_routing_trace_ moe_token_drop_policy moe_upcycling_ "
     "moe_use_legacy_grouped_gemm moe_use_upcycling moe_z_loss_coeff most_recent_k mscale "
     "mscale_ mtp_loss_scaling_factor mtp_use_repeated_layer multiple_validation_sets muon_ "
     "nccl_communicator_config_path no_align_param_gather no_async_ no_bias_ no_check_ "

@@ -110,6 +110,14 @@ TEST_CASE("flags of the router tell how even its routing is", "[jobs]") {
   CHECK_FALSE(experts(capacity + "--moe-pad-expert-input-to-capacity").drop_above);
   CHECK(scenario_of(job_with(capacity + "--moe-pad-expert-input-to-capacity"))
             .model->value.experts->capacity_factor == 1.25);
+  // Layers of experts of DeepSpeed.
+  const auto padded = [&](const std::string& flags) {
+    const jobs::Job job = job_with("--moe-train-capacity-factor 1.5 " + flags);
+    CHECK(job.not_understood.empty());
+    return scenario_of(job).model->value.experts->capacity_factor;
+  };
+  CHECK(padded("") == 1.5);
+  CHECK_FALSE(padded("--disable-moe-token-dropping"));
 }
 
 TEST_CASE("a hybrid pattern gives layers, stages and the heads of Mamba", "[jobs]") {
