@@ -291,24 +291,77 @@ void add_router_scores(const ModelSetting& setting, const Layer& layer, PassKern
   }
 }
 
-// Adds the permutation of the experts' tokens and their dispatch or combination. The dispatcher
-// alltoall copies a token for each of its experts before it sends the copies; a dispatcher that
-// sends each token once makes the copies where the tokens arrive.
+// Returns whether tokens are copied for each of their experts before they are sent. A dispatcher
+// that sends each token once makes the copies where the tokens arrive.
+bool copies_before_sending(const ModelSetting& setting) {
+  return setting.training.experts.dispatcher == config::Dispatcher::alltoall ||
+         setting.sizes.ep == 1;
+}
+
+// Bytes per element of the kernels with which PyTorch moves copies of tokens: those of the rank
+// that sends the copies, and those of the rank that has the experts.
+struct TokenMoves {
+  std::span<const double> sent;
+  std::span<const double> received;
+};
+
+// Returns the kernels without fusion (torchtitan/models/moe/moe.py and utils.py). Copies are
+// gathered before they are sent. Where they arrive, a row of padding is appended, and the copies
+// are gathered expert by expert. On their way back, they are scattered twice, cast to 32 bits and
+// multiplied by the router's scores. Gradients of gathered rows are added up in zeroed tensors.
+TokenMoves copied_moves(bool combines, bool backward) {
+  static constexpr std::array<double, 1> gather{4};
+  static constexpr std::array<double, 2> pad_and_gather{4, 4};
+  static constexpr std::array<double, 1> scatter{4};
+  static constexpr std::array<double, 4> scatter_and_weigh{2, 4, 6, 4};
+  static constexpr std::array<double, 4> gradient_of_weighing{4, 4, 6, 4};
+  static constexpr std::array<double, 3> gradient_of_scatter{2, 4, 4};
+  static constexpr std::array<double, 2> gradient_of_gather{2, 6};
+  if (combines && backward) return {gradient_of_weighing, gradient_of_scatter};
+  if (combines) return {scatter_and_weigh, scatter};
+  if (backward) return {gradient_of_gather, gradient_of_gather};
+  return {gather, pad_and_gather};
+}
+
+// Returns the kernels without fusion for tokens that are sent once (torchtitan/distributed/deepep):
+// tokens are gathered expert by expert, and later multiplied by the router's scores and added up.
+TokenMoves received_moves(bool combines, bool backward) {
+  static constexpr std::array<double, 1> gather{4};
+  static constexpr std::array<double, 2> weigh_and_add{4, 6};
+  static constexpr std::array<double, 3> gradient_of_weighing{4, 4, 4};
+  static constexpr std::array<double, 1> gradient_of_gather{6};
+  if (combines && backward) return {{}, gradient_of_weighing};
+  if (combines) return {{}, weigh_and_add};
+  if (backward) return {{}, gradient_of_gather};
+  return {{}, gather};
+}
+
+// Adds the permutation of the experts' tokens. Without fusion PyTorch also sorts the copies'
+// experts and gathers their indices and probabilities.
+void add_moves(const ModelSetting& setting, Part part, std::string_view name, bool backward,
+               const Routing& routing, Kernels& kernels) {
+  const double width = width_of(setting) * setting.model.expert_width();
+  const bool copies = copies_before_sending(setting);
+  if (setting.training.stack.fuses(config::Fusable::permutation))
+    return add_memory(kernels, part, name,
+                      4 * ((copies ? routing.sent : 0) + routing.received) * width);
+  const bool combines = part == Part::unpermute;
+  const TokenMoves moves =
+      copies ? copied_moves(combines, backward) : received_moves(combines, backward);
+  add_each(kernels, part, name, moves.sent, routing.sent * width);
+  add_each(kernels, part, name, moves.received, routing.received * width);
+  constexpr std::array<double, 3> index_bytes{16, 12, 12};
+  add_each(kernels, part, "indices", index_bytes, routing.received);
+}
+
+// Adds the permutation of the experts' tokens and their dispatch or combination.
 void add_permutation_kernels(const ModelSetting& setting, Part part, std::string_view name,
-                             const Layer& layer, Kernels& kernels) {
+                             bool backward, const Layer& layer, Kernels& kernels) {
   using config::Dispatcher;
+  if (layer.routing.received == 0) return;
+  add_moves(setting, part, name, backward, layer.routing, kernels);
+  if (setting.sizes.ep == 1) return;
   const Dispatcher dispatcher = setting.training.experts.dispatcher;
-  const bool copies = dispatcher == Dispatcher::alltoall || setting.sizes.ep == 1;
-  const double moved = 4 * width_of(setting) *
-                       ((copies ? layer.routing.sent : 0) + layer.routing.received) *
-                       setting.model.expert_width();
-  add_memory(kernels, part, name, moved);
-  // Without fusion PyTorch sorts the copies' experts and gathers their indices and probabilities.
-  if (moved > 0 && !setting.training.stack.fuses(config::Fusable::permutation)) {
-    constexpr std::array<double, 3> index_bytes{16, 12, 12};
-    add_each(kernels, part, "indices", index_bytes, layer.routing.received);
-  }
-  if (moved == 0 || setting.sizes.ep == 1) return;
   const bool combines = part == Part::unpermute;
   if (dispatcher == Dispatcher::alltoall)
     add_collective(kernels, part, "all-to-all");
@@ -437,11 +490,11 @@ void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const
   add_linear_kernels(setting, layer.latent_linears, Part::latent_in, Part::latent_in, kernels);
   add_linear_kernels(setting, layer.router, Part::router, Part::router, kernels);
   add_router_scores(setting, layer, kernels);
-  for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
-    add_permutation_kernels(setting, Part::permute, "permute", layer, *pass);
+  add_permutation_kernels(setting, Part::permute, "permute", false, layer, kernels.forward);
+  add_permutation_kernels(setting, Part::permute, "permute", true, layer, kernels.input_grad);
   add_expert_kernels(setting, layer, kernels);
-  for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
-    add_permutation_kernels(setting, Part::unpermute, "unpermute", layer, *pass);
+  add_permutation_kernels(setting, Part::unpermute, "unpermute", false, layer, kernels.forward);
+  add_permutation_kernels(setting, Part::unpermute, "unpermute", true, layer, kernels.input_grad);
   add_linear_kernels(setting, layer.latent_linears, Part::latent_out, Part::latent_out, kernels);
   add_linear_kernels(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
   add_activation_kernels(setting, Part::shared_activation, layer.shared, kernels);

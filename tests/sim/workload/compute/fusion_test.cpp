@@ -111,11 +111,28 @@ TEST_CASE("a router that is not fused computes its scores in small kernels", "[s
   check(input_grad, 5 - 2, (30.5 - 24) * tokens * 8);
 }
 
-TEST_CASE("a permutation that is not fused sorts and gathers indices", "[stack]") {
+TEST_CASE("a permutation that is not fused sorts indices, and gathers and scatters copies",
+          "[stack]") {
   const auto [forward, input_grad] = added_without(Fusable::permutation);
-  // Tokens are permuted and brought back, in both passes.
-  check(forward, 2 * 3, 2 * 40 * copies);
-  check(input_grad, 2 * 3, 2 * 40 * copies);
+  // Tokens are permuted and brought back, in both passes. Fused, this moves 8 bytes per element
+  // each time, and else 12 and 20 bytes, and 16 and 28 bytes in the backward pass.
+  check(forward, 12, (12 + 20 - 16) * copies * hidden + 2 * 40 * copies);
+  check(input_grad, 15, (16 + 28 - 16) * copies * hidden + 2 * 40 * copies);
+}
+
+TEST_CASE("a permutation that is not fused adds up the copies of tokens that were sent once",
+          "[stack]") {
+  const config::Model model = mixture("rmsnorm", "swiglu");
+  const auto kernels = [&](bool fused) {
+    SettingFixture fixture(model, "{experts: {dispatcher: deepep}}", {.ep = 2, .dp = 2});
+    fixture.training.stack.fused.set(static_cast<std::size_t>(Fusable::permutation), fused);
+    return layer_kernels(fixture.setting, LayerKind::experts);
+  };
+  const PassKernels apart = kernels(false);
+  const PassKernels fused = kernels(true);
+  check(added(apart.forward, fused.forward), 7, (4 + 10 - 8) * copies * hidden + 2 * 40 * copies);
+  check(added(apart.input_grad, fused.input_grad), 8,
+        (6 + 12 - 8) * copies * hidden + 2 * 40 * copies);
 }
 
 TEST_CASE("a layer norm and an activation without a gate are one kernel in any stack", "[stack]") {
