@@ -75,6 +75,13 @@ constexpr std::array expert_table{
          .default_value = "false"},
         flag<&ExpertTraining::op_fuser>},
     Key<ExpertTraining>{
+        {.name = "round_robin",
+         .help =
+             "tokens choose experts in turn, as when torchtitan or NeMo Automodel balances them "
+             "by force, so that few ranks hold a token's experts",
+         .default_value = "false"},
+        flag<&ExpertTraining::round_robin>},
+    Key<ExpertTraining>{
         {.name = "routing",
          .help =
              "balance of the router: every expert gets the same number of tokens, or as many as "

@@ -38,10 +38,12 @@ struct ExpertTraining {
   bool delay_wgrad = false;     // weight gradients of a pair do not delay its dispatch
   bool shared_overlap = false;  // dispatch overlaps the shared experts of the layer
   bool op_fuser = false;        // products of experts include activation function, casts and biases
+  bool round_robin = false;     // tokens choose experts in turn instead of at random
 
   // Returns whether loads of experts are drawn for each layer and microbatch.
   bool draws_loads() const {
-    return power_law || (routing == RouterBalance::natural && imbalance == 1);
+    return power_law ||
+           (routing == RouterBalance::natural && imbalance == 1 && !round_robin);
   }
 };
 

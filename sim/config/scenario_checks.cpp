@@ -308,6 +308,13 @@ void check_experts(const Scenario& scenario, const Value& root) {
             "training.experts.power_law draws an imbalance, and imbalance is given too ({})",
             experts.imbalance))
         .suggest("leave out one of them");
+  if (experts.round_robin && (experts.power_law || experts.imbalance != 1))
+    throw Error(
+        origin_of(root, "training.experts.round_robin"),
+        fmt::format("training.experts.round_robin gives all experts equally many tokens, and "
+                    "{} is given too",
+                    experts.power_law ? "power_law" : "imbalance"))
+        .suggest("leave out one of them");
   const Value* const routing = value_at(root, "training.experts.routing");
   if (routing == nullptr || routing->kind != Value::Kind::map) return;
   for (const char* const key : {"training.experts.imbalance", "training.experts.power_law"})

@@ -21,6 +21,15 @@ double choose(double n, double k) {
   return product;
 }
 
+// Returns the number of groups of consecutive experts from which tokens choose in turn: each token
+// takes those of one group. If top_k does not divide the experts, a group is the next larger part
+// of them that does, so that a token whose experts belong to two ranks counts as one for one rank.
+std::uint32_t groups_in_turn(const config::Model::Experts& experts) {
+  std::uint32_t size = experts.top_k;
+  while (experts.count % size != 0) ++size;
+  return experts.count / size;
+}
+
 }  // namespace
 
 // The library's limits are measurements with at least 4,096 tokens of 7,168 elements, top 8 of 256
@@ -35,6 +44,10 @@ Dispatch dispatch_of(const config::Model::Experts& model_experts,
                     .top_k = model_experts.top_k,
                     .groups = model_experts.groups,
                     .top_groups = model_experts.top_groups};
+  if (experts.round_robin) {
+    dispatch.groups = groups_in_turn(model_experts);
+    dispatch.top_groups = 1;
+  }
   if (experts.dispatcher == config::Dispatcher::deepep) {
     dispatch.inside_rate = 15e9 * config::dispatch_sms(experts);
     dispatch.inside_latency = 40e-6;

@@ -18,11 +18,13 @@ std::string dispatcher_of(const Cells& row) {
 
 std::string automodel_scenario(const Cells& row) {
   Details details{.stack = stack_of(row)};
-  if (has(row, "flags", "state in bf16"))
+  const bool has_experts = count_of(row, "ep") > 1;
+  if (has_experts || has(row, "flags", "state in bf16"))
     details.training = ", bytes: {weights: 2, gradients: 2, optimizer: 4}";
-  if (count_of(row, "ep") > 1)
-    details.training +=
-        fmt::format(", experts: {{routing: forced, dispatcher: {}}}", dispatcher_of(row));
+  if (has_experts)
+    details.training += fmt::format(
+        ", fused_loss: true, experts: {{routing: forced, dispatcher: {}, round_robin: true}}",
+        dispatcher_of(row));
   if (has(row, "flags", "no gradient clipping")) details.communication = "global_norm: false";
   if (row.at("recompute") == "not stated") details.recompute = "full";
   return scenario_of(row, details);
@@ -60,10 +62,13 @@ Table gb200_table(const std::filesystem::path& reference) {
 
 }  // namespace
 
-// github.com/NVIDIA-NeMo/Automodel, docs/performance-summary and comments of its yamls: a fake gate
-// balances experts. The libraries of the experts' products have the same prediction.
-// Assumed: the 70B, whose recomputation is not stated, recomputes everything, since it does not fit
-// into memory without; the first dispatcher of a cell is that of the run.
+// github.com/NVIDIA-NeMo/Automodel, docs/performance-summary and comments of its yamls. A fake gate
+// gives token i the experts from i x top_k on (FakeBalancedGate of
+// nemo_automodel/components/moe/layers.py). The yamls of mixtures make models in bf16, train them
+// with torch.optim.Adam, so with state in bf16, and leave the logits in 16 bits (fp32_upcast:
+// false). The libraries of the experts' products have the same prediction. Assumed: the 70B, whose
+// recomputation is not stated, recomputes everything, since it does not fit into memory without;
+// the first dispatcher of a cell is that of the run.
 std::vector<Table> automodel(const std::filesystem::path& reference) {
   return {h100_table(reference), gb200_table(reference)};
 }

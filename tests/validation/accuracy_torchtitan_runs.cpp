@@ -23,8 +23,10 @@ std::string commit_scenario(const Cells& row) {
     details.parallel = parallel_of(row) + ", reshard_after_forward: false";
   if (has(row, "flags", "float8 all-gather")) details.training = ", bytes: {gathered: 1}";
   if (count_of(row, "ep") > 1) {
-    details.training = fmt::format(", experts: {{routing: forced, dispatcher: {}}}",
-                                   row.at("dispatcher") == "deepep" ? "deepep" : "alltoall");
+    details.training =
+        fmt::format(", experts: {{routing: forced, dispatcher: {}, round_robin: {}}}",
+                    row.at("dispatcher") == "deepep" ? "deepep" : "alltoall",
+                    has(row, "flags", "balanced by force"));
     // The embedding and the head count as a layer each (generate_llm_fqn_per_model_part).
     details.more = "partition: 'Et*3|(t*4|)*14ttL'\n";
   }

@@ -89,6 +89,14 @@ TEST_CASE("lengths take replicas, microbatches, iterations and seed from the sce
                    "8}, training: {experts: {imbalance: 1.3, power_law: 1}}}");
              }),
              Contains("power_law draws an imbalance, and imbalance is given too (1.3)"));
+  for (const std::string uneven : {"imbalance: 1.3", "power_law: 1"})
+    CHECK_THAT(error_of([&] {
+                 read(
+                     "{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 8, parallel: {ep: 8, dp: "
+                     "8}, training: {experts: {round_robin: true, " +
+                     uneven + "}}}");
+               }),
+               Contains("round_robin gives all experts equally many tokens"));
 }
 
 TEST_CASE("routing is forced, natural, or a map that says how uneven it is", "[experts]") {

@@ -62,3 +62,17 @@ TEST_CASE("DeepSeek-V3's tokens go to at most four of eight nodes", "[dispatch]"
   CHECK(parts_visited(free, 256) == Approx(8));
   CHECK(parts_visited(limited, 256) == Approx(8));
 }
+
+TEST_CASE("tokens that choose experts in turn go to the ranks of consecutive experts",
+          "[dispatch]") {
+  const auto dispatch_in_turn = [](std::uint32_t experts, std::uint32_t top_k) {
+    return workload::dispatch_of({.count = experts, .top_k = top_k},
+                                 {.dispatcher = config::Dispatcher::deepep, .round_robin = true});
+  };
+  // Eight consecutive experts belong to one rank of sixteen or of eight, and to two ranks of four.
+  CHECK(parts_visited(dispatch_in_turn(128, 8), 8) == Approx(1));
+  CHECK(parts_visited(dispatch_in_turn(128, 8), 16) == Approx(1));
+  CHECK(parts_visited(dispatch_in_turn(128, 8), 32) == Approx(2));
+  // Six of 128 count as six of a group of eight.
+  CHECK(parts_visited(dispatch_in_turn(128, 6), 8) == Approx(1));
+}
