@@ -71,6 +71,20 @@ TEST_CASE("the library's kernel may be slower than the links", "[dispatch]") {
   CHECK(seconds(nvlink / 2) == Approx(2 * bytes / nvlink + inside));
 }
 
+TEST_CASE("the library's kernel is slower where tokens also come from other nodes", "[dispatch]") {
+  const auto cluster = make_cluster({{4, 4}});
+  const RankPlacement placement(cluster, cluster.gpus());
+  const auto bytes_to_peer = [&](double rate) {
+    const Dispatch dispatch{.experts = 8, .top_k = 2, .inside_rate = rate};
+    const auto phases = execution::plan({Collective::dispatch, dispatch}, S, ranks(8),
+                                        Algorithm::automatic, placement);
+    return flows_of(phases[0]).at({0, 3});
+  };
+  // At the rate of the links, tokens from another node are written with 0.6 of this rate.
+  CHECK(bytes_to_peer(2 * nvlink) == Approx(bytes_to_peer(0)));
+  CHECK(bytes_to_peer(nvlink) == Approx(bytes_to_peer(0) / 0.6));
+}
+
 // Compares with AIConfigurator's tables of DeepEP on one and four nodes of H100: 8 of 256 experts
 // per token, FP8 for dispatch and bf16 for combine.
 TEST_CASE("DeepEP takes as long as measured on H100", "[dispatch]") {
@@ -107,6 +121,6 @@ TEST_CASE("DeepEP takes as long as measured on H100", "[dispatch]") {
     for (double& error : list) error = std::abs(error);
     std::sort(list.begin(), list.end());
     INFO(kind << ": median " << list[list.size() / 2] << ", largest " << list.back());
-    CHECK(list[list.size() / 2] < (kind == "4 nodes, few SMs" ? 0.32 : 0.08));
+    CHECK(list[list.size() / 2] < (kind == "4 nodes, few SMs" ? 0.13 : 0.08));
   }
 }
