@@ -128,6 +128,19 @@ double cast_bytes(DataType type, double elements) {
   return elements * (2 + 2 * config::element_bytes(type));
 }
 
+// Launches that cast the tokens of one expert to fp8: largest value, scale and cast. Transformer
+// Engine casts them expert by expert (multi_tensor_quantize_impl in
+// transformer_engine/pytorch/csrc/extensions/cast.cpp). Types with a scale for each block need no
+// largest value of the whole tensor, and measured runs do not show the launches of their loop.
+constexpr std::uint32_t casts_of_expert = 3;
+
+void add_cast(const ModelSetting& setting, const Linear& linear, DataType type, double elements,
+              Kernels& kernels) {
+  add_memory(kernels, linear.part, "cast", cast_bytes(type, elements));
+  if (type == DataType::fp8 && linear.count > 1 && !setting.training.experts.op_fuser)
+    kernels.back().looped = linear.count * casts_of_expert - 1;
+}
+
 bool follows_norm(const Linear& linear) {
   return linear.part == Part::qkv || linear.part == Part::mla_down || linear.part == Part::mla_up ||
          linear.part == Part::recurrence_in || linear.part == Part::mlp_in;
@@ -396,9 +409,8 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
   if (config::is_scaled(type)) {
     const double in = tokens * inputs * linear.count;
     const double out = tokens * outputs * linear.count;
-    if (!follows_norm(linear))
-      add_memory(kernels.forward, linear.part, "cast", cast_bytes(type, in));
-    add_memory(kernels.input_grad, linear.part, "cast", cast_bytes(type, out));
+    if (!follows_norm(linear)) add_cast(setting, linear, type, in, kernels.forward);
+    add_cast(setting, linear, type, out, kernels.input_grad);
   }
   add_gathers(setting, linear, kernels);
   kernels.forward.push_back(product_kernel(linear, type, {tokens, outputs, inputs}, value));

@@ -27,6 +27,8 @@ struct Kernel {
   std::string_view name;  // name within its part, such as "product" or "cast"
   // Number of equal launches one after the other, such as those for the blocks of ring attention.
   std::uint32_t times = 1;
+  // Further launches within this kernel's call, in a loop over experts: the kernel stands for all.
+  std::uint32_t looped = 0;
   Part part = Part::head;
   Work work = Work::memory;
   config::DataType type = config::DataType::bf16;
@@ -62,21 +64,24 @@ constexpr Scaling scaling_of(Part part) {
 }
 
 // Numbers of kernels and collectives that a pass of a layer, of the embedding or of the head runs;
-// a repeated kernel counts once for each repetition. Collectives count apart, because the host
-// takes longer to call one than to launch a kernel. Captured kernels and collectives also count
+// a repeated kernel counts once for each repetition. Collectives and launches in loops count apart,
+// because the host takes longer to call a collective than to launch a kernel, and less long to
+// launch the next kernel of a loop. Captured kernels and collectives also count
 // apart: together they are one graph.
 struct Launches {
   double kernels = 0;
   double collectives = 0;
+  double looped = 0;
   double captured = 0;
 
   double graphs() const { return std::min(captured, 1.0); }
-  double total() const { return kernels + collectives + captured; }
+  double total() const { return kernels + collectives + looped + captured; }
   void add(const Kernel& kernel, double share = 1) {
     double& count = kernel.captured                           ? captured
                     : kernel.work == Kernel::Work::collective ? collectives
                                                               : kernels;
     count += share * kernel.times;
+    (kernel.captured ? captured : looped) += share * kernel.times * kernel.looped;
   }
 };
 Launches launches(const std::vector<Kernel>& kernels);

@@ -40,6 +40,17 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
                        .weight_grad = launches(kernels.weight_grad)}};
 }
 
+// Lets the GPU wait for launches within a layer. A host that waits for the GPU once in each layer
+// cannot launch ahead, so the kernels of other layers do not hide the launches of this layer.
+void wait_in_layer(const ModelSetting& setting, const Kernels& forward, PartSeconds& seconds) {
+  const auto stalls = [](const Kernel& kernel) { return kernel.stall_s > 0; };
+  if (std::ranges::none_of(forward, stalls)) return;
+  PassSeconds& kernels = seconds.kernels;
+  kernels.forward = std::max(kernels.forward, seconds.launches.forward);
+  if (share_repeated(setting, Part::router, Kernel::Work::memory) > 0)
+    kernels.recomputed = std::max(kernels.recomputed, seconds.launches.recomputed);
+}
+
 // Returns the seconds of a layer's passes, including those of the forward kernels that backward
 // passes recompute.
 PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
@@ -52,6 +63,7 @@ PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
     return share;
   });
   seconds.launches.recomputed = launch_seconds(setting.training, launches, gpu);
+  wait_in_layer(setting, kernels.forward, seconds);
   return seconds;
 }
 

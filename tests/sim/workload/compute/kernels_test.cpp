@@ -79,6 +79,38 @@ TEST_CASE("allgather gathers tokens for ranks that share an expert in the call o
   CHECK(collectives("allgather") == std::pair<long, long>{2, 2});
 }
 
+TEST_CASE("the tokens of each expert are cast to fp8 on their own, in a loop of the library",
+          "[model]") {
+  const auto cast_of = [](std::uint32_t ep, const std::string& training) {
+    return only_kernel(forward_of(ep, training), Part::expert_out, "cast");
+  };
+  // A rank has 4 of 8 experts. Each takes three launches in fp8: largest value, scale and cast.
+  const Kernel cast = cast_of(2, "{precision: fp8}");
+  CHECK(cast.looped == 4 * 3 - 1);
+  CHECK(cast_of(2, "{precision: mxfp8}").looped == 0);
+  CHECK(cast_of(8, "{precision: fp8}").looped == 0);
+  CHECK(only_kernel(forward_of(2, "{precision: fp8}"), Part::projection, "cast").looped == 0);
+  CHECK(only_kernel(forward_of(2, "{precision: fp8, experts: {op_fuser: true}}"), Part::expert_in,
+                    "cast")
+            .looped == 0);
+  const config::Gpu gpu = config::find_gpu("h100-sxm");
+  Kernel alone = cast;
+  alone.looped = 0;
+  CHECK(kernel_time(cast, gpu).seconds - kernel_time(alone, gpu).seconds ==
+        Approx(11 * gpu.kernel_overhead));
+  // The host takes a fifth of the time of another kernel for each further launch.
+  config::Training training;
+  training.stack.host.kernel = host_time;
+  const auto host_seconds = [&](const Kernel& kernel) {
+    return launch_seconds(training, workload::launches({kernel}), gpu);
+  };
+  CHECK(host_seconds(alone) == Approx(host_time));
+  CHECK(host_seconds(cast) == Approx((1 + 11 * 0.2) * host_time));
+  Kernel captured = cast;
+  captured.captured = true;
+  CHECK(host_seconds(captured) == Approx(host_time));
+}
+
 TEST_CASE("tensors that tp gathers and sums along a second dimension are copied once more",
           "[model]") {
   // 64 tokens of 32 elements in 16 bits are read and written: before both first products and after
