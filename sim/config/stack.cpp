@@ -29,6 +29,11 @@ constexpr std::array host_table{
                     .help = "host time of a call of a collective",
                     .default_value = "0 us"},
                    kernel_time<&HostTimes::collective>},
+    Key<HostTimes>{{.name = "loop",
+                    .help = "host time of each further launch in a loop over experts, within a "
+                            "call of a library",
+                    .default_value = "0 us"},
+                   kernel_time<&HostTimes::loop>},
     Key<HostTimes>{{.name = "pass",
                     .help = "fixed time of a pass of a microbatch through a stage",
                     .default_value = "0 ms"},

@@ -116,7 +116,7 @@ std::vector<Table> bridge_experts(const std::filesystem::path& reference) {
     // recurrence_efficiency of the H100 and of the GB200.
     const bool fits_recurrence = (row.at("release") == "26.04" && layout.node == "dgx-h100") ||
                                  (row.at("release") == "26.06.01" && layout.node == "gb200-nvl72");
-    // The host's time for a launch in a loop over experts.
+    // host.loop of the stack megatron-core.
     const bool fits_loops = row.at("release") == "26.04" && layout.node == "dgx-h100" &&
                             layout.model == "qwen3-30b-a3b";
     run.is_fitted = (row.at("model") == "Nemotron_3_Nano" && fits_recurrence) || fits_loops;

@@ -70,11 +70,6 @@ double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Pro
   return kernel.flops / (products.flops * efficiency * gpu.clock.attention);
 }
 
-// Host time of a launch in a loop of a library in C++, as a share of the time of a modelled kernel,
-// which stands for several launches with Python between them. Fitted to Megatron-Bridge's run of
-// Qwen3 30B-A3B of 26.04 on H100 in fp8, whose experts are cast one by one.
-constexpr double loop_share = 0.2;
-
 KernelTime bounded(double overhead, double compute, double memory) {
   const double busy = std::max(compute, memory);
   if (overhead > busy) return {overhead + busy, Bound::overhead};
@@ -123,7 +118,7 @@ double launch_seconds(const config::Training& training, const Launches& launches
   const bool launches_graphs = training.cuda_graphs.scope != config::CudaGraphs::Scope::iteration;
   const double kernels = launches.kernels + (launches_graphs ? launches.graphs() : 0);
   return (kernels * host.kernel + launches.collectives * host.collective +
-          launches.looped * loop_share * host.kernel) *
+          launches.looped * host.loop) *
          gpu.launch_factor;
 }
 
