@@ -64,8 +64,9 @@ constexpr std::array communication_table{
                         .default_value = "reduce_scatter"},
                        choice<&Communication::zero_gradients, zero_gradients_names>},
     Key<Communication>{{.name = "zero_weights",
-                        .help = "ZeRO-1, 2: distribution of updated weights: one all-gather, or a "
-                                "broadcast from each rank",
+                        .help = "ZeRO-1, 2: distribution of updated weights: one all-gather, a "
+                                "broadcast from each rank, or an all-gather with a copy for each "
+                                "weight tensor and rank",
                         .default_value = "all_gather"},
                        choice<&Communication::zero_weights, zero_weights_names>},
     Key<Communication>{

@@ -62,11 +62,12 @@ enum class ZeroGradients : std::uint8_t { reduce_scatter, all_reduce };
 inline constexpr auto zero_gradients_names =
     std::to_array<std::string_view>({"reduce_scatter", "all_reduce"});
 
-// Distribution of the updated weights of ZeRO-1 and ZeRO-2: one all-gather of all shards, or one
-// broadcast of each shard, one after the other.
-enum class ZeroWeights : std::uint8_t { all_gather, broadcast };
+// Distribution of the updated weights of ZeRO-1 and ZeRO-2: one all-gather of all shards; one
+// broadcast of each shard, one after the other; or one all-gather into a buffer, from which the
+// host copies the part of each rank into each weight tensor, with a launch for each copy.
+enum class ZeroWeights : std::uint8_t { all_gather, broadcast, all_gather_copies };
 inline constexpr auto zero_weights_names =
-    std::to_array<std::string_view>({"all_gather", "broadcast"});
+    std::to_array<std::string_view>({"all_gather", "broadcast", "all_gather_copies"});
 
 // Options of communication: order, overlap and algorithms. The names are those of Megatron-LM's
 // options.

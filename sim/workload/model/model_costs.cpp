@@ -242,17 +242,28 @@ std::uint64_t unsharded_layers(std::uint64_t gathered, const ModelJob& job) {
                      job.communication.gradient_bytes);
 }
 
+// Returns the number of copies that the host launches after the all-gather of updated weights: one
+// for each tensor and rank, and one each to pack and to unpack the buffer of a rank.
+double weight_copies(const ModelJob& job, std::uint64_t tensors, const ZeroGroups& zero) {
+  const bool copies = job.communication.zero_weights == config::ZeroWeights::all_gather_copies;
+  if (!copies || zero.level < 1 || zero.level > 2 || zero.dense <= 1) return 0;
+  return zero.dense * static_cast<double>(tensors + 2);
+}
+
 // Sets each device's memory for weights, gradients, optimizer state and buffers, and the time of
 // its optimizer step.
 void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
-               std::uint32_t slices, const std::vector<Parameters>& parameters, StageCosts& costs) {
+               std::uint32_t slices, const std::vector<StageParts>& stages,
+               const std::vector<Parameters>& parameters, StageCosts& costs) {
   const auto devices = static_cast<std::uint32_t>(job.gpus.size());
   const config::Communication& communication = job.communication;
   std::vector<Parameters> device_parameters(devices);
   std::vector<std::uint64_t> unsharded(devices);
+  std::vector<std::uint64_t> tensors(devices);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage)) {
       device_parameters[device] += parameters[stage];
+      tensors[device] += weight_tensors(job.model, stages[stage]);
       unsharded[device] = std::max(
           unsharded[device], reduced_by_layer(job.parallel, job.communication)
                                  ? unsharded_layers(costs.gathered[stage], job)
@@ -268,9 +279,11 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
     state.allowance = job.training.reserved;
     costs.state.push_back(state);
     const config::Gpu& gpu = job.gpus[device];
+    const config::HostTimes& host = job.training.stack.host;
     costs.optimizer_seconds.push_back(
         optimizer_seconds(job.training, updated_parameters(device_parameters[device], zero), gpu) +
-        job.training.stack.host.iteration * gpu.launch_factor);
+        (host.iteration + host.kernel * weight_copies(job, tensors[device], zero)) *
+            gpu.launch_factor);
     costs.peak_flops += gpu.flops / devices;
     costs.precision_peak_flops += products_of(gpu, job.training.precision).flops / devices;
   }
@@ -414,7 +427,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     costs.traffic.push_back(std::move(traffic));
   }
   const ModelSetting& setting = settings.any();
-  set_state(job, settings, routes, slices, parameters, costs);
+  set_state(job, settings, routes, slices, stages, parameters, costs);
   add_offload_buffers(settings, routes, slices, stages, costs);
   add_vocabulary_buffers(setting, costs);
   set_flops(setting, stages, costs);

@@ -1,6 +1,7 @@
 #include "sim/workload/model/state.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/workload/model/activation_memory.hpp"
@@ -44,6 +45,14 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
     sum.vocabulary -= embedding_parameters(setting.model, setting.sizes);
   }
   return sum;
+}
+
+std::uint64_t weight_tensors(const config::Model& model, const StageParts& stage) {
+  constexpr std::array<std::uint64_t, 4> biases{0, 4, 1, 2};  // in the order of Model::Biases
+  const std::uint64_t of_layer = 6 + biases[static_cast<std::size_t>(model.biases)];
+  const std::uint64_t embeddings = (stage.embedding ? 1 : 0) + (stage.embedding_copy ? 1 : 0);
+  const std::uint64_t head = !stage.head ? 0 : model.tied_embeddings ? 1 : 2;
+  return of_layer * (stage.layers.count + stage.mtp) + embeddings + head;
 }
 
 ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device) {

@@ -33,6 +33,10 @@ ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device = 
 DeviceState state_of(const Parameters& parameters, const config::Training& training,
                      const ZeroGroups& zero);
 
+// Returns the number of weight tensors of a stage: of each layer Q, K and V together, output, gate
+// and up together, down, two norms, and the biases; the embedding; the last norm and the head.
+std::uint64_t weight_tensors(const config::Model& model, const StageParts& stage);
+
 // Returns the number of parameters whose optimizer state is on one GPU.
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
 
