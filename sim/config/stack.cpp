@@ -204,6 +204,11 @@ constexpr std::array stack_table{
     Key<Stack>{{.name = "max_unsharded_stages",
                 .help = "default of parallel.max_unsharded_stages of scenarios; else all stages"},
                count<&Stack::max_unsharded_stages, "3">},
+    Key<Stack>{{.name = "replica_spread",
+                .help = "standard deviation of the times of equal replicas, relative to their "
+                        "mean: more than 8 replicas wait for a slower one; ignored with jitter",
+                .default_value = "0"},
+               part<&Stack::replica_spread, "a deviation">},
     Key<Stack>{{.name = "partition",
                 .help = "default of the key partition of scenarios: a rule",
                 .default_value = "even"},

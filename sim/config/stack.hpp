@@ -80,6 +80,9 @@ struct Stack {
   std::vector<std::string> schedules;     // of the catalogue, for pipelines; empty: all
   // Default of parallel.max_unsharded_stages.
   std::optional<std::uint32_t> max_unsharded_stages;
+  // Standard deviation of the times of equal replicas, relative to their mean. All replicas wait
+  // for the slowest (workload::slowest_replica()).
+  double replica_spread = 0;
   std::vector<std::string> assumed;  // keys whose values have no source
 
   bool fuses(Fusable group) const { return fused.test(static_cast<std::size_t>(group)); }

@@ -7,6 +7,7 @@
 #include "sim/config/text/value.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/what_if.hpp"
+#include "sim/workload/plan/modelled.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -274,6 +275,9 @@ void add_variation(const Scenario& scenario, Changes& changes) {
   if (!scenario.variation.stragglers.empty()) add_removal("stragglers", "no stragglers");
   if (!scenario.variation.links.empty()) add_removal("slow_links", "no slow links");
   if (scenario.variation.is_random()) add_removal("jitter", "no jitter");
+  if (scenario.model && workload::slowest_replica(scenario) > 1)
+    changes.push_back(
+        {.words = "all replicas equally fast", .settings = {{"stack.replica_spread", "0"}}});
 }
 
 }  // namespace

@@ -11,6 +11,11 @@ namespace pipewright::workload {
 
 using Gpus = std::vector<config::Gpu>;  // one per device if the scenario has a model
 
+// Returns the factor by which passes of the slowest replica are expected to take longer than those
+// of the slowest of eight replicas, as which the numbers of GPU files count; at least 1. It is 1 if
+// the scenario gives pass times or draws random ones.
+double slowest_replica(const config::Scenario& scenario);
+
 // Combines the parts of a scenario that determine the costs of its model on these GPUs. The result
 // refers to both arguments, which must outlive it.
 ModelJob model_job(const config::Scenario& scenario, const Gpus& gpus);

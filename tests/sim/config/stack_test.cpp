@@ -414,6 +414,15 @@ TEST_CASE("the number of gathered FSDP stages is that of the stack unless set", 
       Contains("stack.max_unsharded_stages is 0; allowed: a whole number from 1"));
 }
 
+TEST_CASE("a stack states how far the times of equal replicas spread", "[stack]") {
+  const auto spread = [](const std::string& text) { return stack(text).replica_spread; };
+  CHECK(spread("{like: pytorch-fsdp, replica_spread: 2.5 %}") == Approx(0.025));
+  CHECK(spread("{host: {kernel: 1 us}, attention: fa2}") == 0);
+  CHECK(spread("nanotron") == spread("pytorch-fsdp"));
+  CHECK_THAT(error_of([&] { spread("{like: pytorch-fsdp, replica_spread: 2}"); }),
+             Contains("stack.replica_spread is 2; allowed: a deviation, from 0 to 1"));
+}
+
 TEST_CASE("the partition is that of the stack unless set", "[stack]") {
   const auto rule = [](const std::string& stack_name, const std::string& keys) {
     return to_string(scenario(", stack: " + stack_name + keys).partition);

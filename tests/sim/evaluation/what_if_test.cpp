@@ -68,6 +68,15 @@ TEST_CASE("what-ifs of software set keys of the stack, or the scenario's own", "
   CHECK_FALSE(tried("").contains("recompute.early_stop on"));
 }
 
+TEST_CASE("what-ifs try equally fast replicas only where replicas differ", "[what_if]") {
+  const std::string words = "all replicas equally fast";
+  CHECK(tried(", parallel: {dp: 16}").at(words) == "stack.replica_spread=0");
+  CHECK_FALSE(tried(", parallel: {dp: 8}").contains(words));
+  CHECK_FALSE(tried(", parallel: {dp: 16}, stack: {like: megatron-core, replica_spread: 0}")
+                  .contains(words));
+  CHECK_FALSE(tried(", parallel: {dp: 16}, variation: {jitter: 1 %}").contains(words));
+}
+
 TEST_CASE("a change is refused only if the stack accepts the unchanged job", "[what_if]") {
   const auto rows_of = [](const std::string& schedule) {
     trace::Trace trace;

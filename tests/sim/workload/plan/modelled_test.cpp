@@ -263,3 +263,21 @@ TEST_CASE("pass_overhead is added to given times only", "[modelled]") {
                     Catch::EndsWith("pass_overhead is added to given times of passes, and there "
                                     "are none; set stack.host.pass for the passes of a model"));
 }
+
+TEST_CASE("passes take as long as those of the slowest of many replicas", "[modelled]") {
+  const auto forward = [](const std::string& keys) {
+    return times(plan(keys), PassKind::forward)[1];
+  };
+  const double usual = forward("parallel: {dp: 1}");
+  // Tables of the normal distribution give 1.4236 and 3.0444 standard deviations as the expected
+  // maximum of 8 and of 512 values (L. Tippett, Biometrika 17, 1925).
+  const std::string spread = ", stack: {like: megatron-core, replica_spread: 2 %}";
+  CHECK(forward("parallel: {dp: 512}" + spread) / usual - 1 ==
+        Approx(0.02 * (3.0444 - 1.4236)).epsilon(0.05));
+  CHECK(forward("parallel: {dp: 9}" + spread) > usual);
+  CHECK(forward("parallel: {dp: 8}" + spread) == usual);
+  CHECK(forward("parallel: {dp: 512}, stack: {like: megatron-core, replica_spread: 0}") == usual);
+  // Measured pass times contain the wait, and random pass times cause it.
+  CHECK(forward("parallel: {dp: 512}, forward_times: 1" + spread) == 1);
+  CHECK(forward("parallel: {dp: 512}, variation: {jitter: 2 %}" + spread) == usual);
+}
