@@ -86,6 +86,12 @@ struct Links {
   double sharp = 0;
 };
 
+double slowest_ll128(const PlatformRequest& request) {
+  double part = 1;
+  for (const NodeGroup& group : request.nodes) part = std::min(part, group.kind->nic_ll128);
+  return part;
+}
+
 double longest(const PlatformRequest& request, double Costs::*member) {
   double longest_time = 0;
   for (const NodeGroup& group : request.nodes)
@@ -163,7 +169,7 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
   // NCCL uses LL128 over a network if NVLink leads to the NICs.
   if (classes.empty()) return;
   write("nic.ll128-latency", "0.29");
-  write("nic.ll128-efficiency", "0.92");
+  write("nic.ll128-efficiency", slowest_ll128(request));
 }
 
 }  // namespace pipewright::cluster

@@ -128,6 +128,10 @@ constexpr std::array table{
                            "crosses the links of two NICs",
                    .default_value = "6.8 us"},
                   seconds<&NodeKind::nic_latency>},
+    Key<NodeKind>{{.name = "nic_ll128_efficiency",
+                   .help = "fraction of a NIC's bandwidth that NCCL's protocol LL128 reaches",
+                   .default_value = "0.92"},
+                  config::part<&NodeKind::nic_ll128, "a part of the NIC's bandwidth">},
     Key<NodeKind>{
         {.name = "launch", .help = "launch latency of a collective", .default_value = "10 us"},
         seconds<&NodeKind::launch>},

@@ -44,6 +44,7 @@ struct NodeKind {
   std::uint32_t nics = 8;
   double nic_bandwidth = 0;
   double nic_latency = 0;
+  double nic_ll128 = 0.92;  // fraction of the NIC's bandwidth that protocol LL128 reaches
   double launch = 0;  // launch latency of a collective in seconds; 0 for the default of its NVLinks
   double sharp = 0;   // fraction of the bandwidth for reductions in NVSwitches; 0 if unsupported
   NodeHost host;

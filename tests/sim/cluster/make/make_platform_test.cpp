@@ -227,6 +227,28 @@ TEST_CASE("GPUs have the launch factor of their node's host", "[make]") {
                     Catch::Contains("host.launch_factor is 200; allowed: a factor"));
 }
 
+TEST_CASE("a node states which part of a NIC's bandwidth LL128 reaches", "[make]") {
+  const tests::CommandFolder place;
+  const auto node = [&](const std::string& name, const std::string& keys) {
+    place.write(
+        name,
+        "gpu: h100-sxm\nnvlink: 4\nlink_bandwidth: 370 GB/s\nnic_bandwidth: 46 GB/s\n" + keys);
+    return (place.folder() / name).string();
+  };
+  const auto has = [](const std::string& part) {
+    return Catch::Contains("\"nic.ll128-efficiency\" value=\"" + part + "\"");
+  };
+  const std::string slow = node("slow.yaml", "nic_ll128_efficiency: 0.5\n");
+  CHECK_THAT(cluster::make_platform(request(slow.c_str(), 2, "rail")), has("0.5"));
+  CHECK_THAT(cluster::make_platform(request(node("usual.yaml", "").c_str(), 2, "rail")),
+             has("0.92"));
+  // The slowest kind of node counts.
+  CHECK_THAT(cluster::make_platform({.nodes = {{&kind("dgx-h100"), 1}, {&kind(slow.c_str()), 1}}}),
+             has("0.5"));
+  CHECK_THROWS_WITH(kind(node("wrong.yaml", "nic_ll128_efficiency: 2\n").c_str()),
+                    Catch::Contains("nic_ll128_efficiency is 2; allowed: a part"));
+}
+
 TEST_CASE("traffic between racks of 72 GPUs uses NICs", "[make]") {
   CHECK(query(request("gb200-nvl72", 2, "rail"), [](auto& cluster) {
           const auto& gpus = cluster.gpus();
