@@ -18,6 +18,8 @@ struct Run {
   const analysis::Summary& summary;
   const workload::StageCosts& costs;
   double host_pass = 0;  // seconds of the host that a pass has whatever it does
+  // Bytes of the CUDA context and of NCCL, which PyTorch's allocator does not count.
+  std::uint64_t outside_allocator = 0;
 };
 
 // What kind of run a scenario is.
@@ -72,6 +74,10 @@ double makespan(const Run& run);  // seconds
 // The peak of what tensors hold, as PyTorch reports it: of a device, of the one that has most.
 double allocated_gib(const analysis::DeviceSummary& device);
 double peak_gib(const Run& run);
+// The same with what the allocator wastes: PyTorch's reserved memory.
+double reserved_gib(const Run& run);
+// The same with the CUDA context and NCCL's buffers too: nvidia-smi's memory of the fullest GPU.
+double occupied_gib(const Run& run);
 
 // One function per reference table. `reference` is the folder of the data that is read in place.
 Table zero_bubble_throughput();
@@ -98,7 +104,7 @@ std::vector<Table> torchtitan(const std::filesystem::path& reference);
 std::vector<Table> mlperf(const std::filesystem::path& reference);
 std::vector<Table> megatron_releases(const std::filesystem::path& reference);
 std::vector<Table> megatron_tests(const std::filesystem::path& reference);
-Table bloom_prequel(const std::filesystem::path& reference);
+std::vector<Table> bloom_prequel(const std::filesystem::path& reference);
 Table bridge_cards(const std::filesystem::path& reference);
 Table nemo_2407(const std::filesystem::path& reference);
 std::vector<Table> nemo_blackwell(const std::filesystem::path& reference);

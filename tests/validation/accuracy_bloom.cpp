@@ -41,15 +41,22 @@ std::string remark(const Cells& row) {
 // script of the training that followed (train/tr11-176B-ml/tr11-176B-ml.slurm): dropout of 0.1, the
 // framework's default, and ALiBi, which no key describes and which learned positions are nearest
 // to. That script also waits for each kernel (CUDA_LAUNCH_BLOCKING), which is not modelled.
-Table bloom_prequel(const std::filesystem::path& reference) {
-  Table table = published_table(
-      {.title = "BLOOM's first layouts (bigscience), 176B to 203B on 320 to 384 A100, "
-                "Megatron-DeepSpeed of 2022: iterations",
-       .file = reference / "2026b" / "bloom_prequel_a100.csv",
-       .scenario = scenario,
-       .remark = remark});
-  for (Row& row : table.rows) row.settings = {"model.dropout=0.1"};
-  return table;
+// Memory is nvidia-smi's of the fullest GPU.
+std::vector<Table> bloom_prequel(const std::filesystem::path& reference) {
+  const std::string title =
+      "BLOOM's first layouts (bigscience), 176B to 203B on 320 to 384 A100, Megatron-DeepSpeed of "
+      "2022: ";
+  Source source{.title = title + "iterations",
+                .file = reference / "2026b" / "bloom_prequel_a100.csv",
+                .scenario = scenario,
+                .remark = remark};
+  std::vector<Table> tables{published_table(source)};
+  source.title = title + "peak memory";
+  source.peak_memory = occupied_gib;
+  tables.push_back(published_table(source));
+  for (Table& table : tables)
+    for (Row& row : table.rows) row.settings = {"model.dropout=0.1"};
+  return tables;
 }
 
 }  // namespace pipewright::accuracy

@@ -63,6 +63,7 @@ std::vector<Cells> rows_of(const std::filesystem::path& file) {
 }
 
 double measured_of(const Source& source, const Cells& row) {
+  if (source.peak_memory) return number_or_nan(row.at("memory_gb"));
   return source.seconds ? source.seconds(row) : seconds_of(row);
 }
 
@@ -71,14 +72,15 @@ std::string why_not(const Source& source, const Cells& row) {
   if (!why.empty()) return why;
   if (precision_of(row).empty()) return "of a precision that no recipe is";
   if (row.at("step_s") == "OOM") return "of runs that did not fit into memory";
-  return std::isnan(measured_of(source, row)) ? "without a time" : "";
+  if (!std::isnan(measured_of(source, row))) return "";
+  return source.peak_memory ? "without memory" : "without a time";
 }
 
 Row row_of(const Source& source, const Cells& row) {
   const std::string remark = source.remark ? source.remark(row) : "";
   return {.name = name_of(row) + (remark.empty() ? "" : ", " + remark),
           .scenario = source.scenario(row),
-          .predict = makespan,
+          .predict = source.peak_memory ? source.peak_memory : makespan,
           .measured = measured_of(source, row)};
 }
 
@@ -102,7 +104,10 @@ std::string node_of(const Cells& row) { return std::string(hardware_of(row).node
 std::string gpu_of(const Cells& row) { return std::string(hardware_of(row).gpu); }
 
 std::string precision_of(const Cells& row) {
-  const std::string& text = row.at("precision");
+  std::string text = row.at("precision");
+  // Of runs that have other products in bf16.
+  if (const auto experts = text.find(" of experts' products"); experts != std::string::npos)
+    text.resize(experts);
   for (const char* const recipe : {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "mxfp4"})
     if (text == recipe) return text;
   return "";
@@ -156,7 +161,7 @@ std::string name_of(const Cells& row) {
 }
 
 Table published_table(const Source& source) {
-  Table table{.title = source.title, .unit = "s", .bars = {}};
+  Table table{.title = source.title, .unit = source.peak_memory ? "GiB" : "s", .bars = {}};
   if (!std::filesystem::exists(source.file)) {
     table.skipped = source.file.string() + ": no such file";
     return table;

@@ -37,17 +37,19 @@ struct Source {
   std::string title;
   std::filesystem::path file;
   std::function<bool(const Cells&)> selects = {};  // rows of this table; default: all
-  // The reason to leave a row out, which follows "3 rows"; empty: the row is used. Rows without a
-  // time are left out anyway.
+  // The reason to leave a row out, which follows "3 rows"; empty: the row is used. Rows without the
+  // figure are left out anyway.
   std::function<std::string(const Cells&)> hindrance = {};
   std::function<std::string(const Cells&)> scenario;
   std::function<double(const Cells&)> seconds = {};  // default: seconds_of
   // Tells rows with the same name_of apart: "eager".
   std::function<std::string(const Cells&)> remark = {};
+  // How a run predicts the column `memory_gb`, of a table of peak memory in GiB instead of times.
+  std::function<double(const Run&)> peak_memory = {};
 };
 
-// A table of iteration times in seconds. It has no bars. A row that repeats another's scenario and
-// time is left out.
+// A table of iteration times in seconds, or of peak memory in GiB. It has no bars. A row that
+// repeats another's scenario and figure is left out.
 Table published_table(const Source& source);
 
 // Returns whether the cell of a column contains a word.

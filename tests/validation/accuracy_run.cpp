@@ -128,7 +128,8 @@ Answer answers(const Question& question, const std::vector<Place>& places) {
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::simgrid, {}, sink);
   const double factor = hardware.gpus.empty() ? 0 : hardware.gpus.front().launch_factor;
-  const Run run{sink.summary(), plan.costs, scenario.training.stack.host.pass * factor};
+  const Run run{sink.summary(), plan.costs, scenario.training.stack.host.pass * factor,
+                scenario.training.reserved};
   std::vector<double> values;
   for (const Place& place : places) values.push_back(place.row->predict(run));
   return {values, kind_of(scenario, hardware, plan.costs)};

@@ -108,9 +108,16 @@ std::vector<Table> sailor(const std::filesystem::path& reference) {
     alike.skipped = mixed.skipped = file.string() + ": no such file";
     return {alike, mixed};
   }
-  for (const CsvRow& row : tests::read_csv(file))
-    (is_mixed(row) ? mixed : alike).rows.push_back(row_of(row));
-  return {alike, mixed};
+  Table memory{.title = "Sailor, uneven stages on 4 to 256 GH200 and mixed GPUs: peak memory",
+               .unit = "GiB"};
+  for (const CsvRow& row : tests::read_csv(file)) {
+    Row run = row_of(row);
+    (is_mixed(row) ? mixed : alike).rows.push_back(run);
+    run.predict = peak_gib;
+    run.measured = std::stod(row.at("measured_max_mem_bytes")) / (1U << 30U);
+    memory.rows.push_back(run);
+  }
+  return {alike, mixed, memory};
 }
 
 }  // namespace pipewright::accuracy

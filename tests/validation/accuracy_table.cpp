@@ -131,6 +131,17 @@ double peak_gib(const Run& run) {
   return peak;
 }
 
+double occupied_gib(const Run& run) {
+  std::uint64_t peak = 0;
+  for (const analysis::DeviceSummary& device : run.summary.devices)
+    peak = std::max(peak, device.peak_memory_bytes);
+  return static_cast<double>(peak) / (1U << 30U);
+}
+
+double reserved_gib(const Run& run) {
+  return occupied_gib(run) - static_cast<double>(run.outside_allocator) / (1U << 30U);
+}
+
 bool print(const Table& table) {
   fmt::print("{}\n", table.title);
   if (!table.skipped.empty()) {

@@ -47,16 +47,27 @@ std::string commit_remark(const Cells& row) {
   return remark;
 }
 
-Table commit_table(const std::filesystem::path& reference, const std::string& title,
-                   const std::string& set) {
-  return published_table({
+Source commit_source(const std::filesystem::path& reference, const std::string& title,
+                     const std::string& set) {
+  return {
       .title = title,
       .file = reference / "2026b" / commits,
       .selects = [set](const Cells& row) { return row.at("set") == set; },
       .hindrance = commit_hindrance,
       .scenario = commit_scenario,
       .remark = commit_remark,
-  });
+  };
+}
+
+// Iterations and, in a table of its own, the memory that PyTorch reserved.
+void add_tables(Source source, std::vector<Table>& tables) {
+  const std::string title = source.title;
+  source.title += ": iterations";
+  tables.push_back(published_table(source));
+  source.title = title + ": peak memory";
+  source.peak_memory = reserved_gib;
+  if (Table memory = published_table(source); !memory.rows.empty())
+    tables.push_back(std::move(memory));
 }
 
 // docs/performance.md of April 2024.
@@ -80,16 +91,19 @@ Table a100_table(const std::filesystem::path& reference) {
 // Assumed: the network of the 512 H100 has a NIC of 400 Gb/s for each; two chunks a rank, which is
 // the schedule's default.
 std::vector<Table> torchtitan_runs(const std::filesystem::path& reference) {
-  return {a100_table(reference),
-          commit_table(reference,
-                       "torchtitan, FSDP2 with pp 8 and ep 32, DeepSeek-V3 on 512 H100: iterations",
-                       "torchtitan_dsv3_h100"),
-          commit_table(reference,
-                       "torchtitan, FSDP2, Qwen3 32B on 4 GB200, compiled and eager: iterations",
-                       "torchtitan_gb200"),
-          commit_table(reference,
-                       "torchtitan, FSDP2, 8B on 8 H100 of 500 W, compiled and eager: iterations",
-                       "torchtitan_h100_8b")};
+  std::vector<Table> tables{a100_table(reference)};
+  add_tables(
+      commit_source(reference, "torchtitan, FSDP2 with pp 8 and ep 32, DeepSeek-V3 on 512 H100",
+                    "torchtitan_dsv3_h100"),
+      tables);
+  add_tables(commit_source(reference, "torchtitan, FSDP2, Qwen3 32B on 4 GB200, compiled and eager",
+                           "torchtitan_gb200"),
+             tables);
+  add_tables(
+      commit_source(reference, "torchtitan, FSDP2, 8B on 8 H100 of 500 W, compiled and eager",
+                    "torchtitan_h100_8b"),
+      tables);
+  return tables;
 }
 
 }  // namespace pipewright::accuracy
