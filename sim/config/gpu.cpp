@@ -44,14 +44,6 @@ template <auto member>
 constexpr auto clock_part =
     within<member, "a part such as 0.9", "a part above 0 and at most 2, such as 0.9", 0, 2>;
 
-// Reads 0 or a number up to `largest`.
-template <Words noun, Words allowed, std::uint64_t largest>
-double none_or_within(const Field& field) {
-  const std::string& text = read_text(field, allowed.view());
-  const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
-  return is_zero ? 0 : number_within<noun, allowed, 0, largest>(field);
-}
-
 constexpr auto read_cast =
     none_or_within<"a number of bytes", "a number of bytes, at most 100, such as 5", 100>;
 

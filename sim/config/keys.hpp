@@ -215,6 +215,14 @@ double number_within(const Field& field) {
   return value;
 }
 
+// Reads 0 or a number up to `largest`.
+template <Words noun, Words allowed, std::uint64_t largest>
+double none_or_within(const Field& field) {
+  const std::string& text = read_text(field, allowed.view());
+  const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
+  return is_zero ? 0 : number_within<noun, allowed, 0, largest>(field);
+}
+
 // Reader of a number from `lowest` to `highest`; `allowed` describes the range in error messages.
 template <auto member, Words noun, Words allowed, std::uint64_t lowest, std::uint64_t highest>
 constexpr auto within =

@@ -44,6 +44,13 @@ constexpr std::array host_table{
                    pass_time<&HostTimes::iteration>},
 };
 
+// Reader of bytes of temporary tensors per element of another tensor.
+template <auto member>
+constexpr auto element_bytes =
+    into<member,
+         none_or_within<"bytes per element", "bytes per element, from 0 to 64, such as 8", 64>>(
+        {ValueType::number});
+
 constexpr std::array memory_table{
     Key<SoftwareMemory>{{.name = "fragmentation",
                          .help = "memory of the allocator beyond tensors, as a fraction of "
@@ -67,6 +74,25 @@ constexpr std::array memory_table{
                          .help = "memory of each kernel in a CUDA graph",
                          .default_value = "20 kB"},
                         size<&SoftwareMemory::graph_kernel, "a size of memory">},
+    Key<SoftwareMemory>{{.name = "loss_working",
+                         .help = "bytes per logit of gradients and copies beside the stored fp32 "
+                                 "logits, in the backward pass of a loss that is not fused",
+                         .default_value = "2"},
+                        element_bytes<&SoftwareMemory::loss_working>},
+    Key<SoftwareMemory>{{.name = "fused_loss_working",
+                         .help = "the same of a fused loss, whose stored logits have 16 bits",
+                         .default_value = "0"},
+                        element_bytes<&SoftwareMemory::fused_loss_working>},
+    Key<SoftwareMemory>{{.name = "optimizer_working",
+                         .help = "bytes that the optimizer's step allocates for each parameter "
+                                 "that it updates",
+                         .default_value = "0"},
+                        element_bytes<&SoftwareMemory::optimizer_working>},
+    Key<SoftwareMemory>{{.name = "delayed_frees",
+                         .help = "NCCL delays the freeing of tensors that it reads, so that those "
+                                 "of a whole pass exist at the same time",
+                         .default_value = "false"},
+                        flag<&SoftwareMemory::delayed_frees>},
 };
 
 struct Recomputation {

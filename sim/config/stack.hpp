@@ -57,6 +57,16 @@ struct SoftwareMemory {
   // Bytes of workspaces of matrix products, which stay allocated from the first product on.
   std::uint64_t workspace = std::uint64_t{96} << 20U;
   std::uint64_t graph_kernel = 20'000;  // bytes of a kernel in a CUDA graph
+  // Bytes of each logit's gradients and copies that exist beside the stored logit in the backward
+  // pass of the loss: of a loss that is not fused, whose stored logits are fp32, and of a fused
+  // one, whose stored logits have 16 bits.
+  double loss_working = 2;
+  double fused_loss_working = 0;
+  // Bytes that the optimizer's step allocates for each parameter whose state is on the GPU.
+  double optimizer_working = 0;
+  // Tensors that NCCL reads are freed only when the GPU has reached their collective, which the
+  // host is a whole pass ahead of.
+  bool delayed_frees = false;
 
   std::uint64_t reserved() const { return context + nccl_buffers; }
   bool operator==(const SoftwareMemory&) const = default;

@@ -78,7 +78,8 @@ void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
     state.weights.values[device] = state_of_device.weights;
     state.gradients.values[device] = state_of_device.gradients;
     state.optimizer.values[device] = state_of_device.optimizer + state_of_device.buffers +
-                                     state_of_device.allowance + held.logits + held.working;
+                                     state_of_device.allowance +
+                                     std::max(held.logits + held.working, state_of_device.step);
   }
   scenario.activation = activation;
   scenario.state = state;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace pipewright::execution {
 namespace {
@@ -24,14 +26,32 @@ class PeakWalk {
   const PeakMemory& peak() const { return peak_; }
 
   void walk(const schedules::Program& program) {
-    if (job_.tokens_vary() || unshards_) return walk(schedules::passes_of(program));
+    if (job_.tokens_vary() || unshards_) return walk_each_pass(program);
     repeat(program.iterations, [&] {
       for (const schedules::Loop& loop : program.loops)
         repeat(loop.rounds, [&] { walk(loop.body); });
+      step();
     });
   }
 
  private:
+  void walk_each_pass(const schedules::Program& program) {
+    const std::vector<schedules::Pass> passes = schedules::passes_of(program);
+    const std::size_t count = passes.size() / program.iterations;
+    for (std::size_t first = 0; first < passes.size(); first += count) {
+      walk(std::span(passes).subspan(first, count));
+      step();
+    }
+  }
+
+  // A device without a model has no step.
+  void step() {
+    if (job_.costs.traffic.empty()) return;
+    ledger_.start_step();
+    update_peak();
+    ledger_.end_step();
+  }
+
   // Every round adds the same amount, so that the first or the last one has the peak.
   template <class Round>
   void repeat(std::uint32_t rounds, const Round& round) {
@@ -45,7 +65,7 @@ class PeakWalk {
     if (grows) round();
   }
 
-  void walk(const std::vector<schedules::Pass>& body) {
+  void walk(std::span<const schedules::Pass> body) {
     for (auto pass = body.begin(); pass != body.end(); ++pass) {
       const auto last = pass->fused ? pass + 1 : pass;
       if (unshards_) change_weights(unshards_->before_pass());
@@ -96,7 +116,7 @@ class PeakWalk {
 }  // namespace
 
 Ledger::Ledger(const Job& job, std::uint32_t device, std::uint32_t replica)
-    : job_(job), replica_(replica) {
+    : job_(job), replica_(replica), step_(job.costs.state[device].step) {
   const workload::DeviceState& state = job.costs.state[device];
   bytes_of(Category::weights) = state.weights * job.schedule.weight_versions;
   bytes_of(Category::gradients) = state.gradients;

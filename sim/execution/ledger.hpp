@@ -35,6 +35,9 @@ class Ledger {
   // ZeRO-3, and FSDP that reshards stages of a pipeline.
   void hold_weights(std::uint32_t stage) { bytes_of(Category::gathered) += gathered(stage); }
   void drop_weights(std::uint32_t stage) { bytes_of(Category::gathered) -= gathered(stage); }
+  // Allocate what the optimizer's step needs, and free it.
+  void start_step() { bytes_of(Category::working) += step_; }
+  void end_step() { bytes_of(Category::working) -= step_; }
 
  private:
   std::uint64_t& bytes_of(Category category) { return held_[static_cast<std::size_t>(category)]; }
@@ -59,6 +62,7 @@ class Ledger {
 
   const Job& job_;
   std::uint32_t replica_;
+  std::uint64_t step_;  // bytes
   Held held_{};
 };
 

@@ -56,6 +56,14 @@ void Recorder::change_weights(const schedules::UnshardStep& step, double time) {
   for (const std::uint16_t stage : step.unshard) hold_weights(stage, time);
 }
 
+void Recorder::step(double start, double end) {
+  if (job_.costs.state[device_].step == 0) return;
+  ledger_.start_step();
+  report(trace::MemoryCategory::working, start);
+  ledger_.end_step();
+  report(trace::MemoryCategory::working, end);
+}
+
 void Recorder::report(trace::MemoryCategory category, double time) {
   sink_.memory(
       {.device = device_, .category = category, .time = time, .bytes = ledger_.held(category)});

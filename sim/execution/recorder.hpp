@@ -40,6 +40,8 @@ class Recorder {
   // Record that the gathered weights of a stage are allocated, or freed, as in Ledger.
   void hold_weights(std::uint32_t stage, double time);
   void drop_weights(std::uint32_t stage, double time);
+  // Records the memory of the optimizer's step.
+  void step(double start, double end);
   // Records a change of the gathered stages of a pipeline.
   void change_weights(const schedules::UnshardStep& step, double time);
 

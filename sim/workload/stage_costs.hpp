@@ -30,6 +30,7 @@ struct DeviceState {
   std::uint64_t optimizer = 0;
   std::uint64_t buffers = 0;    // for transfers and collectives
   std::uint64_t allowance = 0;  // reserved by the driver or lost to fragmentation
+  std::uint64_t step = 0;       // added while the optimizer makes its step
 
   bool operator==(const DeviceState&) const = default;
 };

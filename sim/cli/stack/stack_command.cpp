@@ -40,7 +40,11 @@ analysis::Json memory_json(const Stack& stack) {
           {"context_bytes", stack.memory.context},
           {"nccl_buffers_bytes", stack.memory.nccl_buffers},
           {"workspace_bytes", stack.memory.workspace},
-          {"graph_kernel_bytes", stack.memory.graph_kernel}};
+          {"graph_kernel_bytes", stack.memory.graph_kernel},
+          {"loss_working_bytes", stack.memory.loss_working},
+          {"fused_loss_working_bytes", stack.memory.fused_loss_working},
+          {"optimizer_working_bytes", stack.memory.optimizer_working},
+          {"delayed_frees", stack.memory.delayed_frees}};
 }
 
 analysis::Json rules_json(const Stack& stack) {

@@ -166,6 +166,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
   // compute.
   if (job.p2p == schedules::P2p::rendezvous) context_.catch_up(context_.now);
   row.gathering = weights_.take_waited();
+  if (recorder_) recorder_->step(row.synchronized, row.updated);
   if (context_.sink != nullptr) context_.sink->step(row);
   if (iteration + 1 < job.schedule.iterations)
     weights_.begin_iteration(iteration + 1, gradients_.stages());

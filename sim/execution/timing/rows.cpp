@@ -72,6 +72,7 @@ void TimingRows::collective(trace::CollectiveRow row) {
 
 void TimingRows::step(trace::StepRow row) {
   row.iteration = iteration_;
+  recorders_[row.device].step(row.synchronized, row.updated);
   sink_.step(row);
 }
 

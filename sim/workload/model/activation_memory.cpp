@@ -342,24 +342,38 @@ ActivationBytes embedding_bytes(const ModelSetting& setting) {
   return {.held = mask_bytes(setting, 1)};
 }
 
+namespace {
+
+// Returns the bytes of a logit that is stored for the backward pass: the type of values if the loss
+// is fused, else fp32.
+double stored_logit(const ModelSetting& setting) {
+  return setting.training.fused_loss ? value_bytes(setting) : 4;
+}
+
+// Returns the bytes of a logit's gradients and copies that the backward pass of the loss adds.
+double working_logit(const ModelSetting& setting) {
+  const config::SoftwareMemory& memory = setting.training.stack.memory;
+  return setting.training.fused_loss ? memory.fused_loss_working : memory.loss_working;
+}
+
+}  // namespace
+
 ActivationBytes head_bytes(const ModelSetting& setting) {
   // A loss in chunks keeps the gradient of the norm's result instead of the result. The logits of a
   // chunk and their gradient exist beside all activations of the microbatch, as the tensors of a
   // backward pass do.
   if (const std::uint32_t chunks = setting.training.loss_chunks; chunks > 1)
     return {.held = hidden_states(setting, 2),
-            .working = (value_bytes(setting) + (setting.training.fused_loss ? 0 : 4)) *
-                       logits_on_gpu(setting) / chunks};
-  // The fused loss overwrites the logits with their gradient; without it, logits are fp32 and their
-  // gradient is stored separately.
+            .working =
+                (stored_logit(setting) + working_logit(setting)) * logits_on_gpu(setting) / chunks};
   return {.held = hidden_states(setting, 2),
           .for_w = hidden_states(setting, 1),
-          .working = setting.training.fused_loss ? 0 : logits_grad_bytes(setting)};
+          .working = working_logit(setting) * logits_on_gpu(setting)};
 }
 
 double logits_bytes(const ModelSetting& setting) {
   if (setting.training.loss_chunks > 1) return 0;
-  return (setting.training.fused_loss ? value_bytes(setting) : 4) * logits_on_gpu(setting);
+  return stored_logit(setting) * logits_on_gpu(setting);
 }
 
 double logits_grad_bytes(const ModelSetting& setting) {

@@ -260,6 +260,8 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
   std::vector<Parameters> device_parameters(devices);
   std::vector<std::uint64_t> unsharded(devices);
   std::vector<std::uint64_t> tensors(devices);
+  std::vector<std::uint64_t> delayed(devices);
+  std::vector<std::uint64_t> casts(devices);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage)) {
       device_parameters[device] += parameters[stage];
@@ -269,19 +271,25 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
                                  ? unsharded_layers(costs.gathered[stage], job)
                                  : unsharded_gradient_bytes(parameters[stage], communication,
                                                             zero_groups(job.parallel, device)));
+      delayed[device] =
+          std::max(delayed[device], delayed_bytes(settings[device], stages[stage].layers.count));
+      casts[device] = std::max(casts[device], cast_bytes(settings[device], stages[stage],
+                                                         zero_groups(job.parallel, device)));
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
     ZeroGroups zero = zero_groups(job.parallel, device);
     zero.reshards_stages = max_unsharded_stages(job.parallel, routes).has_value();
     DeviceState state = state_of(device_parameters[device], job.training, zero);
     state.buffers = buffer_bytes(settings[device], devices, slices) +
-                    job.training.stack.memory.workspace + unsharded[device];
-    state.allowance = job.training.reserved;
+                    job.training.stack.memory.workspace + unsharded[device] + casts[device];
+    state.allowance = job.training.reserved + delayed[device] / slices;
+    const double updated = updated_parameters(device_parameters[device], zero);
+    state.step = round_bytes(updated * job.training.stack.memory.optimizer_working);
     costs.state.push_back(state);
     const config::Gpu& gpu = job.gpus[device];
     const config::HostTimes& host = job.training.stack.host;
     costs.optimizer_seconds.push_back(
-        optimizer_seconds(job.training, updated_parameters(device_parameters[device], zero), gpu) +
+        optimizer_seconds(job.training, updated, gpu) +
         (host.iteration + host.kernel * weight_copies(job, tensors[device], zero)) *
             gpu.launch_factor);
     costs.peak_flops += gpu.flops / devices;

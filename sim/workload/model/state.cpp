@@ -35,6 +35,18 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
   return parts;
 }
 
+// True if weights are cast to a scaled data type each time that they are gathered, so that no
+// copies stay in memory.
+bool casts_gathered(const config::Training& training, const ZeroGroups& zero) {
+  return zero.level >= 3 && config::is_scaled(training.precision) && !training.fp8_param_gather;
+}
+
+// Bytes per weight of the shards.
+double shard_bytes(const config::Training& training, const ZeroGroups& zero) {
+  if (casts_gathered(training, zero)) return training.bytes.weights.value_or(2);
+  return weight_bytes(training);
+}
+
 }  // namespace
 
 Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage) {
@@ -77,9 +89,10 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
     return held_parameters * bytes_per_parameter;
   };
   const auto whole = [](double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); };
+  const double weight = shard_bytes(training, zero);
   const double unscaled_extra =
       static_cast<double>(parameters.vocabulary) *
-      (training.bytes.weights.value_or(value_bytes(training.precision)) - weight_bytes(training));
+      (training.bytes.weights.value_or(value_bytes(training.precision)) - weight);
   DeviceState state;
   state.optimizer = whole(sharded(config::optimizer_bytes(training), 1));
   constexpr std::uint32_t no_level = 4;
@@ -91,8 +104,8 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   const double whole_weights =
       holds_whole_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
   state.weights =
-      whole(sharded(weight_bytes(training), 3) +
-            (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra) + whole_weights);
+      whole(sharded(weight, 3) + (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra) +
+            whole_weights);
   return state;
 }
 
@@ -122,6 +135,23 @@ std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stag
   }
   return static_cast<std::uint64_t>(
       std::llround(static_cast<double>(largest_pair) * config::gathered_bytes(setting.training)));
+}
+
+std::uint64_t delayed_bytes(const ModelSetting& setting, std::uint32_t layers) {
+  if (!setting.training.stack.memory.delayed_frees || !setting.sizes.sequence_parallel) return 0;
+  constexpr double products = 2;
+  return static_cast<std::uint64_t>(
+      std::llround(layers * products * 2 * setting.sizes.tokens * setting.model.hidden));
+}
+
+std::uint64_t cast_bytes(const ModelSetting& setting, const StageParts& stage,
+                         const ZeroGroups& zero) {
+  if (!casts_gathered(setting.training, zero) || zero.keeps_weights) return 0;
+  std::uint64_t largest = 0;
+  for (const Parameters& part : part_parameters(setting, stage))
+    largest = std::max(largest, part.total() - std::min(part.total(), part.vocabulary));
+  const double copies = 2 * config::element_bytes(setting.training.precision);
+  return static_cast<std::uint64_t>(std::llround(copies * static_cast<double>(largest)));
 }
 
 std::uint32_t gradient_parts(std::uint64_t dense_parameters,

@@ -52,6 +52,16 @@ std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
 std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
                              const ZeroGroups& zero);
 
+// Returns the bytes of tensors whose freeing NCCL delays (stack.memory.delayed_frees) in a pass
+// through this number of layers. With sequence parallelism these are the results of two products of
+// each layer, before they are summed and scattered.
+std::uint64_t delayed_bytes(const ModelSetting& setting, std::uint32_t layers);
+
+// Returns the bytes of copies in a scaled data type of the largest part of a stage, if its weights
+// are cast each time that they are gathered.
+std::uint64_t cast_bytes(const ModelSetting& setting, const StageParts& stage,
+                         const ZeroGroups& zero);
+
 // Returns into how many parts of about one bucket a stage's gradients are divided, which are
 // reduced over `copies` ranks one after the other.
 std::uint32_t gradient_parts(std::uint64_t dense_parameters,

@@ -28,7 +28,8 @@ void set_random_bytes(tests::HybridJob& job, tests::Random& random) {
     stage.working = random.flip() ? bytes(2000) : 0;
   }
   for (workload::DeviceState& state : job.costs.state)
-    state = {bytes(900), bytes(900), bytes(900), bytes(900), bytes(900)};
+    state = {bytes(900), bytes(900), bytes(900),
+             bytes(900), bytes(900), random.flip() ? bytes(20000) : 0};
   for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage)
     job.costs.gathered.push_back(bytes(3000));
   job.costs.boundary_bytes = bytes(1000);
@@ -61,6 +62,7 @@ TEST_CASE(
   const auto cluster = tests::mesh_cluster(16);
   int gathered = 0;
   int recomputed = 0;
+  int in_step = 0;
   const int count = tests::for_random_jobs(
       505, 8, {.max_iterations = 2}, [&](tests::HybridJob& random_job, tests::Random& random) {
         set_random_bytes(random_job, random);
@@ -73,12 +75,17 @@ TEST_CASE(
           CHECK(peak.bytes == device.peak_memory_bytes);
           CHECK(peak.at_peak == device.at_peak);
           if (peak.at_peak[static_cast<std::size_t>(MemoryCategory::gathered)] > 0) ++gathered;
+          const std::uint64_t step = job.costs.state[device.device].step;
+          if (step > 2000 &&
+              peak.at_peak[static_cast<std::size_t>(MemoryCategory::working)] == step)
+            ++in_step;
         }
         if (!job.schedule.recomputed.empty()) ++recomputed;
       });
   CHECK(count > 120);
   CHECK(gathered > 40);
   CHECK(recomputed > 0);
+  CHECK(in_step > 40);
 }
 
 TEST_CASE("the peak of the ledger equals that of a simulation that gathers stages again",

@@ -93,6 +93,24 @@ TEST_CASE("the gradient of fp32 logits is stored separately and stays until W", 
   }
 }
 
+TEST_CASE("the gradients of logits take as many bytes as the stack says", "[model]") {
+  const double logits = 1024.0 * 128'256;
+  const auto working = [](bool fused, std::uint32_t chunks) {
+    SettingFixture fixture(library_model("llama-3-8b"),
+                           "{sequence: 1024, loss_chunks: " + std::to_string(chunks) +
+                               ", fused_loss: " + (fused ? "true}" : "false}"),
+                           {});
+    fixture.training.stack.memory.loss_working = 8;
+    fixture.training.stack.memory.fused_loss_working = 2;
+    return head_bytes(fixture.setting).working;
+  };
+  CHECK(working(false, 1) == 8 * logits);
+  CHECK(working(true, 1) == 2 * logits);
+  // A chunk's logits are part of what exists at a time.
+  CHECK(working(false, 8) == (4 + 8) * logits / 8);
+  CHECK(working(true, 8) == (2 + 2) * logits / 8);
+}
+
 TEST_CASE("a loss in chunks stores the logits of one chunk while the layers' activations exist",
           "[model]") {
   for (const char* const fused : {"true", "false"}) {

@@ -236,3 +236,37 @@ TEST_CASE("gradients of experts without replicas are summed in place", "[zero]")
   CHECK(unsharded_gradient_bytes(stage, communication, zero({.ep = 4, .dp = 8, .zero = 2})) ==
         4 * 9000);
 }
+
+TEST_CASE("results of products that NCCL scatters exist for a whole pass if frees are delayed",
+          "[model]") {
+  const auto bytes = [](bool delayed, const Layout& layout) {
+    SettingFixture fixture(library_model("llama-3-8b"), "{sequence: 1024, microbatch_size: 2}",
+                           layout);
+    fixture.training.stack.memory.delayed_frees = delayed;
+    return workload::delayed_bytes(fixture.setting, 4);
+  };
+  // Two results of 16 bits for each of four layers, of all tokens.
+  CHECK(bytes(true, {.tp = 4, .sequence = true}) == 4ULL * 2 * 2 * 2048 * 4096);
+  CHECK(bytes(false, {.tp = 4, .sequence = true}) == 0);
+  CHECK(bytes(true, {.tp = 4}) == 0);
+}
+
+TEST_CASE("FSDP has scaled copies of the weights in use alone", "[model]") {
+  config::Training training;
+  training.precision = config::DataType::mxfp8;
+  const auto weights = [&](const Layout& layout) {
+    return workload::state_of({6400, 0}, training, zero(layout)).weights;
+  };
+  CHECK(weights({.dp = 8, .zero = 2}) == 6400 * (2 + 2));
+  CHECK(weights({.dp = 8, .zero = 3}) == 6400 * 2 / 8);
+  const auto casts = [](const std::string& recipe, std::uint32_t level) {
+    const SettingFixture fixture(library_model("llama-3-8b"), recipe, {});
+    return workload::cast_bytes(fixture.setting, {.layers = {0, 3}, .embedding = true},
+                                zero({.dp = 8, .zero = level}));
+  };
+  constexpr std::uint64_t layer = 2 * 4096ULL * 4096 + 2 * 4096ULL * 1024 + 3 * 4096ULL * 14336;
+  CHECK(casts("{precision: mxfp8}", 3) == 2 * (layer + 2 * 4096));
+  CHECK(casts("{precision: mxfp8}", 2) == 0);
+  CHECK(casts("{precision: bf16}", 3) == 0);
+  CHECK(casts("{precision: fp8, fp8_param_gather: true}", 3) == 0);
+}
