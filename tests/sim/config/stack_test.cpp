@@ -384,6 +384,20 @@ TEST_CASE("memory of a stack is inherited key by key", "[stack]") {
   CHECK(small.memory.reserved() == SoftwareMemory{}.reserved());
 }
 
+TEST_CASE("temporaries of the loss and of the optimizer are those of the stack", "[stack]") {
+  const SoftwareMemory core = stack_of_file("megatron-core").memory;
+  CHECK(core.loss_working == 2);
+  CHECK(core.fused_loss_working == 0);
+  CHECK(core.optimizer_working == 0);
+  CHECK_FALSE(core.delayed_frees);
+  const SoftwareMemory eager = stack_of_file("torchtitan-eager").memory;
+  CHECK(eager.loss_working == 8);
+  CHECK(eager.fused_loss_working == 2);
+  CHECK(eager.optimizer_working == 0);
+  CHECK(stack_of_file("pytorch-fsdp").memory.optimizer_working == 4);
+  CHECK(stack_of_file("nanotron").memory.delayed_frees);
+}
+
 TEST_CASE("wrong values of a stack's memory are refused", "[stack]") {
   const auto error = [](const std::string& memory) {
     return error_of(
@@ -392,6 +406,12 @@ TEST_CASE("wrong values of a stack's memory are refused", "[stack]") {
   CHECK_THAT(error("{fragmentation: 2}"), Contains("stack.memory.fragmentation is 2; allowed: a "
                                                    "part of the activations, from 0 to 1"));
   CHECK_THAT(error("{workspace: much}"), Contains("stack.memory.workspace"));
+  CHECK_THAT(
+      error("{loss_working: -1}"),
+      Contains(
+          "stack.memory.loss_working is -1; allowed: bytes per element, from 0 to 64, such as 8"));
+  CHECK_THAT(error("{optimizer_working: 65}"), Contains("stack.memory.optimizer_working is 65"));
+  CHECK_THAT(error("{delayed_frees: 2}"), Contains("stack.memory.delayed_frees"));
   CHECK_THAT(error("{workspce: 1 MiB}"),
              Contains("unknown key 'workspce' in stack.memory; did you mean 'workspace'?"));
   CHECK_THAT(error("2 GiB"), Contains("stack.memory"));
