@@ -16,12 +16,14 @@ std::string stack_of(const std::string& stack, bool stops_early) {
 }
 
 std::string commit_scenario(const Cells& row) {
-  // The 8B's commits are of February 2025, the others of 2025-12 and 2026-05.
-  Details details{.stack = stack_of(is_eager(row) ? "torchtitan-eager" : "torchtitan",
-                                    row.at("set") == "torchtitan_h100_8b")};
+  // The 8B's commits are of February 2025, the others of 2025-12 and 2026-05. torchtitan compiles
+  // the loss since 2025-04-02 (commits e8977b007, bbb1b616e).
+  const bool is_early = row.at("set") == "torchtitan_h100_8b";
+  Details details{.stack = stack_of(is_eager(row) ? "torchtitan-eager" : "torchtitan", is_early),
+                  .training = is_early ? ", fused_loss: false" : ""};
   if (has(row, "sharding", "never"))
     details.parallel = parallel_of(row) + ", reshard_after_forward: false";
-  if (has(row, "flags", "float8 all-gather")) details.training = ", bytes: {gathered: 1}";
+  if (has(row, "flags", "float8 all-gather")) details.training += ", bytes: {gathered: 1}";
   if (count_of(row, "ep") > 1) {
     details.training =
         fmt::format(", experts: {{routing: forced, dispatcher: {}, round_robin: {}}}",
