@@ -88,6 +88,11 @@ constexpr std::array memory_table{
                                  "that it updates",
                          .default_value = "0"},
                         element_bytes<&SoftwareMemory::optimizer_working>},
+    Key<SoftwareMemory>{{.name = "unused_gradients",
+                         .help = "products that accumulate into the gradients keep an unused "
+                                 "gradient of 16 bits for each shape of a weight",
+                         .default_value = "false"},
+                        flag<&SoftwareMemory::unused_gradients>},
     Key<SoftwareMemory>{{.name = "delayed_frees",
                          .help = "NCCL delays the freeing of tensors that it reads, so that those "
                                  "of a whole pass exist at the same time",

@@ -64,6 +64,9 @@ struct SoftwareMemory {
   double fused_loss_working = 0;
   // Bytes that the optimizer's step allocates for each parameter whose state is on the GPU.
   double optimizer_working = 0;
+  // Products that accumulate into the gradients return a gradient of 16 bits to autograd that nothing
+  // reads. The software keeps one for each shape of a weight.
+  bool unused_gradients = false;
   // Tensors that NCCL reads are freed only when the GPU has reached their collective, which the
   // host is a whole pass ahead of.
   bool delayed_frees = false;

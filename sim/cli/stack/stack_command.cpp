@@ -44,6 +44,7 @@ analysis::Json memory_json(const Stack& stack) {
           {"loss_working_bytes", stack.memory.loss_working},
           {"fused_loss_working_bytes", stack.memory.fused_loss_working},
           {"optimizer_working_bytes", stack.memory.optimizer_working},
+          {"unused_gradients", stack.memory.unused_gradients},
           {"delayed_frees", stack.memory.delayed_frees}};
 }
 

@@ -262,6 +262,7 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
   std::vector<std::uint64_t> tensors(devices);
   std::vector<std::uint64_t> delayed(devices);
   std::vector<std::uint64_t> casts(devices);
+  std::vector<std::uint64_t> unused(devices);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage)) {
       device_parameters[device] += parameters[stage];
@@ -273,6 +274,8 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
                                                             zero_groups(job.parallel, device)));
       delayed[device] =
           std::max(delayed[device], delayed_bytes(settings[device], stages[stage].layers.count));
+      unused[device] =
+          std::max(unused[device], unused_gradient_bytes(settings[device], stages[stage]));
       casts[device] = std::max(casts[device], cast_bytes(settings[device], stages[stage],
                                                          zero_groups(job.parallel, device)));
     }
@@ -281,7 +284,8 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
     zero.reshards_stages = max_unsharded_stages(job.parallel, routes).has_value();
     DeviceState state = state_of(device_parameters[device], job.training, zero);
     state.buffers = buffer_bytes(settings[device], devices, slices) +
-                    job.training.stack.memory.workspace + unsharded[device] + casts[device];
+                    job.training.stack.memory.workspace + unsharded[device] + casts[device] +
+                    unused[device];
     state.allowance = job.training.reserved + delayed[device] / slices;
     const double updated = updated_parameters(device_parameters[device], zero);
     state.step = round_bytes(updated * job.training.stack.memory.optimizer_working);

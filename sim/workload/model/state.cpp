@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "sim/workload/model/activation_memory.hpp"
 
@@ -142,6 +144,23 @@ std::uint64_t delayed_bytes(const ModelSetting& setting, std::uint32_t layers) {
   constexpr double products = 2;
   return static_cast<std::uint64_t>(
       std::llround(layers * products * 2 * setting.sizes.tokens * setting.model.hidden));
+}
+
+std::uint64_t unused_gradient_bytes(const ModelSetting& setting, const StageParts& stage) {
+  if (!setting.training.stack.memory.unused_gradients || !setting.training.fused_accumulation)
+    return 0;
+  std::set<LayerKind> kinds;
+  const LayerRange& layers = stage.layers;
+  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
+    kinds.insert(kind_of_layer(setting.model, layer));
+  std::set<std::pair<std::uint64_t, std::uint64_t>> shapes;
+  for (const LayerKind kind : kinds)
+    for (const Linear& linear : linears_of(layer_on_gpu(setting.model, kind, setting.sizes)))
+      shapes.emplace(linear.inputs, linear.outputs);
+  if (stage.head) shapes.emplace(setting.model.hidden, setting.sizes.vocabulary / setting.sizes.tp);
+  std::uint64_t elements = 0;
+  for (const auto& [inputs, outputs] : shapes) elements += inputs * outputs;
+  return 2 * elements;
 }
 
 std::uint64_t cast_bytes(const ModelSetting& setting, const StageParts& stage,

@@ -360,7 +360,9 @@ TEST_CASE("reserved memory and fragmentation follow the stack unless set", "[sta
   const Training core = training("megatron-core", "");
   CHECK(core.reserved == std::uint64_t{2} << 30U);
   CHECK(core.fragmentation == 0.1);
-  CHECK(core.stack.memory == SoftwareMemory{});
+  SoftwareMemory expected;
+  expected.unused_gradients = true;
+  CHECK(core.stack.memory == expected);
   CHECK(core.stack.memory.workspace == std::uint64_t{96} << 20U);
 
   const std::string mine =
@@ -390,6 +392,9 @@ TEST_CASE("temporaries of the loss and of the optimizer are those of the stack",
   CHECK(core.fused_loss_working == 0);
   CHECK(core.optimizer_working == 0);
   CHECK_FALSE(core.delayed_frees);
+  CHECK(core.unused_gradients);
+  CHECK_FALSE(stack_of_file("maxtext").memory.unused_gradients);
+  CHECK_FALSE(stack_of_file("pytorch-fsdp").memory.unused_gradients);
   const SoftwareMemory eager = stack_of_file("torchtitan-eager").memory;
   CHECK(eager.loss_working == 8);
   CHECK(eager.fused_loss_working == 2);

@@ -270,3 +270,18 @@ TEST_CASE("FSDP has scaled copies of the weights in use alone", "[model]") {
   CHECK(casts("{precision: bf16}", 3) == 0);
   CHECK(casts("{precision: fp8, fp8_param_gather: true}", 3) == 0);
 }
+
+TEST_CASE("an unused gradient stays for each shape of a weight", "[model]") {
+  const auto bytes = [](bool keeps, const std::string& training, std::uint32_t layers, bool head) {
+    SettingFixture fixture(library_model("llama-3-8b"), training, {.tp = 2});
+    fixture.training.stack.memory.unused_gradients = keeps;
+    return workload::unused_gradient_bytes(fixture.setting, {.layers = {0, layers}, .head = head});
+  };
+  constexpr std::uint64_t hidden = 4096;
+  constexpr std::uint64_t layer = hidden * (4096 + 2 * 1024) + 4096 * hidden + 3 * hidden * 14336;
+  CHECK(bytes(true, "{}", 1, false) == 2 * layer / 2);
+  CHECK(bytes(true, "{}", 5, false) == 2 * layer / 2);  // layers have the same shapes
+  CHECK(bytes(true, "{}", 5, true) == 2 * layer / 2 + 2 * hidden * 128'256 / 2);
+  CHECK(bytes(false, "{}", 5, true) == 0);
+  CHECK(bytes(true, "{fused_accumulation: false}", 5, true) == 0);
+}
