@@ -54,8 +54,10 @@ struct SoftwareMemory {
   // Their sum is the default of training.reserved.
   std::uint64_t context = std::uint64_t{512} << 20U;
   std::uint64_t nccl_buffers = std::uint64_t{1536} << 20U;
-  // Bytes of workspaces of matrix products, which stay allocated from the first product on.
+  // Bytes of workspaces of matrix products, which stay allocated from the first product on, and of
+  // those of the experts' products beside them. Both are of GPUs with FP8; others take a fifth.
   std::uint64_t workspace = std::uint64_t{96} << 20U;
+  std::uint64_t expert_workspace = 0;
   std::uint64_t graph_kernel = 20'000;  // bytes of a kernel in a CUDA graph
   // Bytes of each logit's gradients and copies that exist beside the stored logit in the backward
   // pass of the loss: of a loss that is not fused, whose stored logits are fp32, and of a fused
@@ -64,8 +66,8 @@ struct SoftwareMemory {
   double fused_loss_working = 0;
   // Bytes that the optimizer's step allocates for each parameter whose state is on the GPU.
   double optimizer_working = 0;
-  // Products that accumulate into the gradients return a gradient of 16 bits to autograd that nothing
-  // reads. The software keeps one for each shape of a weight.
+  // Products that accumulate into the gradients return a gradient of 16 bits to autograd that
+  // nothing reads. The software keeps one for each shape of a weight.
   bool unused_gradients = false;
   // Tensors that NCCL reads are freed only when the GPU has reached their collective, which the
   // host is a whole pass ahead of.

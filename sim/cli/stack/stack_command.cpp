@@ -40,6 +40,7 @@ analysis::Json memory_json(const Stack& stack) {
           {"context_bytes", stack.memory.context},
           {"nccl_buffers_bytes", stack.memory.nccl_buffers},
           {"workspace_bytes", stack.memory.workspace},
+          {"expert_workspace_bytes", stack.memory.expert_workspace},
           {"graph_kernel_bytes", stack.memory.graph_kernel},
           {"loss_working_bytes", stack.memory.loss_working},
           {"fused_loss_working_bytes", stack.memory.fused_loss_working},

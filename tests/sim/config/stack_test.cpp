@@ -361,6 +361,7 @@ TEST_CASE("reserved memory and fragmentation follow the stack unless set", "[sta
   CHECK(core.reserved == std::uint64_t{2} << 30U);
   CHECK(core.fragmentation == 0.1);
   SoftwareMemory expected;
+  expected.expert_workspace = std::uint64_t{128} << 20U;
   expected.unused_gradients = true;
   CHECK(core.stack.memory == expected);
   CHECK(core.stack.memory.workspace == std::uint64_t{96} << 20U);

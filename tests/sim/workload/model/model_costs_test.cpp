@@ -184,7 +184,9 @@ TEST_CASE("gradients that are not sharded yet count as buffers of a device", "[m
 
 TEST_CASE("the workspace of the stack counts as a buffer of each device", "[model]") {
   const auto buffers = [](std::uint64_t workspace) {
-    return costs({.memory = {.workspace = workspace}}, Routes::looped(8, 1)).state[3].buffers;
+    return costs({.gpu = "h100-sxm", .memory = {.workspace = workspace}}, Routes::looped(8, 1))
+        .state[3]
+        .buffers;
   };
   CHECK(buffers(64 << 20) - buffers(0) == 64 << 20);
 }
@@ -223,11 +225,32 @@ TEST_CASE("slices of a microbatch share its costs", "[model]") {
   };
   CHECK(4 * kernels(cut) == Approx(kernels(whole)));
   CHECK(cut.boundary_bytes * 4 == whole.boundary_bytes);
-  const std::uint64_t workspace = config::SoftwareMemory{}.workspace;
+  const std::uint64_t workspace = config::SoftwareMemory{}.workspace / 5;  // of an A100
   CHECK((cut.state[2].buffers - workspace) * 4 == whole.state[2].buffers - workspace);
   CHECK(cut.activations[2].held * 4 == whole.activations[2].held);
   CHECK(cut.traffic[2].inside[0][0].bytes * 4 == whole.traffic[2].inside[0][0].bytes);
   CHECK(cut.model_flops_per_microbatch == whole.model_flops_per_microbatch);
+}
+
+TEST_CASE("workspaces of experts' products add to those of others, and are smaller without FP8",
+          "[model]") {
+  const auto buffers = [](const std::string& gpu, std::uint64_t workspace,
+                          std::uint64_t expert_workspace) {
+    return costs({.model = "mixtral-8x7b",
+                  .training = "{}",
+                  .rule = config::Partition::Rule::even,
+                  .devices = 1,
+                  .gpu = gpu,
+                  .memory = {.workspace = workspace, .expert_workspace = expert_workspace}},
+                 Routes::looped(1, 1))
+        .state[0]
+        .buffers;
+  };
+  for (const auto& [gpu, part] : {std::pair{"h100-sxm", 1U}, std::pair{"a100-80gb", 5U}}) {
+    INFO(gpu);
+    CHECK(buffers(gpu, 5000, 0) - buffers(gpu, 0, 0) == 5000 / part);
+    CHECK(buffers(gpu, 0, 5000) - buffers(gpu, 0, 0) == 5000 / part);
+  }
 }
 
 TEST_CASE("I leaves the inputs of W, which full recomputation has to recompute", "[model]") {
