@@ -12,10 +12,15 @@ Cells in_one_microbatch(Cells row) {
 }
 
 // The mesh rule of these runs, amd-mi300-single-node, saves nothing inside a layer
-// (nothing_saveable in axlearn/experiments/text/gpt/fuji.py). Assumed: the payload of RoCE on
-// InfiniBand too.
+// (nothing_saveable in axlearn/experiments/text/gpt/fuji.py). RCCL takes 64 compute units between
+// nodes. Assumed: the payload of RoCE on InfiniBand too; and reductions are not hidden, as the
+// script leaves out XLA's pipelined collectives, which carry them from one layer of a scan to the
+// next (example/rocm/launch_70B_multi_nodes.sh).
 std::string axlearn_scenario(const Cells& row) {
-  return scenario_of(in_one_microbatch(row), {.stack = "maxtext", .recompute = "full"});
+  return scenario_of(in_one_microbatch(row),
+                     {.stack = "maxtext",
+                      .recompute = "full",
+                      .communication = "sms: 64, overlap_grad_reduce: false"});
 }
 
 std::string axlearn_remark(const Cells& row) {
@@ -30,7 +35,8 @@ std::string axlearn_hindrance(const Cells& row) {
 // Bars of a figure. Switches add up from bar to bar. Stage 1 of the router without synchronization
 // also fuses router and permutation (run_deepseek_v2_pretrain_mi355x.sh); in the figure of V2-Lite
 // the binding to NUMA nodes follows it. No key describes the rest of these two. Gradients are not
-// accumulated by products (gradient_accumulation_fusion of the configuration).
+// accumulated by products (gradient_accumulation_fusion of the configuration), and DeepEP takes 64
+// compute units (turbo_deepep_num_cu).
 std::string primus_scenario(const Cells& row) {
   const bool has_loss_fusion = !has(row, "flags", "baseline");
   const bool is_fused = has(row, "flags", "sync-free") || has(row, "flags", "NUMA");
@@ -40,7 +46,7 @@ std::string primus_scenario(const Cells& row) {
                                                 "softmax, residual, cross_entropy, optimizer{}]}}",
                                                 fused),
                            .training = fmt::format(", fused_loss: {}, fused_accumulation: false, "
-                                                   "experts: {{routing: forced, dispatcher: {}}}",
+                                                   "experts: {{routing: forced, dispatcher: {}, sms: 64}}",
                                                    has_loss_fusion, row.at("dispatcher")),
                            .more = is_blocking ? "p2p: blocking\n" : ""});
 }
