@@ -42,8 +42,7 @@ struct ExpertTraining {
 
   // Returns whether loads of experts are drawn for each layer and microbatch.
   bool draws_loads() const {
-    return power_law ||
-           (routing == RouterBalance::natural && imbalance == 1 && !round_robin);
+    return power_law || (routing == RouterBalance::natural && imbalance == 1 && !round_robin);
   }
 };
 

@@ -1,14 +1,12 @@
 // Predicts published measurements and prints every error. Fails if a bar is missed. Words on the
 // command line ask for the tables that have one of them in their titles. With all of them, the file
 // of bands that the program reads is held to today's predictions; --bands writes it. With all of
-// them, or with --derived, GPUs are also predicted as if nobody had measured them. --rows FILE writes
-// all rows with their kinds as CSV.
+// them, or with --derived, GPUs are also predicted as if nobody had measured them. --rows FILE
+// writes all rows with their kinds as CSV.
 //
 // Rows of papers' tables stand in the files beside this one. Those that come from a repository's
 // data are read where they lie: in $PIPEWRIGHT_REFERENCE, or else ../shared/reference beside the
 // project.
-
-#include "validation/accuracy_derived.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -20,6 +18,7 @@
 
 #include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
+#include "validation/accuracy_derived.hpp"
 
 using namespace pipewright;
 

@@ -42,13 +42,14 @@ std::string primus_scenario(const Cells& row) {
   const bool is_fused = has(row, "flags", "sync-free") || has(row, "flags", "NUMA");
   const bool is_blocking = count_of(row, "pp") > 1 && count_of(row, "vp") == 1;
   const std::string fused = is_fused ? ", permutation, router" : "";
-  return scenario_of(row, {.stack = fmt::format("{{like: primus, fused: [norm, activation, rope, "
-                                                "softmax, residual, cross_entropy, optimizer{}]}}",
-                                                fused),
-                           .training = fmt::format(", fused_loss: {}, fused_accumulation: false, "
-                                                   "experts: {{routing: forced, dispatcher: {}, sms: 64}}",
-                                                   has_loss_fusion, row.at("dispatcher")),
-                           .more = is_blocking ? "p2p: blocking\n" : ""});
+  return scenario_of(
+      row, {.stack = fmt::format("{{like: primus, fused: [norm, activation, rope, "
+                                 "softmax, residual, cross_entropy, optimizer{}]}}",
+                                 fused),
+            .training = fmt::format(", fused_loss: {}, fused_accumulation: false, "
+                                    "experts: {{routing: forced, dispatcher: {}, sms: 64}}",
+                                    has_loss_fusion, row.at("dispatcher")),
+            .more = is_blocking ? "p2p: blocking\n" : ""});
 }
 
 std::string primus_remark(const Cells& row) {

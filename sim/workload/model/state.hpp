@@ -57,8 +57,8 @@ std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stag
 // each layer, before they are summed and scattered.
 std::uint64_t delayed_bytes(const ModelSetting& setting, std::uint32_t layers);
 
-// Returns the bytes of unused gradients of a stage's weights (stack.memory.unused_gradients): 2 bytes
-// per element of each different shape, those of the output layer included.
+// Returns the bytes of unused gradients of a stage's weights (stack.memory.unused_gradients): 2
+// bytes per element of each different shape, those of the output layer included.
 std::uint64_t unused_gradient_bytes(const ModelSetting& setting, const StageParts& stage);
 
 // Returns the bytes of copies in a scaled data type of the largest part of a stage, if its weights
