@@ -64,8 +64,8 @@ void read_precision(Draft& draft) {
   if (brain != nullptr && draft.on("bf16")) return draft.set("training.precision", "bf16", *brain);
   if (has_argument_defaults(draft))
     draft.assume(
-        "training is in bf16; without --bf16 or --fp16 it would be in fp32, which is not "
-        "modelled");
+        "training is in bf16; without --bf16 or --fp16 it would be in fp32, which "
+        "training.precision: fp32 (or tf32) predicts");
 }
 
 // Reads in which data type gradients are accumulated and reduced, and the size of gradient buckets.

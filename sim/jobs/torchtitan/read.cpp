@@ -334,7 +334,8 @@ void read_data_types(Draft& draft) {
   }
   const Setting* const weights = draft.find("training.mixed_precision_param");
   if (weights != nullptr && draft.text(weights->name) != "bfloat16")
-    draft.not_understood(*weights, "products of layers in fp32 are not modelled");
+    draft.not_understood(
+        *weights, "only bfloat16 is read; training.precision: tf32 (or fp32) predicts float32");
   if (!is_bfloat16(draft, "training.mixed_precision_reduce")) return;
   const Setting& reduce = *draft.find("training.mixed_precision_reduce");
   // Only FSDP reduces in this type.
