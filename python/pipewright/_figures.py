@@ -53,8 +53,10 @@ class RunFigures(Figures):
         peak_memory_bytes (of the fullest device; None if memory is not modelled), fits (on
         every device)
     Details:
-        devices and pass_collectives, lists of dicts; assumed and assumed_gpu, numbers of the
-        GPU file without a source; versions, definitions
+        devices and pass_collectives, lists of dicts; expected_error, a dict with low, high and
+        median of measured / predicted - 1, nominal (the share of measured runs in between),
+        basis (their kind), rows (their number) and scatter, or None; assumed and assumed_gpu,
+        numbers of the GPU file without a source; versions, definitions
     """
 
     schedule: str
@@ -68,6 +70,7 @@ class RunFigures(Figures):
     p2p: str
     network: str
     job: dict[str, Any] | None
+    expected_error: dict[str, Any] | None
     assumed: list[str]
     assumed_gpu: str
     makespan_s: float

@@ -250,8 +250,12 @@ trace::ExpectedError error_of_run(const config::Scenario& scenario, const Hardwa
                                   const workload::StageCosts& costs) {
   const RunKind kind = run_kind(scenario, hardware, costs);
   if (kind.gpu.empty() || has_given_times(scenario)) return {};
-  const double share = workload::assumed_share(model_setting(scenario), hardware.gpus.front());
-  return known_error(kind, share);
+  const config::Gpu& gpu = hardware.gpus.front();
+  trace::ExpectedError error =
+      known_error(kind, workload::assumed_share(model_setting(scenario), gpu));
+  if (error.rows > 0 && !gpu.derived.empty())
+    error.basis += fmt::format("; {}", config::name_with_sources(gpu));
+  return error;
 }
 
 }  // namespace

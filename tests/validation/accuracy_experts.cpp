@@ -119,7 +119,10 @@ std::vector<Table> bridge_experts(const std::filesystem::path& reference) {
     // host.loop of the stack megatron-core.
     const bool fits_loops = row.at("release") == "26.04" && layout.node == "dgx-h100" &&
                             layout.model == "qwen3-30b-a3b";
-    run.is_fitted = (row.at("model") == "Nemotron_3_Nano" && fits_recurrence) || fits_loops;
+    // sinks_skip_masked of the stack megatron-core.
+    const bool fits_sinks = layout.model == "gpt-oss-120b";
+    run.is_fitted =
+        (row.at("model") == "Nemotron_3_Nano" && fits_recurrence) || fits_loops || fits_sinks;
     table.rows.push_back(run);
   }
   for (const auto& [why, count] : hindrances)

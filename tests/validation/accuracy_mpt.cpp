@@ -29,6 +29,7 @@ Table mpt_table(const std::filesystem::path& reference, const std::string& runs,
       .remark = [](const Cells& row) -> std::string {
         return has(row, "sharding", "SHARD_GRAD_OP") ? "ZeRO-2" : "";
       },
+      .is_fitted = gpu == "H100" && precision == "bf16",  // attention.fa1 of the H100
   });
 }
 

@@ -174,6 +174,7 @@ Table published_table(const Source& source) {
       continue;
     }
     Row run = row_of(source, row);
+    run.is_fitted = source.is_fitted;
     if (std::ranges::any_of(table.rows, [&](const Row& other) { return repeats(run, other); }))
       ++hindrances["that repeat others"];
     else

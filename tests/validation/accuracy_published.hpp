@@ -46,6 +46,7 @@ struct Source {
   std::function<std::string(const Cells&)> remark = {};
   // How a run predicts the column `memory_gb`, of a table of peak memory in GiB instead of times.
   std::function<double(const Run&)> peak_memory = {};
+  bool is_fitted = false;  // a parameter was fitted to all rows
 };
 
 // A table of iteration times in seconds, or of peak memory in GiB. It has no bars. A row that

@@ -44,12 +44,12 @@ class Errors {
 };
 
 struct TableErrors {
-  Errors all, held_out, bare;
+  Errors all, fitted, held_out, bare;
 
   explicit TableErrors(const Table& table) {
     for (const Row& row : table.rows) {
       all.add(row.error());
-      if (!row.is_fitted) held_out.add(row.error());
+      (row.is_fitted ? fitted : held_out).add(row.error());
       // Where there is nothing to take away, it is the same.
       bare.add(std::isnan(row.bare) ? row.error() : row.bare_error());
     }
@@ -183,20 +183,24 @@ bool print(const Table& table) {
 
 void print_overview(const std::vector<Table>& tables) {
   fmt::print(
-      "| measured | rows | mean | bias | p90 | largest | not fitted | without clock, launch |\n"
-      "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+      "| measured | rows | mean | bias | p90 | largest | fitted | same set, not fitted | set never "
+      "seen | without clock, launch |\n"
+      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const Table& table : tables) {
     const TableErrors errors(table);
     const Errors& all = errors.all;
     if (all.count() == 0) continue;
     std::string title = table.title;
     std::ranges::replace(title, '\n', ' ');
-    const std::string held_out = errors.held_out.count() > 0
-                                     ? fmt::format("{:.1f} %", errors.held_out.mean())
-                                     : std::string("none");
-    fmt::print("| {} | {} | {:.1f} % | {:+.1f} % | {:.1f} % | {:.1f} % | {} | {:.1f} % |\n", title,
-               all.count(), all.mean(), all.bias(), all.quantile(0.9), all.largest(), held_out,
-               errors.bare.mean());
+    const auto mean_of = [](const Errors& of, bool is_shown) {
+      return of.count() > 0 && is_shown ? fmt::format("{:.1f} %", of.mean()) : std::string("-");
+    };
+    const bool has_fit = errors.fitted.count() > 0;
+    fmt::print(
+        "| {} | {} | {:.1f} % | {:+.1f} % | {:.1f} % | {:.1f} % | {} | {} | {} | {:.1f} % |\n",
+        title, all.count(), all.mean(), all.bias(), all.quantile(0.9), all.largest(),
+        mean_of(errors.fitted, true), mean_of(errors.held_out, has_fit),
+        mean_of(errors.held_out, !has_fit), errors.bare.mean());
   }
   fmt::print("\n");
 }

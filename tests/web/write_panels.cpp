@@ -140,7 +140,8 @@ int main(int argc, char** argv) {
                          {.names = {"early", "late"}, .starts_s = {0, 1e-3}, .words = "at once"},
                          folder / "at_once.html");
     trace::Trace guessed = full;
-    guessed.run.evidence = {"b200", {"flops", "free_memory"}};
+    guessed.run.evidence.expected_error = {
+        .low = -0.1, .high = 0.2, .nominal = 0.9, .basis = "b200, bf16, dense", .rows = 12};
     analysis::write_page(std::vector{full, guessed}, folder / "assumed.html");
     analysis::write_page({&guessed, 1}, folder / "guessed.html");
     trace::Trace measured = full;

@@ -98,7 +98,8 @@ void write_all(const std::filesystem::path& folder) {
   write(folder, "hostile", hostile());
   write(folder, "one", only(made_search({.microbatch_sizes = 1}), 1));
   SearchRun guessed = made_search({.microbatch_sizes = 1});
-  guessed.rows.at(analysis::find(guessed).best.value()).evidence = {"b200", {"flops", "clock"}};
+  guessed.rows.at(analysis::find(guessed).best.value()).evidence.expected_error = {
+      .low = -0.1, .high = 0.2, .nominal = 0.9, .basis = "b200, bf16, dense", .rows = 12};
   write(folder, "assumed", guessed);
   SearchRun weeks = made_search();
   weeks.objective.kind = analysis::Objective::Kind::tokens_a_day;

@@ -5,28 +5,44 @@
 using namespace pipewright;
 using namespace pipewright::analysis;
 
+namespace {
+
+trace::ExpectedError error_of(double low, const std::string& basis) {
+  return {.low = low,
+          .high = 0.094,
+          .nominal = 0.9,
+          .median = 0.02,
+          .scatter = 0.03,
+          .basis = basis,
+          .rows = 63};
+}
+
+}  // namespace
+
 TEST_CASE("assumed numbers are listed once for each GPU file", "[assumed]") {
   CHECK(assumed_lines({}).empty());
   CHECK(assumed_lines({{}, {"h100-sxm", {}}}).empty());
   CHECK(assumed_lines({{"b200", {"flops"}}}) ==
-        "~ depends on values of b200 that are assumed, not sourced: flops\n");
+        "values of b200 that are assumed, not sourced: flops\n");
   CHECK(assumed_lines({{"b200", {"flops"}}, {"l40s", {"clock"}}, {"b200", {"clock", "flops"}}}) ==
-        "~ depends on values of b200 that are assumed, not sourced: flops, clock\n"
-        "~ depends on values of l40s that are assumed, not sourced: clock\n");
+        "values of b200 that are assumed, not sourced: flops, clock\n"
+        "values of l40s that are assumed, not sourced: clock\n");
   CHECK(assumed_lines({{"a\nb", {"flops"}}}).find("a\\nb") != std::string::npos);
-  CHECK(assumed_note({}).empty());
-  CHECK(assumed_note({{"b200", {"flops", "clock"}}, {"l40s", {"clock"}}}) ==
-        "b200: flops and clock are assumed, not sourced; l40s: clock is assumed, not sourced");
 }
 
-TEST_CASE("free memory affects no time", "[assumed]") {
-  const trace::Evidence both{"mine", {"free_memory", "flops"}};
-  const trace::Evidence memory{"mine", {"free_memory"}};
-  CHECK(times_rest_on(both));
-  CHECK(capacity_rests_on(both));
-  CHECK(!times_rest_on(memory));
-  CHECK(capacity_rests_on(memory));
-  CHECK(time_mark(both) == "~");
-  CHECK(time_mark(memory).empty());
-  CHECK(!times_rest_on({}));
+TEST_CASE("the text of an expected error has its range, its share and its basis", "[assumed]") {
+  CHECK(expected_error_text({}).empty());
+  CHECK(expected_error_text(error_of(-0.041, "h100-sxm, bf16, dense, megatron-core")) ==
+        "expected error -4 .. +9 % (90 % of 63 measured runs: h100-sxm, bf16, dense, "
+        "megatron-core)");
+}
+
+TEST_CASE("equal expected errors have one line", "[assumed]") {
+  const trace::Evidence first{"b200", {"flops"}, error_of(-0.04, "b200")};
+  const trace::Evidence second{"b200", {}, error_of(-0.04, "b200")};
+  const trace::Evidence third{"", {}, error_of(-0.1, "h200")};
+  CHECK(expected_error_lines({first, second, third, {}}) ==
+        "expected error -4 .. +9 % (90 % of 63 measured runs: b200)\n"
+        "expected error -10 .. +9 % (90 % of 63 measured runs: h200)\n");
+  CHECK(evidence_lines({first}) == expected_error_lines({first}) + assumed_lines({first}));
 }

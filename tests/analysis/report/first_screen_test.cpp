@@ -133,24 +133,28 @@ TEST_CASE("several seeds give a median and a range", "[report]") {
                        Contains("  10.10 s  9.80 to 10.40 s  "));
 }
 
-TEST_CASE("assumed numbers are named in a note, not marked in cells", "[report]") {
+TEST_CASE("the expected error stands between the table and the notes, once for equal runs",
+          "[report]") {
   std::vector<Summary> runs(2, run_of(llama()));
-  runs[0].run.evidence = {"h100-sxm", {"memory_efficiency", "kernel_overhead"}};
-  runs[1].run.evidence = {"h100-sxm", {"memory_efficiency"}};
-  const std::string text = first_screen(runs);
+  for (Summary& run : runs)
+    run.run.evidence = {"h100-sxm",
+                        {"memory_efficiency"},
+                        {.low = -0.04,
+                         .high = 0.09,
+                         .nominal = 0.9,
+                         .basis = "h100-sxm, bf16, dense, nemo-2",
+                         .rows = 63}};
+  const std::string text = first_screen(runs, {}, {"a note"});
+  CHECK_THAT(text, EndsWith("\n\nexpected error -4 .. +9 % (90 % of 63 measured runs: h100-sxm, "
+                            "bf16, dense, nemo-2)\n\nnote: a note\n"));
   CHECK_THAT(text, !Contains("~"));
-  CHECK_THAT(text,
-             EndsWith("\n\nnote: h100-sxm: memory_efficiency and kernel_overhead are assumed, "
-                      "not sourced\n"));
 }
 
 TEST_CASE("the first screen has at most three notes, and counts the others", "[report]") {
-  Summary run = run_of(llama());
-  run.run.evidence = {"h100-sxm", {"flops"}};
-  const std::string three = first_screen({&run, 1}, {}, {"two", "three"});
-  CHECK_THAT(three, EndsWith("note: h100-sxm: flops is assumed, not sourced\nnote: two\n"
-                             "note: three\n"));
-  const std::string five = first_screen({&run, 1}, {}, {"two", "three", "four", "five"});
+  const Summary run = run_of(llama());
+  const std::string three = first_screen({&run, 1}, {}, {"one", "two", "three"});
+  CHECK_THAT(three, EndsWith("note: one\nnote: two\nnote: three\n"));
+  const std::string five = first_screen({&run, 1}, {}, {"one", "two", "three", "four", "five"});
   CHECK_THAT(five, EndsWith("note: three\n(2 more notes with --details)\n"));
   CHECK(count(five, "note: ") == 3);
 }

@@ -118,7 +118,11 @@ void rename(hid_t file, const char* from, const char* to) {
 
 TEST_CASE("a trace without a job and assumptions, from an older version, is read", "[trace]") {
   const ChangedTrace changed([](hid_t file) {
-    for (const char* attribute : {"assumed", "assumed_gpu", "job"}) H5Adelete(file, attribute);
+    for (const char* attribute :
+         {"assumed", "assumed_gpu", "job", "expected_error_low", "expected_error_high",
+          "expected_error_nominal", "expected_error_median", "expected_error_scatter",
+          "expected_error_basis", "expected_error_rows"})
+      H5Adelete(file, attribute);
   });
   trace::RunInfo expected = test::random_trace(1, 4, 100).run;
   expected.evidence = {};

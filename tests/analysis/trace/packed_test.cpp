@@ -17,7 +17,9 @@ Trace sample_trace() {
   trace.run.schedule = "1f1b";
   trace.run.devices = 2;
   trace.run.cluster = "<platform/>";
-  trace.run.evidence = {"b200", {"flops"}};
+  trace.run.evidence = {"b200",
+                        {"flops"},
+                        {.low = -0.125, .high = 0.25, .nominal = 0.9, .basis = "b200", .rows = 17}};
   trace.devices = {{0, "node-0-gpu-0", 80}, {1, "a", 0}};
   trace.stages.resize(2);
   trace.stages[1].waits_b = 0.25;

@@ -61,7 +61,15 @@ trace::Trace random_trace(unsigned seed, std::uint32_t devices, std::size_t pass
                3,
                3072};
   trace.run.job = "llama-3-8b on b200, tp 2, fp8";
-  trace.run.evidence = {"b200 and l40s", {"products.fp8.efficiency", "flops"}};
+  trace.run.evidence = {"b200 and l40s",
+                        {"products.fp8.efficiency", "flops"},
+                        {.low = -0.125,
+                         .high = 0.25,
+                         .nominal = 0.9,
+                         .median = 0.0625,
+                         .scatter = 0.03125,
+                         .basis = "b200, fp8, dense, megatron-core",
+                         .rows = 17}};
   for (std::uint32_t device = 0; device < devices; ++device) {
     trace.devices.push_back({device, "node-" + std::to_string(device), below(1ULL << 40)});
     for (std::uint32_t chunk = 0; chunk < 2; ++chunk)

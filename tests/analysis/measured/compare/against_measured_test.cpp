@@ -76,11 +76,8 @@ TEST_CASE("measured iterations are averaged, and errors are relative to the meas
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('~') == std::string::npos);
   comparison.predicted_run.evidence = {"l40s", {"flops"}};
-  CHECK_THAT(
-      console_text(comparison),
-      Catch::Contains(" ~11.00 ms") && Catch::Contains(" ~1.100 ms") &&
-          !Catch::Contains("~9.200 ms") &&
-          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: flops\n"));
+  CHECK_THAT(console_text(comparison),
+             Catch::Contains("\nvalues of l40s that are assumed, not sourced: flops\n"));
   const auto json = nlohmann::json::parse(json_text(comparison));
   CHECK(json["predicted"]["assumed"] == nlohmann::json{"flops"});
   CHECK(json["measured"]["assumed"].empty());
@@ -128,10 +125,8 @@ TEST_CASE("Megatron's timers are compared with predicted times", "[compare]") {
   CHECK_THAT(console_text(comparison),
              Catch::Contains("38.00 ms") && Catch::Contains("+5.3 %") && !Catch::Contains("~"));
   comparison.evidence = {"l40s", {"flops"}};
-  CHECK_THAT(
-      console_text(comparison),
-      Catch::Contains(" ~40.00 ms") &&
-          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: flops\n"));
+  CHECK_THAT(console_text(comparison),
+             Catch::Contains("\nvalues of l40s that are assumed, not sourced: flops\n"));
   CHECK_THROWS_AS(
       compare_log(run, read_training_log(test::measured_sample("megatron.log")), {.skip = 3}),
       trace::TraceError);

@@ -229,7 +229,7 @@ TEST_CASE("a comparison prints metrics, memory and moved passes", "[compare]") {
   CHECK(text.find("F of stage 0") == std::string::npos);  // did not change
 }
 
-TEST_CASE("compared figures are marked if they depend on an assumed time", "[compare]") {
+TEST_CASE("the assumed numbers of compared runs are listed", "[compare]") {
   trace::Trace second = test::two_device_run();
   second.run.evidence = {"l40s", {"flops"}};
   TraceComparison comparison;
@@ -237,11 +237,8 @@ TEST_CASE("compared figures are marked if they depend on an assumed time", "[com
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
   const std::string text = console_text(comparison);
   INFO(text);
-  CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("~10.00 s") &&
-                       Catch::Contains("~600 tokens/s") && !Catch::Contains("~40.0 %") &&
-                       !Catch::Contains("~7.0 GiB") &&
-                       Catch::Contains(
-                           "~ depends on values of l40s that are assumed, not sourced: flops\n"));
+  CHECK_THAT(text, !Catch::Contains("~") &&
+                       Catch::Contains("values of l40s that are assumed, not sourced: flops\n"));
 }
 
 TEST_CASE("the JSON of a comparison has every figure", "[compare]") {

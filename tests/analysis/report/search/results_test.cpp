@@ -239,7 +239,7 @@ TEST_CASE("a fault of a results file is named with its place") {
   check_error([](hid_t f) { set_value(f, "note", 7, H5T_NATIVE_UINT32, 77777U); },
               "candidates[7].note is 77777");
   check_error([](hid_t f) { set_value(f, "assumed", 7, H5T_NATIVE_UINT32, 9U); },
-              "candidates[7].evidence is 9; the table has 3 rows");
+              "candidates[7].assumed is 9; the table has 3 rows");
   check_error([](hid_t f) { leave_out_column(f, "candidates", "assumed"); },
               "column 'assumed' of table 'candidates' is missing");
   check_error([](hid_t f) { set_value(f, "bound_s", 7, H5T_NATIVE_DOUBLE, double{NAN}); },

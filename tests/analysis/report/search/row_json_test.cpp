@@ -46,7 +46,8 @@ TEST_CASE("a row omits unknown figures") {
   CHECK_THAT(to_json_line(row), Contains(R"("peak_bytes":5,"bound_s":0.1})"));
   row.evidence = {"b200", {"flops", "clock"}};
   CHECK_THAT(to_json_line(row),
-             Contains(R"("bound_s":0.1,"assumed":{"gpu":"b200","keys":["flops","clock"]}})"));
+             Contains(R"("bound_s":0.1,"evidence":{"expected_error":null,"assumed":["flops",)"
+                      R"("clock"],"assumed_gpu":"b200"}})"));
   row.evidence.gpu = "a\xff";
   CHECK(row_of_json(to_json_line(row)).evidence.gpu == "a\xEF\xBF\xBD");
 }

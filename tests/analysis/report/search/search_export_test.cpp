@@ -62,18 +62,27 @@ TEST_CASE("CSV has a row for each candidate and units in its headings") {
                 return value == 0 ? std::string() : fmt::to_string(value);
               });
   }
-  CHECK(lines[0] == headings + ",samples_per_s,tokens_per_s,mfu,mfu_full_attention,assumed,note");
-  CHECK(lines[1] == values + ",8,8192,0.2,0.25,,");
+  CHECK(lines[0] ==
+        headings +
+            ",samples_per_s,tokens_per_s,mfu,mfu_full_attention,assumed,expected_error_low,"
+            "expected_error_high,note");
+  CHECK(lines[1] == values + ",8,8192,0.2,0.25,,,,");
   CHECK_THAT(lines[1], Contains(",2500000000000000,1024,85899345920,1.8,2,0.2,0.2,1.2,"));
 }
 
 TEST_CASE("CSV and JSON have the assumed values that a candidate depends on") {
   SearchRun run = one_row();
-  run.rows[0].evidence = {"b200", {"flops", "clock"}};
-  CHECK_THAT(csv(run), Catch::EndsWith(",0.25,flops clock,\n"));
+  run.rows[0].evidence = {
+      "b200",
+      {"flops", "clock"},
+      {.low = -0.1, .high = 0.2, .nominal = 0.9, .basis = "b200, bf16", .rows = 12}};
+  CHECK_THAT(csv(run), Catch::EndsWith(",0.25,flops clock,-0.1,0.2,\n"));
   const auto candidate = json(run)["candidates"][0];
   CHECK(candidate["assumed"] == nlohmann::json{"flops", "clock"});
   CHECK(candidate["assumed_gpu"] == "b200");
+  CHECK(candidate["expected_error"]["high"] == 0.2);
+  CHECK(candidate["expected_error"]["basis"] == "b200, bf16");
+  CHECK(json(one_row())["candidates"][0]["expected_error"].is_null());
   CHECK(json(one_row())["candidates"][0]["assumed"].empty());
 }
 

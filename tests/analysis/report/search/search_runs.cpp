@@ -39,7 +39,15 @@ CandidateRow random_row(std::uint32_t seed) {
   for (std::uint32_t length = random.whole(0, 20); length > 0; --length)
     row.note += static_cast<char>(random.whole(0, random.flip() ? 127 : 255));
   if (random.flip())
-    row.evidence = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "flops"}};
+    row.evidence = {random.flip() ? "b200" : "l40s and b200",
+                    {"products.fp8", "flops"},
+                    {.low = -0.125,
+                     .high = 0.25,
+                     .nominal = 0.9,
+                     .median = 0.0625,
+                     .scatter = 0.03125,
+                     .basis = "b200, bf16, dense",
+                     .rows = random.whole(1, 1000)}};
   for (const CandidateFigure& figure : candidate_figures) {
     if (random.flip()) continue;
     visit_figure(row, figure, [&](auto& value) {
@@ -106,7 +114,13 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
       row.note = "its process was killed: out of memory";
     }
     if (row.outcome == Outcome::simulated && random.flip())
-      row.evidence = {run.groups[row.group], {"flops", "clock"}};
+      row.evidence = {run.groups[row.group],
+                      {"flops", "clock"},
+                      {.low = -0.125,
+                       .high = 0.25,
+                       .nominal = 0.9,
+                       .basis = "b200, bf16, dense, megatron-core",
+                       .rows = 12}};
     if (row.outcome != Outcome::simulated) remove_simulation(row);
     run.rows.push_back(row);
   }

@@ -105,7 +105,7 @@ TEST_CASE("the page of a search has its rows in columns") {
     CHECK(columns.notes.at(value_at<std::uint32_t>(columns.bytes, after + 4 * i)) == row.note);
     CHECK(value_at<std::uint16_t>(columns.bytes, after + 4 * rows + 2 * i) == row.group);
     const auto rests = value_at<std::uint16_t>(columns.bytes, after + 6 * rows + 2 * i);
-    CHECK(columns.assumed.at(rests) == row.evidence);
+    CHECK(columns.evidence.at(rests) == row.evidence);
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis)
       CHECK(value_at<std::uint16_t>(columns.bytes, after + 8 * rows + 2 * (axis * rows + i)) ==

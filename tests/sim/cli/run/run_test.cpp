@@ -405,7 +405,7 @@ TEST_CASE("a note says that GPUs wait for their host, and suggests a remedy", "[
   CHECK(note("10ms", "iteration").find("wait for their host") == std::string::npos);
 }
 
-TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "[run]") {
+TEST_CASE("assumed numbers of a GPU on which times depend are listed with the details", "[run]") {
   const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 2000 GB/s\n"
@@ -413,17 +413,13 @@ TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "
   const std::string words =
       "--model llama-3-8b --gpu guess.yaml -s 4 -b 8 --engine timing --schedule 1f1b";
   CHECK(summary(place, words)["assumed"] == json{"products.bf16.efficiency"});
-  CHECK_THAT(
-      place.run("run " + words).out,
-      !Catch::Contains("~") &&
-          Catch::Contains("\nnote: guess: products.bf16.efficiency is assumed, not sourced\n"));
   const std::string line =
-      "~ depends on values of guess that are assumed, not sourced: products.bf16.efficiency\n";
-  CHECK_THAT(place.run("run --details " + words).out,
-             Catch::Contains("  ~") && Catch::Contains(line));
+      "\nvalues of guess that are assumed, not sourced: products.bf16.efficiency\n";
+  CHECK_THAT(place.run("run " + words).out, !Catch::Contains("assumed, not sourced"));
+  CHECK_THAT(place.run("run --details " + words).out, Catch::Contains(line));
   // A trace also stores which values of the GPU file are assumed.
   place.run("run " + words + " --trace guess.h5");
-  CHECK_THAT(place.run("show guess.h5").out, Catch::Contains("  ~") && Catch::Contains(line));
+  CHECK_THAT(place.run("show guess.h5").out, Catch::Contains(line));
   CHECK(json::parse(place.run("show guess.h5 --json").out)["assumed"] ==
         json{"products.bf16.efficiency"});
   const std::string given = " -f '10 ms' --backward-times '20 ms'";
@@ -444,10 +440,10 @@ TEST_CASE("numbers of another GPU are noted with that GPU", "[run]") {
   for (const char* const key : {"products.bf16", "clock", "memory_efficiency", "free_memory"})
     CHECK(std::ranges::count(run["assumed"], json(key)) == 1);
   CHECK_THAT(place.run("run " + words).out,
-             Catch::Contains("\nnote: next (derived from h100-sxm): "));
+             Catch::Contains("expected error ") && Catch::Contains("next (derived from h100-sxm)"));
 }
 
-TEST_CASE("assumed host bandwidth and free memory are noted where they matter", "[run]") {
+TEST_CASE("assumed host bandwidth and free memory are listed where they matter", "[run]") {
   const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nfree_memory: 79 GiB\n"
@@ -456,15 +452,8 @@ TEST_CASE("assumed host bandwidth and free memory are noted where they matter", 
   const std::string words =
       "--model llama-3-8b --gpu guess.yaml -s 4 -b 8 --engine timing --schedule 1f1b";
   CHECK(summary(place, words)["assumed"] == json{"free_memory"});
-  CHECK_THAT(place.run("run " + words).out,
-             Catch::Contains("\nnote: guess: free_memory is assumed, not sourced\n"));
-  const std::string text = place.run("run --details " + words).out;
-  CHECK_THAT(
-      text,
-      Catch::Contains("~ depends on values of guess that are assumed, not sourced: free_memory\n"));
-  const std::size_t row = text.find("\n1f1b ");
-  REQUIRE(row != std::string::npos);
-  CHECK_THAT(text.substr(row, text.find('\n', row + 1) - row), !Catch::Contains("~"));
+  CHECK_THAT(place.run("run --details " + words).out,
+             Catch::Contains("\nvalues of guess that are assumed, not sourced: free_memory\n"));
   const std::string copies = words + " --set training.offload.share=0.5";
   CHECK(summary(place, copies)["assumed"] == json{"host_bandwidth", "free_memory"});
   CHECK(summary(place, copies + " --set training.offload.bandwidth='50 GB/s'")["assumed"] ==

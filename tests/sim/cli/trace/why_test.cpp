@@ -75,7 +75,7 @@ TEST_CASE("why reports the critical path, the parts of time and the gain of chan
   CHECK(place.files() == "a.h5");
 }
 
-TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
+TEST_CASE("the assumed numbers of a run and of its what-ifs are told", "[cli]") {
   const tests::CommandFolder place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
@@ -91,15 +91,10 @@ TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
     CHECK(row["assumed"] ==
           (row["change"] == "precision fp8" ? json{"products.fp8.efficiency"} : json::array()));
   const std::string line =
-      "\n~ depends on values of guess that are assumed, not sourced: products.fp8.efficiency\n";
-  const std::string text = place.run("why bf16.h5").out;
-  CHECK_THAT(text,
-             Catch::StartsWith("1f1b: ") && !Catch::StartsWith("1f1b: ~") && Catch::EndsWith(line));
-  CHECK(std::ranges::count(text, '~') == 2);  // the time of a row, and the line
-  CHECK_THAT(place.run("why fp8.h5 --no-what-if").out,
-             Catch::StartsWith("1f1b: ~") && Catch::EndsWith(line));
-  const std::string compared = place.run("compare bf16.h5 fp8.h5").out;
-  CHECK_THAT(compared, Catch::Contains(" s        ~") && Catch::Contains(line));
+      "\nvalues of guess that are assumed, not sourced: products.fp8.efficiency\n";
+  CHECK_THAT(place.run("why bf16.h5").out, !Catch::Contains(line));
+  CHECK_THAT(place.run("why fp8.h5 --no-what-if").out, Catch::EndsWith(line));
+  CHECK_THAT(place.run("compare bf16.h5 fp8.h5").out, Catch::Contains(line));
   const json both = json::parse(place.run("compare bf16.h5 fp8.h5 --json").out);
   CHECK(both["baseline"]["assumed"].empty());
   CHECK(both["others"][0]["assumed"] == json{"products.fp8.efficiency"});
