@@ -11,6 +11,8 @@
 namespace pipewright::analysis {
 namespace {
 
+constexpr std::size_t line_width = 100;
+
 // Returns one element for each GPU's file. It lists, in order of appearance, the keys that any of
 // the runs uses and that are assumed.
 std::vector<trace::Evidence> assumed_by_file(const std::vector<trace::Evidence>& runs) {
@@ -41,7 +43,8 @@ std::string expected_error_lines(const std::vector<trace::Evidence>& runs) {
         !line.empty() && std::ranges::find(lines, line) == lines.end())
       lines.push_back(std::move(line));
   std::string text;
-  for (const std::string& line : lines) text += line + '\n';
+  for (const std::string& line : lines)
+    text += fmt::format("{}\n", fmt::join(folded(line, line_width, line_width - 2), "\n  "));
   return text;
 }
 

@@ -307,6 +307,10 @@ Value derived_tree(const Field& map, GpuChain& chain) {
   std::vector<std::string> keys;
   add_widest(tree, "", derivation.keys(), keys);
   mark_derived(tree, base, name, std::move(keys), like.origin);
+  constexpr const char* architecture = "architecture";
+  const Value* const of_base = find(base, architecture);
+  if (find(tree, architecture) == nullptr && of_base != nullptr)
+    tree.entries.push_back({architecture, like.origin, *of_base});
   return tree;
 }
 

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -114,6 +116,9 @@ AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs) {
                        cost.is_proven ? "" : " (not proven: the search was stopped)")
                  : printable(cost.missing_reason);
     report.add_sentence(fmt::format("{}: {}", printable(cost.cluster), words));
+    if (!cost.row) continue;
+    if (std::string error = expected_error_text(cost.row->evidence.expected_error); !error.empty())
+      report.add_long_item(std::move(error));
   }
   return report;
 }
@@ -126,6 +131,8 @@ Json cluster_costs_json(const std::vector<ClusterCost>& costs) {
     object["keeps_deadline"] = cost.keeps_deadline();
     object["currency"] = cost.objective.currency;
     object["is_proven"] = cost.is_proven;
+    object["expected_error"] =
+        cost.row ? trace::expected_error_json(cost.row->evidence.expected_error) : Json();
     json.push_back(object);
   }
   return json;

@@ -60,9 +60,11 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
                       format_percent(row.bubble_ratio));
   if (row.peak_bytes > 0 && !is_memory) text += fmt::format(", memory {}", memory_text(row));
   if (!row.note.empty()) text += fmt::format("\n  {}", printable(row.note));
-  if (const std::string error = expected_error_text(row.evidence.expected_error); !error.empty())
-    text += fmt::format("\n  {}", error);
-  return text + "\n";
+  text += "\n";
+  AnswerReport error;
+  if (std::string words = expected_error_text(row.evidence.expected_error); !words.empty())
+    error.add_long_item(std::move(words));
+  return text + error.text();
 }
 
 std::string runner_up_text(const SearchRun& run, const Comparison& lost) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/names.hpp"
 #include "analysis/report/search/search_export.hpp"
@@ -54,6 +55,8 @@ void add_best_match(AnswerReport& report, const SearchRun& two) {
   text += fmt::format("iteration {}", format_seconds(match.time_s));
   if (match.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(match));
   report.add_item(text);
+  if (std::string error = expected_error_text(match.evidence.expected_error); !error.empty())
+    report.add_long_item(std::move(error));
 }
 
 // Adds each line of a text as an item.

@@ -39,6 +39,7 @@ TEST_CASE("every GPU of the library has its free memory and the speed of its pro
     if (gpu.products.fp32) CHECK(gpu.products.fp32->flops <= gpu.flops / 2 * 1.02);
     if (gpu.products.fp8)
       CHECK(gpu.products.fp8->flops == Approx(rate_of_8_bits(name) * gpu.flops).epsilon(0.02));
+    CHECK(!gpu.architecture.empty());
     const AttentionRates& rates = rates_of(gpu, attention_kernel_of(gpu, {}));
     CHECK(rates.backward <= rates.forward);
   }
