@@ -228,15 +228,14 @@ MeasuredRuns measured_runs_of(const std::string& line) {
 
 }  // namespace
 
-RunKind run_kind(const config::Scenario& scenario, const Hardware& hardware,
+RunKind run_kind(const config::Scenario& scenario, const config::Gpu& gpu,
                  const workload::StageCosts& costs) {
-  if (!scenario.model || hardware.gpus.empty()) return {};
+  if (!scenario.model) return {};
   const config::Model& model = scenario.model->value;
   const config::Training& training = scenario.training;
-  const config::Gpu& first = hardware.gpus.front();
   const std::string& name = training.stack.name;
-  return {.gpu = first.name,
-          .architecture = first.architecture,
+  return {.gpu = gpu.name,
+          .architecture = gpu.architecture,
           .precision = std::string(config::name_of(training.precision)),
           .bits = static_cast<std::uint32_t>(8 * config::element_bytes(training.precision)),
           .stack = name.substr(0, name.find(" (")),  // of "torchtitan (changed)"

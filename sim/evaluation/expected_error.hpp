@@ -8,8 +8,7 @@
 
 #include "analysis/trace/rows.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/evaluation/hardware.hpp"
-#include "sim/workload/plan/planner.hpp"
+#include "sim/workload/stage_costs.hpp"
 
 // Error to expect of a predicted iteration time, from the errors of predictions in measured runs of
 // the same kind. The runs are in platforms/accuracy, which `./dev accuracy` writes.
@@ -31,8 +30,8 @@ struct RunKind {
   auto operator<=>(const RunKind&) const = default;
 };
 
-// Kind of a run of the first GPU type of the hardware. Without a model, the kind has no GPU.
-RunKind run_kind(const config::Scenario& scenario, const Hardware& hardware,
+// Kind of a scenario's run on GPUs of a type. Without a model, the kind has no GPU.
+RunKind run_kind(const config::Scenario& scenario, const config::Gpu& gpu,
                  const workload::StageCosts& costs);
 
 // Errors of predictions in measured runs of one source and one kind.

@@ -248,9 +248,9 @@ bool has_given_times(const config::Scenario& scenario) {
 
 trace::ExpectedError error_of_run(const config::Scenario& scenario, const Hardware& hardware,
                                   const workload::StageCosts& costs) {
-  const RunKind kind = run_kind(scenario, hardware, costs);
-  if (kind.gpu.empty() || has_given_times(scenario)) return {};
+  if (!scenario.model || hardware.gpus.empty() || has_given_times(scenario)) return {};
   const config::Gpu& gpu = hardware.gpus.front();
+  const RunKind kind = run_kind(scenario, gpu, costs);
   trace::ExpectedError error =
       known_error(kind, workload::assumed_share(model_setting(scenario), gpu));
   if (error.rows > 0 && !gpu.derived.empty())

@@ -9,30 +9,12 @@
 
 #include "analysis/report/units_text.hpp"
 #include "sim/cluster/platform/names.hpp"
-#include "sim/config/gpu.hpp"
 #include "sim/config/published_range.hpp"
+#include "sim/config/range_note.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
 namespace pipewright::evaluation {
 namespace {
-
-// Returns the keys of the scenario's GPU, with its name.
-config::Value keys_of_gpu(const config::Value& scenario, const std::string& cluster_gpu) {
-  if (const config::Value* const gpu = config::find(scenario, "gpu"))
-    return config::named_gpu_tree({*gpu, "gpu"});
-  const config::Value name = config::make_text(cluster_gpu, {.source = "the cluster"});
-  return config::named_gpu_tree({name, "gpu"});
-}
-
-// Returns the note for a GPU's keys; empty if none of them is a range.
-std::string note_of(const config::Value& keys) {
-  std::vector<std::string> texts;
-  for (const config::PublishedRange& range : config::published_ranges(keys))
-    texts.push_back(fmt::format("{} {} to {}", range.key, range.low, range.high));
-  if (texts.empty()) return "";
-  return fmt::format("{} is preliminary: published are {}; predictions use the middle",
-                     config::find(keys, "name")->text, fmt::join(texts, ", "));
-}
 
 // Returns the types of GPU that the hosts of the scenario's ranks have; an empty one if the
 // scenario names its GPU.
@@ -53,24 +35,17 @@ ScenarioRun run_at(const config::Scenario& scenario, const config::Value& gpu,
 
 }  // namespace
 
-std::string range_note(const config::Value& scenario, const std::string& cluster_gpu) {
-  // Jobs without a model need no GPU, and their platform files may use any name for its type.
-  const bool has_gpu = config::find(scenario, "gpu") != nullptr || !cluster_gpu.empty();
-  const bool has_model = config::find(scenario, "model") != nullptr;
-  return has_gpu && has_model ? note_of(keys_of_gpu(scenario, cluster_gpu)) : "";
-}
-
 std::vector<std::string> notes_of_ranges(const config::Scenario& scenario, const Hardware& hardware,
                                          const std::vector<analysis::Summary>& runs,
                                          trace::Sink& rows) {
   const std::set<std::string> types = types_of(scenario, hardware);
   std::vector<std::string> notes;
   for (const std::string& type : types)
-    if (std::string note = range_note(scenario.tree, type); !note.empty())
+    if (std::string note = config::range_note(scenario.tree, type); !note.empty())
       notes.push_back(std::move(note));
   if (notes.empty() || types.size() > 1) return notes;
 
-  const config::Value gpu = keys_of_gpu(scenario.tree, *types.begin());
+  const config::Value gpu = config::keys_of_gpu(scenario.tree, *types.begin());
   ScenarioRun low = run_at(scenario, gpu, config::RangeEnd::low);
   ScenarioRun high = run_at(scenario, gpu, config::RangeEnd::high);
   std::vector<std::string> times;

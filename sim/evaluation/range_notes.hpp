@@ -12,13 +12,10 @@
 // (sim/config/published_range.hpp).
 namespace pipewright::evaluation {
 
-// Returns a note with the ranges of the GPU of a scenario, which is that of its cluster
-// (`cluster_gpu`) unless the scenario names one; empty if it has none.
-std::string range_note(const config::Value& scenario, const std::string& cluster_gpu);
-
-// Returns such notes for all types of GPU of the finished `runs` of a scenario's schedules. If all
-// GPUs are of one type, the note also has the time of each run at the ends of the ranges, which
-// takes two further simulations of each schedule. Their rows go to `rows`.
+// Returns the notes of config::range_note() for all types of GPU of the finished `runs` of a
+// scenario's schedules. If all GPUs are of one type, the note also has the time of each run at the
+// ends of the ranges, which takes two further simulations of each schedule. Their rows go to
+// `rows`.
 std::vector<std::string> notes_of_ranges(const config::Scenario& scenario, const Hardware& hardware,
                                          const std::vector<analysis::Summary>& runs,
                                          trace::Sink& rows);

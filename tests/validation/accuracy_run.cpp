@@ -106,7 +106,7 @@ RunKind kind_of(const config::Scenario& scenario, const evaluation::Hardware& ha
   if (!scenario.model || hardware.gpus.empty()) return {};
   const config::Model& model = scenario.model->value;
   const std::string sizes = fmt::format("{} layers of {}", model.layers, model.hidden);
-  return {.run = evaluation::run_kind(scenario, hardware, costs),
+  return {.run = evaluation::run_kind(scenario, hardware.gpus.front(), costs),
           .model = model.name.empty() ? sizes : model.name,
           .sequence = scenario.training.sequence.value_or(model.sequence),
           .gpus = hardware.hosts.size()};

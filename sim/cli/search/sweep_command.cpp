@@ -28,9 +28,9 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
+#include "sim/config/range_note.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/evaluation/range_notes.hpp"
 #include "sim/search/merge.hpp"
 #include "sim/search/reuse.hpp"
 #include "sim/search/search.hpp"
@@ -303,8 +303,7 @@ void print_range_note(const PreparedSweep& prepared, std::uint64_t candidate) {
   const search::Space& space = prepared.space;
   const std::size_t cluster = space.cluster(candidate / space.schedules());
   const std::string gpu = cluster < prepared.facts.size() ? prepared.facts[cluster].gpu : "";
-  if (const std::string note = evaluation::range_note(space.candidate(candidate), gpu);
-      !note.empty())
+  if (const std::string note = config::range_note(space.candidate(candidate), gpu); !note.empty())
     print_notes({note + "; 'pipewright run' of a candidate shows how its time changes"});
 }
 
