@@ -37,13 +37,11 @@ double mask_bytes(const ModelSetting& setting, double masks) {
 }
 
 // Returns the bytes of the attention scores that are saved: those after softmax and, with dropout,
-// also its mask and the scores after it, and without a fused softmax also those before it. Flash
-// attention saves none.
+// also its mask and the scores after it. Flash attention saves none.
 double score_bytes(const ModelSetting& setting, const Attention& attention) {
   if (setting.training.flash_attention) return 0;
   const double value = value_bytes(setting);
-  const double before = setting.training.stack.fuses(config::Fusable::softmax) ? 0 : value;
-  return attention.scores() * (before + (setting.model.dropout > 0 ? 2 * value + 1 : value));
+  return attention.scores() * (setting.model.dropout > 0 ? 2 * value + 1 : value);
 }
 
 // Returns the bytes of the fp32 row sums that flash attention saves, to recompute the scores from

@@ -384,11 +384,3 @@ TEST_CASE("in 32 bits a layer holds twice the bytes, but for masks and sums of r
   CHECK(gpt(", precision: fp32, recompute: full").held == Approx(4 * sbh));
   CHECK(gpt(", precision: fp32").for_w == Approx(64 * sbh));
 }
-
-TEST_CASE("scores before a softmax that is not fused are saved too", "[model][stack]") {
-  config::Model model = library_model("zero-bubble-6.2b");
-  model.dropout = 0;
-  SettingFixture fixture(model, "{microbatch_size: 3, flash_attention: false}", {});
-  fixture.training.stack.fused.reset(static_cast<std::size_t>(config::Fusable::softmax));
-  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == Approx(sbh * (32 + 4 * a * s / h)));
-}
