@@ -189,21 +189,43 @@ void set_overlaps(const ModelJob& job, const DeviceSettings& settings, const Rou
       });
 }
 
+std::uint32_t count_expert_layers(const config::Model& model, const LayerRange& layers) {
+  std::uint32_t count = 0;
+  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
+    if (has_experts(kind_of_layer(model, layer))) ++count;
+  return count;
+}
+
+// Returns the imbalance for which a stage holds activations. Draws of different layers are
+// independent. The tokens of a rank in n layers therefore deviate from their mean by 1 / sqrt(n) of
+// the deviation in one layer. An imbalance that the scenario gives is that of every layer.
+double held_imbalance(const ModelSetting& setting, const LayerRange& layers) {
+  const double peak = setting.sizes.peak_imbalance;
+  if (!routing_law(setting.model, setting.training, setting.sizes)) return peak;
+  const std::uint32_t count = std::max(1U, count_expert_layers(setting.model, layers));
+  return 1 + (peak - 1) / std::sqrt(static_cast<double>(count));
+}
+
 // Returns the activation memory of a stage. Routed experts are assumed to get the number of tokens
 // that memory must suffice for, which is above the mean if the routing is random.
 Activations activations_of(const ModelSetting& mean_setting, const StageParts& stage,
                            std::uint32_t slices) {
+  const LayerRange& layers = stage.layers;
   ModelSetting setting = mean_setting;
   setting.sizes.imbalance = setting.sizes.peak_imbalance;
+  ModelSetting held_setting = mean_setting;
+  held_setting.sizes.imbalance = held_imbalance(mean_setting, layers);
   ActivationBytes sum;
   const auto add = [&](const ActivationBytes& bytes) {
     sum.held += bytes.held;
     sum.for_w += bytes.for_w;
     sum.working = std::max(sum.working, bytes.working);
   };
-  const LayerRange& layers = stage.layers;
-  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
-    add(layer_bytes(setting, layers, layer));
+  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
+    ActivationBytes bytes = layer_bytes(held_setting, layers, layer);
+    bytes.working = layer_bytes(setting, layers, layer).working;
+    add(bytes);
+  }
   const bool cut = setting.sizes.cuts_vocabulary;
   if (stage.embedding && !(cut && stage.receives)) add(embedding_bytes(setting));
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
@@ -214,7 +236,7 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   if (!setting.training.deallocate_outputs && (stage.sends || !stage.head))
     sum.held += config::value_bytes(setting.training.precision) * setting.sizes.spread_tokens *
                 setting.model.hidden;
-  sum.held -= offloaded(setting, stage).bytes;
+  sum.held -= offloaded(held_setting, stage).bytes;
   Activations result;
   result.held = round_bytes(sum.held / slices);
   result.released_by_input_grad = round_bytes((sum.held - sum.for_w) / slices);

@@ -209,6 +209,26 @@ TEST_CASE("natural routing is the default of a stack and never faster than force
   CHECK(evaluation::uneven_cost(uneven.scenario, uneven.hardware, uneven.plan.schedule) > 0);
 }
 
+// Draws of n layers are independent, so that the tokens of a rank deviate by 1 / sqrt(n) of what
+// the tokens in one layer deviate by. The sum of four times the layers deviates twice as much.
+TEST_CASE("activations of many layers vary less than those of one layer", "[uneven]") {
+  const auto held = [](const std::string& experts, std::uint32_t pp) {
+    const Run run(fmt::format(
+        "{{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 4, engine: timing, parallel: {{pp: "
+        "{}, ep: 8, dp: 8}}, training: {{experts: {{{}}}}}}}",
+        pp, experts));
+    return static_cast<double>(run.plan.costs.activations[0].held);
+  };
+  const auto excess = [&](const std::string& experts, std::uint32_t pp) {
+    return held(experts, pp) - held("routing: forced", pp);
+  };
+  CHECK(excess("routing: natural", 4) > 0);
+  CHECK(excess("routing: natural", 1) == Approx(2 * excess("routing: natural", 4)).epsilon(1e-6));
+  CHECK(excess("power_law: 0.8", 1) == Approx(2 * excess("power_law: 0.8", 4)).epsilon(1e-6));
+  // A given imbalance is that of every layer.
+  CHECK(excess("imbalance: 1.3", 1) == Approx(4 * excess("imbalance: 1.3", 4)).epsilon(1e-6));
+}
+
 TEST_CASE("the same seed draws the same routing", "[uneven]") {
   const auto seconds = [](int seed) {
     return Run(fmt::format("{{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 4, engine: timing, "
