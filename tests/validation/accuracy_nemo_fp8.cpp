@@ -15,14 +15,17 @@ std::uint32_t layers_of(const Cells& row) {
 
 // NeMo's recipes overlap the communication of tensor parallelism, reduce gradients in bf16 and put
 // a layer fewer on the first and the last stage where stages are not of one size. Recomputation is
-// not stated: nothing is recomputed. The tables do not say how experts are cut: in 1.
+// not stated: nothing is recomputed. The tables do not say how experts are cut: in 1. Recipes of
+// Mixtral drop tokens above the mean and pad buffers to the mean (NeMo's
+// MegatronTokenDropCallback), so that every expert computes the same number of tokens.
 std::string scenario(const Cells& row, const char* stack) {
   const std::uint32_t stages = count_of(row, "pp") * count_of(row, "vp");
   std::string more;
+  const std::string experts = count_of(row, "ep") > 1 ? ", experts: {routing: forced}" : "";
   if (count_of(row, "pp") > 1 && count_of(row, "vp") == 1) more += "p2p: blocking\n";
   if (layers_of(row) % stages != 0) more += "partition: ends_less\n";
   return scenario_of(row, {.stack = stack,
-                           .training = ", bytes: {gradients: 2}",
+                           .training = ", bytes: {gradients: 2}" + experts,
                            .communication = "gradient_bytes: 2, tp_comm_overlap: true",
                            .more = more,
                            .sequence_parallel = true});
