@@ -16,8 +16,8 @@ std::string dispatcher_of(const Cells& row) {
   return row.at("dispatcher").substr(0, row.at("dispatcher").find(' '));
 }
 
-std::string automodel_scenario(const Cells& row, const std::string& stack) {
-  Details details{.stack = stack};
+std::string automodel_scenario(const Cells& row) {
+  Details details{.stack = stack_of(row)};
   const bool has_experts = count_of(row, "ep") > 1;
   if (has_experts || has(row, "flags", "state in bf16"))
     details.training = ", bytes: {weights: 2, gradients: 2, optimizer: 4}";
@@ -46,7 +46,7 @@ Table h100_table(const std::filesystem::path& reference) {
       .title = "NeMo Automodel, FSDP2, 70B and mixtures of experts on 8 and 64 H100: iterations",
       .file = reference / "2026b" / "automodel_h100_fsdp2.csv",
       .hindrance = hindrance_of,
-      .scenario = [](const Cells& row) { return automodel_scenario(row, stack_of(row)); },
+      .scenario = automodel_scenario,
   });
 }
 
@@ -55,19 +55,14 @@ Source gb200_source(const std::filesystem::path& reference) {
       .title = "NeMo Automodel, FSDP2, Qwen3 30B-A3B on 8 GB200: iterations",
       .file = reference / "2026b" / "automodel_gb200_fsdp2.csv",
       .hindrance = hindrance_of,
-      .scenario = [](const Cells& row) { return automodel_scenario(row, stack_of(row)); },
+      .scenario = automodel_scenario,
       .remark = library_of,
   };
 }
 
 // Memory of the run that has mxfp8 in the experts' products, predicted with mxfp8 in all products.
-// The yaml keeps logits in bf16 (fp32_upcast: false): four tensors of two bytes in the backward
-// pass of the loss.
 Table gb200_memory(const std::filesystem::path& reference) {
   Source source = gb200_source(reference);
-  source.scenario = [](const Cells& row) {
-    return automodel_scenario(row, "{like: automodel, memory: {loss_working: 4}}");
-  };
   source.title = "NeMo Automodel, FSDP2, Qwen3 30B-A3B on 8 GB200: peak memory";
   source.hindrance = {};
   source.peak_memory = peak_gib;
