@@ -1,6 +1,7 @@
 #include "sim/execution/ledger.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -13,7 +14,10 @@ namespace {
 class PeakWalk {
  public:
   PeakWalk(const Job& job, std::uint32_t device, std::uint32_t replica)
-      : job_(job), ledger_(job, device, replica), gathers_(job.gathers_for_passes()) {
+      : job_(job),
+        ledger_(job, device, replica),
+        gathers_(job.gathers_for_passes()),
+        steps_in_flight_(job.costs.state[device].step > 0 && job.schedule.weight_versions > 1) {
     if (job.reshards_stages()) {
       plan_ = job.unshard_plan(device);
       unshards_.emplace(plan_);
@@ -26,7 +30,7 @@ class PeakWalk {
   const PeakMemory& peak() const { return peak_; }
 
   void walk(const schedules::Program& program) {
-    if (job_.tokens_vary() || unshards_) return walk_each_pass(program);
+    if (job_.tokens_vary() || unshards_ || steps_in_flight_) return walk_each_pass(program);
     repeat(program.iterations, [&] {
       for (const schedules::Loop& loop : program.loops)
         repeat(loop.rounds, [&] { walk(loop.body); });
@@ -35,13 +39,21 @@ class PeakWalk {
   }
 
  private:
+  // The step of an iteration follows the device's last weight gradient of the iteration.
   void walk_each_pass(const schedules::Program& program) {
     const std::vector<schedules::Pass> passes = schedules::passes_of(program);
-    const std::size_t count = passes.size() / program.iterations;
-    for (std::size_t first = 0; first < passes.size(); first += count) {
-      walk(std::span(passes).subspan(first, count));
+    std::map<std::uint32_t, std::size_t> ends;  // by iteration
+    for (std::size_t i = 0; i < passes.size(); ++i)
+      if (schedules::ends_microbatch(passes[i].kind))
+        ends[job_.schedule.iteration_of(passes[i])] = i + (passes[i].fused ? 2 : 1);
+    const std::span<const schedules::Pass> all = passes;
+    std::size_t first = 0;
+    for (const auto& [iteration, end] : ends) {
+      walk(all.subspan(first, end - first));
       step();
+      first = end;
     }
+    walk(all.subspan(first));
   }
 
   // A device without a model has no step.
@@ -108,6 +120,9 @@ class PeakWalk {
   const Job& job_;
   Ledger ledger_;
   bool gathers_;
+  // True if the optimizer's step of an iteration takes memory while microbatches of the next one
+  // are in flight, as in schedules without a flush.
+  bool steps_in_flight_;
   schedules::UnshardPlan plan_;
   std::optional<schedules::UnshardCursor> unshards_;  // empty: no stage is resharded
   PeakMemory peak_;

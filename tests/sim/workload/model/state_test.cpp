@@ -253,7 +253,7 @@ TEST_CASE("results of products that NCCL scatters exist for a whole pass if free
 
 TEST_CASE("FSDP has scaled copies of the weights in use alone", "[model]") {
   config::Training training;
-  training.precision = config::DataType::mxfp8;
+  training.precision = config::DataType::fp8;
   const auto weights = [&](const Layout& layout) {
     return workload::state_of({6400, 0}, training, zero(layout)).weights;
   };
@@ -265,8 +265,8 @@ TEST_CASE("FSDP has scaled copies of the weights in use alone", "[model]") {
                                 zero({.dp = 8, .zero = level}));
   };
   constexpr std::uint64_t layer = 2 * 4096ULL * 4096 + 2 * 4096ULL * 1024 + 3 * 4096ULL * 14336;
-  CHECK(casts("{precision: mxfp8}", 3) == 2 * (layer + 2 * 4096));
-  CHECK(casts("{precision: mxfp8}", 2) == 0);
+  CHECK(casts("{precision: fp8}", 3) == 2 * (layer + 2 * 4096));
+  CHECK(casts("{precision: fp8}", 2) == 0);
   CHECK(casts("{precision: bf16}", 3) == 0);
   CHECK(casts("{precision: fp8, fp8_param_gather: true}", 3) == 0);
 }
