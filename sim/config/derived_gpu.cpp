@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/data_sheet.hpp"
+#include "sim/config/data_type.hpp"
 #include "sim/config/nearest_gpu.hpp"
 #include "sim/config/published_range.hpp"
 #include "sim/config/text/library.hpp"
@@ -25,17 +26,20 @@ namespace {
 // first. bf16 comes last, since every GPU has its numbers.
 struct Nearest {
   std::string_view type;
-  std::array<std::string_view, 4> others;
+  std::array<std::string_view, 5> others;
 };
 constexpr std::array nearest_types{
     Nearest{"bf16", {}},
     Nearest{"fp16", {"bf16"}},
     Nearest{"tf32", {"bf16"}},
+    Nearest{"fp32", {"tf32", "bf16"}},
     Nearest{"fp8", {"fp8-block", "mxfp8", "bf16"}},
     Nearest{"fp8-block", {"mxfp8", "fp8", "bf16"}},
     Nearest{"mxfp8", {"fp8-block", "fp8", "bf16"}},
-    Nearest{"nvfp4", {"mxfp8", "fp8-block", "fp8", "bf16"}},
+    Nearest{"nvfp4", {"mxfp4", "mxfp8", "fp8-block", "fp8", "bf16"}},
+    Nearest{"mxfp4", {"nvfp4", "mxfp8", "fp8-block", "fp8", "bf16"}},
 };
+static_assert(nearest_types.size() == data_types.size());
 // A chip's dynamic power as a power of its clock.
 constexpr double power_exponent = 2.5;
 // Largest relative difference between the peaks of one chip that data sheets round differently.

@@ -47,7 +47,7 @@ Likeness likeness_of(const Value& tree, std::string name) {
   const double flops = sheet.flops.value_or(1);
   const double bandwidth = quantity_at<parse_bandwidth>(tree, "memory_bandwidth").value_or(flops);
   return {.is_amd = name.starts_with("mi") || names("amd") || names("instinct") || names("radeon"),
-          .widths = has("nvfp4")                           ? 2
+          .widths = has("nvfp4") || has("mxfp4")           ? 2
                     : std::ranges::any_of(eight_bits, has) ? 1
                                                            : 0,
           .processor_rate = std::log(flops / sheet.processors.value_or(1)),

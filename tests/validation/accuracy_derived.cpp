@@ -161,16 +161,30 @@ std::vector<Table> jobs_on(const std::string& node) {
   return tables;
 }
 
-Errors errors_with(const Pair& pair, const std::string& source, std::vector<Table> tables,
-                   bool prints_rows) {
+// Returns the tables with what they predict if a GPU has the numbers of its data sheet and those of
+// `source`. A row that cannot be predicted has no number.
+std::vector<Table> predicted_with(const Pair& pair, const std::string& source,
+                                  std::vector<Table> tables) {
   const OtherLibrary library(pair.gpu, source);
-  predict_only(tables);
-  if (prints_rows)
-    for (Table& table : tables) {
-      table.title = fmt::format("{} derived from {}: {}", pair.gpu, source, table.title);
-      print(table);
+  for (Table& table : tables) {
+    table.title = fmt::format("{} derived from {}: {}", pair.gpu, source, table.title);
+    for (Row& row : table.rows) row.predicted = std::numeric_limits<double>::quiet_NaN();
+  }
+  predict_only(tables, true);
+  return tables;
+}
+
+// Removes rows from both that cannot be predicted in `derived`, and tables without rows.
+void keep_predicted(std::vector<Table>& tables, std::vector<Table>& derived) {
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    for (std::size_t row = derived[i].rows.size(); row-- > 0;) {
+      if (!std::isnan(derived[i].rows[row].predicted)) continue;
+      derived[i].rows.erase(derived[i].rows.begin() + static_cast<std::ptrdiff_t>(row));
+      tables[i].rows.erase(tables[i].rows.begin() + static_cast<std::ptrdiff_t>(row));
     }
-  return errors_in(tables);
+  const auto is_empty = [](const Table& table) { return table.rows.empty(); };
+  std::erase_if(tables, is_empty);
+  std::erase_if(derived, is_empty);
 }
 
 }  // namespace
@@ -184,12 +198,17 @@ bool print_derived(const std::vector<Table>& tables) {
     std::vector<Table> rows = rows_on(pair.gpu, tables);
     const bool is_measured = !rows.empty();
     if (std::string_view(pair.gpu) == "h200" && !is_measured) rows = jobs_on("dgx-h200");
+    std::vector<Table> derived_rows = predicted_with(pair, pair.source, rows);
+    keep_predicted(rows, derived_rows);
     std::size_t count = 0;
-    for (const Table& table : rows) count += table.rows.size();
+    for (const Table& table : derived_rows) {
+      print(table);
+      count += table.rows.size();
+    }
     if (count == 0) continue;
     const Errors own = errors_in(rows);
-    const Errors derived = errors_with(pair, pair.source, rows, true);
-    const Errors ideal = errors_with(pair, "none", rows, false);
+    const Errors derived = errors_in(derived_rows);
+    const Errors ideal = errors_in(predicted_with(pair, "none", rows));
     overview += fmt::format(
         "| {} | {} | {}{} | {} | {:.1f} % | {:.1f} % | {:+.1f} % | {:.1f} % | {:+.1f} % |\n",
         pair.gpu, pair.source, count, is_measured ? "" : " jobs, not measured",

@@ -142,7 +142,9 @@ struct Child {
   std::vector<Place> places;
 };
 
-Child start(const Question& question, std::vector<Place> places) {
+// Starts a process that answers the question. With `is_quiet`, a question without an answer leaves
+// no message.
+Child start(const Question& question, std::vector<Place> places, bool is_quiet) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe can be had");
   std::fflush(nullptr);
@@ -158,14 +160,14 @@ Child start(const Question& question, std::vector<Place> places) {
     const auto size = static_cast<ssize_t>(message.size());
     if (::write(ends[1], message.data(), message.size()) != size) status = 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n{}\n", error.what(), question.scenario);
+    if (!is_quiet) fmt::print(stderr, "{}\n{}\n", error.what(), question.scenario);
     status = 1;
   }
   std::fflush(nullptr);
   ::_exit(status);
 }
 
-// Leaves what cannot be predicted without a number; why was printed.
+// Leaves what cannot be predicted without a number.
 void finish(const Child& child, int status) {
   constexpr std::size_t most = 65536;  // a pipe holds no more
   std::string message(most, '\0');
@@ -182,7 +184,7 @@ void finish(const Child& child, int status) {
   }
 }
 
-void predict_tables(std::vector<Table>& tables, bool with_bare) {
+void predict_tables(std::vector<Table>& tables, bool with_bare, bool is_quiet) {
   struct Bases {
     double predicted = std::numeric_limits<double>::quiet_NaN();
     double bare = std::numeric_limits<double>::quiet_NaN();
@@ -212,7 +214,7 @@ void predict_tables(std::vector<Table>& tables, bool with_bare) {
   for (auto& [question, places] : by_question) {
     if (shows) fmt::print(stderr, "\r{} of {} runs", ++started, by_question.size());
     if (running.size() == at_once) wait_for_one();
-    Child child = start(question, std::move(places));
+    Child child = start(question, std::move(places), is_quiet);
     running.emplace(child.id, std::move(child));
   }
   while (!running.empty()) wait_for_one();
@@ -225,7 +227,9 @@ void predict_tables(std::vector<Table>& tables, bool with_bare) {
 
 }  // namespace
 
-void predict(std::vector<Table>& tables) { predict_tables(tables, true); }
-void predict_only(std::vector<Table>& tables) { predict_tables(tables, false); }
+void predict(std::vector<Table>& tables) { predict_tables(tables, true, false); }
+void predict_only(std::vector<Table>& tables, bool is_quiet) {
+  predict_tables(tables, false, is_quiet);
+}
 
 }  // namespace pipewright::accuracy

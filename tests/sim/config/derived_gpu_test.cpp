@@ -84,6 +84,9 @@ TEST_CASE("a GPU has the data types of its own file", "[config]") {
   CHECK(four_bits.products.nvfp4->efficiency ==
         find_gpu("h100-sxm").products.fp8_block->efficiency);
   CHECK_FALSE(four_bits.products.fp8);
+  const Gpu other_four_bits =
+      gpu_in("{" + sheet + ", like: b200, products: {mxfp4: {flops: 9 PFLOP/s}}}");
+  CHECK(other_four_bits.products.mxfp4->efficiency == find_gpu("b200").products.nvfp4->efficiency);
 }
 
 TEST_CASE("numbers through a chain of GPUs name the GPU that states them", "[config]") {
@@ -130,6 +133,9 @@ TEST_CASE("a GPU with numbers of its maker alone is like the nearest measured GP
   CHECK(like_of("{products: {fp8: {flops: 5 PFLOP/s}}, flops: 2500 TFLOP/s, memory: 288 GiB, "
                 "memory_bandwidth: 8 TB/s, processors: 256}",
                 "mi350x") == "mi300x");
+  CHECK(like_of("{products: {fp8: {flops: 5 PFLOP/s}, mxfp4: {flops: 10 PFLOP/s}}, "
+                "flops: 2500 TFLOP/s, memory: 288 GiB, memory_bandwidth: 8 TB/s, processors: 256}",
+                "mi350x") == "mi355x");
   CHECK(like_of("{name: AMD Instinct, flops: 312 TFLOP/s, " + rest, "") == "mi300x");
   CHECK(like_of("{like: none, flops: 312 TFLOP/s, " + rest, "a800") == "none");
   CHECK(like_of("{clock: {products: 0.9}, flops: 312 TFLOP/s, " + rest, "a800").empty());
