@@ -113,9 +113,8 @@ std::vector<Table> bridge_experts(const std::filesystem::path& reference) {
     run.scenario = scenario_of(layout);
     run.predict = makespan;
     run.measured = std::stod(row.at("derived_step_time_s"));
-    // recurrence_efficiency of the H100 and of the GB200.
-    const bool fits_recurrence = (row.at("release") == "26.04" && layout.node == "dgx-h100") ||
-                                 (row.at("release") == "26.06.01" && layout.node == "gb200-nvl72");
+    // recurrence_efficiency of the GB200.
+    const bool fits_recurrence = row.at("release") == "26.06.01" && layout.node == "gb200-nvl72";
     // host.loop of the stack megatron-core.
     const bool fits_loops = row.at("release") == "26.04" && layout.node == "dgx-h100" &&
                             layout.model == "qwen3-30b-a3b";

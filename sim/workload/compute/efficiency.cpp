@@ -70,6 +70,17 @@ double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Pro
   return kernel.flops / (products.flops * efficiency * gpu.clock.attention);
 }
 
+// Returns how much longer a cast to a type with a scale for each block takes than a kernel that
+// only streams: by the bytes per element at which casts were measured together with their products,
+// which read 2 bytes and write the type once.
+double cast_factor(const Kernel& kernel, const Gpu& gpu) {
+  const bool has_blocks =
+      kernel.type == config::DataType::mxfp8 || kernel.type == config::DataType::fp8_block;
+  if (kernel.name != "cast" || !has_blocks) return 1;
+  return std::max(1.0,
+                  products_of(gpu, kernel.type).cast / (2 + config::element_bytes(kernel.type)));
+}
+
 KernelTime bounded(double overhead, double compute, double memory) {
   const double busy = std::max(compute, memory);
   if (overhead > busy) return {overhead + busy, Bound::overhead};
@@ -93,7 +104,7 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
     return bounded(gpu.kernel_overhead, 0,
                    memory * gpu.memory_efficiency / gpu.recurrence_efficiency);
   if (kernel.work == Kernel::Work::memory)
-    return bounded((1 + kernel.looped) * gpu.kernel_overhead, 0, memory);
+    return bounded((1 + kernel.looped) * gpu.kernel_overhead, 0, memory * cast_factor(kernel, gpu));
   const bool is_grouped = kernel.work == Kernel::Work::grouped;
   const config::Products products =
       is_grouped ? as_grouped(products_of(gpu, kernel.type)) : products_of(gpu, kernel.type);

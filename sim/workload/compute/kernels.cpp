@@ -136,7 +136,9 @@ constexpr std::uint32_t casts_of_expert = 3;
 
 void add_cast(const ModelSetting& setting, const Linear& linear, DataType type, double elements,
               Kernels& kernels) {
+  if (elements == 0) return;
   add_memory(kernels, linear.part, "cast", cast_bytes(type, elements));
+  kernels.back().type = type;
   if (type == DataType::fp8 && linear.count > 1 && !setting.training.experts.op_fuser)
     kernels.back().looped = linear.count * casts_of_expert - 1;
 }

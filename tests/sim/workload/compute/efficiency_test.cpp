@@ -54,6 +54,26 @@ TEST_CASE("a last wave that is not full costs half of what it leaves idle", "[mo
   CHECK(seconds(gpu, product(1, 128 * 8, 512)) == Approx(wave));
 }
 
+TEST_CASE("a cast to a type with a scale for each block takes as much longer as kernel tables say",
+          "[model]") {
+  config::Gpu gpu = ideal();
+  gpu.memory_bandwidth = 1e12;
+  // A cast reads 2 bytes and writes 1 byte and 1/32 byte of scales for each element.
+  const double ideal_bytes = 2 + config::element_bytes(config::DataType::mxfp8);
+  gpu.products.mxfp8 = config::Products{.flops = 1e15, .efficiency = 1, .cast = 1.4 * ideal_bytes};
+  gpu.products.fp8 = gpu.products.mxfp8;
+  const auto cast_to = [&](config::DataType type) {
+    return seconds(gpu, {.name = "cast", .type = type, .bytes = 4e9});
+  };
+  CHECK(cast_to(config::DataType::mxfp8) == Approx(1.4 * 4e-3));
+  CHECK(cast_to(config::DataType::fp8) == Approx(4e-3));
+  CHECK(seconds(gpu, {.name = "norm", .type = config::DataType::mxfp8, .bytes = 4e9}) ==
+        Approx(4e-3));
+  // Tables with less than the bytes that a cast must move do not make it faster.
+  gpu.products.mxfp8->cast = 2;
+  CHECK(cast_to(config::DataType::mxfp8) == Approx(4e-3));
+}
+
 TEST_CASE("few tiles are cut along the inner dimension, down to 512 steps", "[model]") {
   const config::Gpu gpu = ideal();
   const double step = 8 * 2.0 * 128 * 128 / 1e15;
