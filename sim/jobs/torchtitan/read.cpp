@@ -383,10 +383,13 @@ void read_routing(Draft& draft) {
   for (const char* const name :
        {"debug.moe_force_load_balance", "training.debug_moe_force_load_balance"})
     if (const Setting* const force = draft.find(name)) {
-      if (draft.on(name))
-        draft.set("training.experts.routing", "forced", *force);
-      else
+      if (!draft.on(name)) {
         draft.without_effect(*force);
+        continue;
+      }
+      draft.set("training.experts.routing", "forced", *force);
+      // _debug_force_load_balance_routing of torchtitan/models/moe/moe.py.
+      draft.set("training.experts.round_robin", "true", *force);
     }
 }
 

@@ -214,7 +214,6 @@ void write_training(SettingsWriter& writer) {
     writer.add("debug.moe_force_load_balance", "true");
   write_checkpointing(writer);
   write_compile(writer);
-  if (training.experts.round_robin) writer.add("debug.moe_force_load_balance", "true");
   // torchtitan keeps weights, gradients and state of Adam all in fp32, or all in bf16.
   if (weight_bytes(training) == 2 && gradient_bytes(training) == 2 &&
       optimizer_bytes(training) == 4)

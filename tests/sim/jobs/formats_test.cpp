@@ -125,6 +125,11 @@ TEST_CASE("torchtitan's debugging flag forces the balance of experts", "[jobs]")
   CHECK(routing("[debug]\nmoe_force_load_balance = true\n") == RouterBalance::forced);
   CHECK(routing("[debug]\nmoe_force_load_balance = false\n") == RouterBalance::natural);
   CHECK(routing("debug_moe_force_load_balance = true\n") == RouterBalance::forced);
+  const auto is_in_turn = [](const std::string& lines) {
+    return scenario_of(titan(lines)).training.experts.round_robin;
+  };
+  CHECK(is_in_turn("[debug]\nmoe_force_load_balance = true\n"));
+  CHECK_FALSE(is_in_turn("[debug]\nmoe_force_load_balance = false\n"));
 }
 
 TEST_CASE("a job runs on the stack of its framework", "[jobs]") {
