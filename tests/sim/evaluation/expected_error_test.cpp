@@ -88,7 +88,8 @@ TEST_CASE("assumed numbers widen the error of a GPU that nobody measured", "[err
   const trace::ExpectedError sourced = expected_error(h200, runs);
   const trace::ExpectedError assumed = expected_error(h200, runs, 0.5);
   CHECK(assumed.high - sourced.high == Approx(0.05).margin(0.003));
-  CHECK_THAT(assumed.basis, Catch::StartsWith("Hopper GPUs, 16 bits, dense, megatron stacks; 50 %"));
+  CHECK_THAT(assumed.basis,
+             Catch::StartsWith("Hopper GPUs, 16 bits, dense, megatron stacks; 50 %"));
   CHECK(expected_error(h100_kind(), runs, 0.5) == expected_error(h100_kind(), runs));
 }
 
@@ -97,8 +98,7 @@ TEST_CASE("a run without a model and a library without runs have no expected err
   CHECK(expected_error(h100_kind(), {}).rows == 0);
 }
 
-TEST_CASE("85 to 95 % of the runs of a source lie within what all other sources give",
-          "[error]") {
+TEST_CASE("85 to 95 % of the runs of a source lie within what all other sources give", "[error]") {
   const auto coverage = tests::left_out_coverage(evaluation::read_measured_runs());
   REQUIRE(coverage.size() > 20);
   CHECK(tests::row_share(coverage) > 0.85);
@@ -125,8 +125,8 @@ TEST_CASE("a damaged line of the measured runs is an error with its place", "[er
     return message;
   };
   CHECK(error_after("") == "1");
-  CHECK_THAT(error_after("a,b\n"), Catch::Contains("iterations.csv:3: ") &&
-                                       Catch::Contains("2 columns instead of 14"));
+  CHECK_THAT(error_after("a,b\n"),
+             Catch::Contains("iterations.csv:3: ") && Catch::Contains("2 columns instead of 14"));
   CHECK_THAT(error_after("a,g,h,bf16,x,s,f,dense,gpu-bound,1,1,0,0.00,1.0\n"),
              Catch::Contains("'x' is not a number"));
   CHECK_THAT(error_after("a,g,h,bf16,16,s,f,dense,gpu-bound,9,1,0,0.00,1.0\n"),
