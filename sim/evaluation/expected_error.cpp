@@ -56,7 +56,7 @@ constexpr std::array<Attribute, attribute_count> attributes{
 constexpr std::size_t min_sources = 2;
 constexpr std::uint64_t min_rows = 10;
 constexpr double nominal = 0.9;
-constexpr double widening_by_source = 0.10;     // divided by the number of sources
+constexpr double widening_by_source = 0.12;     // divided by the number of sources
 constexpr double widening_by_attribute = 0.01;  // for each attribute that was given up
 constexpr double error_of_assumed = 0.10;       // relative error of an assumed number
 

@@ -60,7 +60,7 @@ std::string to_csv(std::span<const MeasuredRuns> runs);
 // fewer than ten runs, are left, an attribute is given up, in this order: range of sequence
 // lengths; stack (its family stays); data type (its width stays); GPU (its architecture stays);
 // family; host-bound or not; width; architecture; experts or not. Each source has the same weight,
-// so that no single source determines the quantiles. They are widened on both sides by 10 % divided
+// so that no single source determines the quantiles. They are widened on both sides by 12 % divided
 // by the number of sources, and by 1 % for each attribute that was given up. `assumed_share` is the
 // share of the GPU's time that rests on numbers without a source; 10 % of it are added if the GPU
 // was given up. tests/validation checks that 85 to 95 % of the runs of a source that was left out
