@@ -15,7 +15,7 @@ function(install_pipewright)
     install(TARGETS pipewright-mpi RUNTIME COMPONENT mpi)
   endif()
   install(DIRECTORY platforms/ DESTINATION ${CMAKE_INSTALL_DATADIR}/pipewright/platforms
-    COMPONENT pipewright FILES_MATCHING PATTERN *.xml PATTERN *.yaml)
+    COMPONENT pipewright FILES_MATCHING PATTERN *.csv PATTERN *.xml PATTERN *.yaml)
   # Links between pages lead on, since they stand to each other as in the source tree.
   install(DIRECTORY platforms DESTINATION ${doc} COMPONENT pipewright
     FILES_MATCHING PATTERN *.png)

@@ -76,8 +76,11 @@ class Derivation {
     const DataSheet own(tree_);
     const DataSheet base(base_);
     const double speed = ratio(own.flops, base.flops);
-    take_scaled(quantity_at<parse_memory>, "free_memory", ratio(own.memory, base.memory) / 0x1p30,
-                "{:.2f} GiB");
+    // The key allows no less than 1 GiB, which GPUs of tests may have.
+    constexpr double smallest_memory = 2 * 0x1p30;
+    if (own.memory.value_or(smallest_memory) >= smallest_memory)
+      take_scaled(quantity_at<parse_memory>, "free_memory", ratio(own.memory, base.memory) / 0x1p30,
+                  "{:.2f} GiB");
     take_scaled(quantity_at<parse_power>, "power.idle", ratio(own.power, base.power), "{:.4g} W");
     take("power.compute");
     take_attention(speed / ratio(own.processors, base.processors));

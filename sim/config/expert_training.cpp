@@ -17,8 +17,13 @@ constexpr Key<ExpertTraining> imbalance_row{
     {.name = "imbalance",
      .help = "tokens of the busiest rank of a group, relative to the mean; replaces routing",
      .default_value = "1"},
-    within<&ExpertTraining::imbalance, "a factor",
-           "a factor from 1 to the ranks of ep, such as 1.3", 1, 4096>};
+    {[](const Field& field, ExpertTraining& experts) {
+       within<&ExpertTraining::imbalance, "a factor",
+              "a factor from 1 to the ranks of ep, such as 1.3", 1, 4096>
+           .read(field, experts);
+       experts.routing = RouterBalance::forced;  // apart from this factor
+     },
+     {ValueType::number}}};
 constexpr Key<ExpertTraining> power_law_row{
     {.name = "power_law",
      .help = "exponent of a power law from which imbalance is drawn for each layer and microbatch"},
@@ -85,8 +90,9 @@ constexpr std::array expert_table{
         {.name = "routing",
          .help =
              "balance of the router: every expert gets the same number of tokens, or as many as "
-             "a trained router gives it; or a map {imbalance: 1.3}",
-         .default_value = "natural, by the stack"},
+             "a trained router gives it; or a map {imbalance: 1.3}; a stack may set another "
+             "default",
+         .default_value = "natural"},
         {read_routing, {ValueType::choice, false, router_balance_names, nullptr}}},
     imbalance_row,
     power_law_row,
@@ -115,7 +121,8 @@ std::string dispatch_text(const ExpertTraining& experts) {
 std::string routing_text(const ExpertTraining& experts) {
   if (experts.power_law) return fmt::format("power law {}", *experts.power_law);
   if (experts.imbalance > 1) return fmt::format("imbalance {}", experts.imbalance);
-  return experts.routing == RouterBalance::natural ? "natural" : "";
+  if (experts.round_robin) return "round robin";
+  return experts.draws_loads() ? "natural" : "";
 }
 
 std::vector<KeyRow> expert_training_keys() { return rows_of(expert_table); }

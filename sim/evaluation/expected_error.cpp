@@ -58,6 +58,8 @@ constexpr std::uint64_t min_rows = 10;
 constexpr double nominal = 0.9;
 constexpr double widening_by_source = 0.12;     // divided by the number of sources
 constexpr double widening_by_attribute = 0.01;  // for each attribute that was given up
+constexpr double widening_if_far = 0.10;        // for architecture and experts, in addition
+constexpr std::uint64_t full_weight_rows = 10;  // sources with fewer rows have less weight
 constexpr double error_of_assumed = 0.10;       // relative error of an assumed number
 
 // Measured runs that are alike in all attributes from `given_up` on.
@@ -106,7 +108,7 @@ std::string basis_text(const RunKind& kind, std::size_t given_up) {
   if (given_up <= host_bound && kind.is_host_bound) words.emplace_back("host-bound");
   if (given_up <= sequence_range) words.emplace_back(sequence_names.at(kind.sequence_range));
   const bool is_far = given_up > architecture;
-  return fmt::format("{}{}", is_far ? "no measured run is like this one; " : "",
+  return fmt::format("{}{}", is_far ? "few or no measured runs are like this one; " : "",
                      fmt::join(words, ", "));
 }
 
@@ -115,14 +117,17 @@ struct WeightedError {
   double weight;
 };
 
-// Returns the errors in ascending order. The weights of each source add up to 1.
+// Returns the errors in ascending order. The weights of a source's errors add up to the number of
+// its rows, but at most to full_weight_rows.
 std::vector<WeightedError> weighted_errors(const NearRuns& near) {
   std::vector<WeightedError> errors;
   for (const MeasuredRuns* const runs : near.runs) {
-    const double share =
-        static_cast<double>(runs->rows) / static_cast<double>(near.rows_by_source.at(runs->source));
+    const std::uint64_t rows = near.rows_by_source.at(runs->source);
+    const double row_weight =
+        static_cast<double>(std::min(rows, full_weight_rows)) / static_cast<double>(rows);
     for (const double error : runs->errors)
-      errors.push_back({error, share / static_cast<double>(runs->errors.size())});
+      errors.push_back({error, row_weight * static_cast<double>(runs->rows) /
+                                   static_cast<double>(runs->errors.size())});
   }
   std::ranges::sort(errors, {}, &WeightedError::error);
   return errors;
@@ -283,8 +288,10 @@ trace::ExpectedError expected_error(const RunKind& kind, std::span<const Measure
   const NearRuns near = nearest_runs(kind, runs);
   if (near.rows == 0) return {};
   const std::vector<WeightedError> errors = weighted_errors(near);
+  const std::size_t far = near.given_up - std::min<std::size_t>(near.given_up, architecture);
   double widening = widening_by_source / static_cast<double>(near.rows_by_source.size()) +
-                    widening_by_attribute * static_cast<double>(near.given_up);
+                    widening_by_attribute * static_cast<double>(near.given_up) +
+                    widening_if_far * static_cast<double>(far);
   std::string basis = basis_text(kind, near.given_up);
   if (near.given_up > gpu && assumed_share > 0) {
     widening += error_of_assumed * assumed_share;

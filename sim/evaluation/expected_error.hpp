@@ -59,12 +59,13 @@ std::string to_csv(std::span<const MeasuredRuns> runs);
 // Runs are near if they have the same attributes. As long as the runs of fewer than two sources, or
 // fewer than ten runs, are left, an attribute is given up, in this order: range of sequence
 // lengths; stack (its family stays); data type (its width stays); GPU (its architecture stays);
-// family; host-bound or not; width; architecture; experts or not. Each source has the same weight,
-// so that no single source determines the quantiles. They are widened on both sides by 12 % divided
-// by the number of sources, and by 1 % for each attribute that was given up. `assumed_share` is the
-// share of the GPU's time that rests on numbers without a source; 10 % of it are added if the GPU
-// was given up. tests/validation checks that 85 to 95 % of the runs of a source that was left out
-// lie within the result.
+// family; host-bound or not; width; architecture; experts or not. A source has the weight of its
+// runs, but of ten runs at most, so that no single source determines the quantiles. They are
+// widened on both sides by 12 % divided by the number of sources, by 1 % for each attribute that
+// was given up, and by 10 % each for the architecture and experts. `assumed_share` is the share of
+// the GPU's time that rests on numbers without a source; 10 % of it are added if the GPU was given
+// up. tests/validation checks that 85 to 95 % of the runs of a source that was left out lie within
+// the result.
 //
 // Returns an error without rows for a kind without a GPU or if no runs are given.
 trace::ExpectedError expected_error(const RunKind& kind, std::span<const MeasuredRuns> runs,

@@ -1,6 +1,7 @@
 #include "sim/evaluation/hardware.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -246,16 +247,31 @@ bool has_given_times(const config::Scenario& scenario) {
   return !scenario.forward_times.value.empty() || scenario.layer_times.has_value();
 }
 
-trace::ExpectedError error_of_run(const config::Scenario& scenario, const Hardware& hardware,
-                                  const workload::StageCosts& costs) {
-  if (!scenario.model || hardware.gpus.empty() || has_given_times(scenario)) return {};
-  const config::Gpu& gpu = hardware.gpus.front();
+trace::ExpectedError error_on(const config::Scenario& scenario, const config::Gpu& gpu,
+                              const workload::StageCosts& costs) {
   const RunKind kind = run_kind(scenario, gpu, costs);
-  trace::ExpectedError error =
-      known_error(kind, workload::assumed_share(model_setting(scenario), gpu));
+  // Candidates of a search share an error if their shares are equal in whole percent.
+  const double share =
+      std::round(100 * workload::assumed_share(model_setting(scenario), gpu)) / 100;
+  trace::ExpectedError error = known_error(kind, share);
   if (error.rows > 0 && !gpu.derived.empty())
     error.basis += fmt::format("; {}", config::name_with_sources(gpu));
   return error;
+}
+
+// Returns the widest of the expected errors on the types of GPU.
+trace::ExpectedError error_of_run(const config::Scenario& scenario, const Hardware& hardware,
+                                  const workload::StageCosts& costs) {
+  trace::ExpectedError widest;
+  if (!scenario.model || has_given_times(scenario)) return widest;
+  std::vector<std::string_view> seen;
+  for (const config::Gpu& gpu : hardware.gpus) {
+    if (std::ranges::find(seen, gpu.name) != seen.end()) continue;
+    seen.push_back(gpu.name);
+    trace::ExpectedError error = error_on(scenario, gpu, costs);
+    if (error.high - error.low > widest.high - widest.low) widest = std::move(error);
+  }
+  return widest;
 }
 
 }  // namespace

@@ -52,9 +52,10 @@ class Installed:
 def tree(installed):
     library = installed.root / "share/pipewright/platforms"
     source = installed.source / "platforms"
-    for folder in ("clusters", "gpus", "models", "nodes", "scenarios", "blocks", "stacks",
-                   "sweeps"):
-        wanted = {f.name for f in (source / folder).iterdir() if f.suffix in (".xml", ".yaml")}
+    for folder in ("accuracy", "clusters", "gpus", "models", "nodes", "scenarios", "blocks",
+                   "stacks", "sweeps"):
+        wanted = {f.name for f in (source / folder).iterdir()
+                  if f.suffix in (".csv", ".xml", ".yaml")}
         assert {f.name for f in (library / folder).iterdir()} == wanted, folder
     share = installed.root / "share"
     for name in ("bash-completion/completions/pipewright", "zsh/site-functions/_pipewright",

@@ -227,7 +227,7 @@ const std::vector<Trait>& traits() {
        [](Draft& d) {
          d.open("parallel", "order", {"tp-cp-ep-dp-pp", "pp-tp-cp-ep-dp", "dp-tp-cp-ep-pp"});
        }},
-      {"vocabulary", 8,
+      {"vocabulary", 12,
        [](Draft& d) {
          d.open("parallel", "vocab_parallel", {"none", "vocab-1", "vocab-2"});
        }},

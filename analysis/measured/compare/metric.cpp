@@ -51,13 +51,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-bool is_of_time(const Metric& metric) {
-  constexpr std::array<std::string_view, 10> names{
-      "makespan_s",          "iteration_s", "pass_span_s",        "samples_per_s", "tokens_per_s",
-      "model_flops_per_gpu", "mfu",         "mfu_full_attention", "mfu_precision", "hfu"};
-  return std::ranges::find(names, metric.name) != names.end();
-}
-
 std::string format_value(MetricKind quantity, double value) {
   switch (quantity) {
     case MetricKind::seconds:

@@ -21,9 +21,6 @@ struct Metric {
 };
 using Metrics = std::vector<Metric>;
 
-// Returns true if a metric is the time of a run or an iteration, or is derived from such a time.
-bool is_of_time(const Metric& metric);
-
 std::string format_value(MetricKind quantity, double value);  // "33.00 s", "24.0 MiB", "10.9 %"
 // Formats value - base: "+1.60 ms", or "+1.2 pp" (percentage points) for ratios.
 std::string format_difference(MetricKind quantity, double base, double value);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/megatron/rules.hpp"
 #include "sim/jobs/request/python_list.hpp"
@@ -192,8 +193,13 @@ void read_experts(Draft& draft) {
     draft.set("model.experts.shared_ffn", fmt::format("{}", *shared), setting);
   }
   if (capacity != nullptr && !capacity->values.empty() && !says_no(capacity->values.front())) {
-    if (pads)
+    const double factor = base::parse_number<double>(capacity->values.front()).value_or(1);
+    if (factor <= 0)
+      draft.without_effect(*capacity);  // as without the flag, experts drop nothing
+    else if (pads)
       draft.set("model.experts.capacity_factor", capacity->values.front(), *capacity);
+    else if (factor < 1)
+      draft.not_understood(*capacity, "a capacity below the mean number of tokens is not modelled");
     else
       draft.set("training.experts.drop_above", capacity->values.front(), *capacity);
   }

@@ -270,6 +270,9 @@ void write_experts(SettingsWriter& writer) {
   } else if (training.drop_above) {
     writer.add("moe_expert_capacity_factor", *training.drop_above);
   }
+  if (training.round_robin)
+    writer.cannot("training.experts.round_robin",
+                  "balances experts by random choices, not in turn");
   if (!training.draws_loads() && training.imbalance == 1)
     writer.add("moe_router_force_load_balancing");
   writer.add("moe_grouped_gemm");

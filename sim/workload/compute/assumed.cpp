@@ -65,6 +65,7 @@ std::vector<std::string> kernel_keys(const Kernel& kernel, const config::Gpu& gp
       break;
     case Work::memory:
       add({"kernel_overhead"});
+      if (kernel.name == "cast") add({products + ".cast"});
       break;
     case Work::collective:
       break;

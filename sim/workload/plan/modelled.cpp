@@ -136,8 +136,8 @@ double expected_maximum(double count) {
 
 double slowest_replica(const config::Scenario& scenario) {
   const double replicas = scenario.parallel.dp.value;
-  const bool measured =
-      !scenario.forward_times.value.empty() || scenario.backward_times || scenario.input_grad_times;
+  const bool measured = !scenario.forward_times.value.empty() || scenario.backward_times ||
+                        scenario.input_grad_times || scenario.layer_times;
   if (replicas <= replicas_in_gpu_files || measured || scenario.variation.is_random()) return 1;
   return 1 + scenario.training.stack.replica_spread *
                  (expected_maximum(replicas) - expected_maximum(replicas_in_gpu_files));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "sim/base/enum_names.hpp"
 #include "sim/workload/batch/batch.hpp"
@@ -115,7 +116,9 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
       padded_vocabulary(model.vocabulary, training.vocabulary_multiple, sizes.tp * parts) / parts;
   const bool pads = model.experts && model.experts->capacity_factor;
   if (sizes.ep > 1 && !pads) {
-    sizes.imbalance = std::min<double>(training.experts.imbalance, sizes.ep);
+    constexpr double unlimited = std::numeric_limits<double>::infinity();
+    sizes.imbalance = std::min({training.experts.imbalance, static_cast<double>(sizes.ep),
+                                training.experts.drop_above.value_or(unlimited)});
     sizes.peak_imbalance = sizes.imbalance;
   }
   if (const auto law = routing_law(model, training, sizes)) {

@@ -75,8 +75,8 @@ TEST_CASE("assumed numbers are listed below the table, and are fields of JSON an
   runs[1].run.schedule = "gpipe";
   runs[1].run.evidence = {"l40s", {"flops", "clock"}};
   const std::string text = console_table(runs);
-  CHECK_THAT(text, Contains("\ninterleaved-1f1b x4  22.74     184    189   55.9 "));
-  CHECK_THAT(text, Contains("\ngpipe x4             22.74     184    189   55.9 "));
+  CHECK_THAT(text, Contains("\ninterleaved-1f1b x4  22.74      184     189    55.9 "));
+  CHECK_THAT(text, Contains("\ngpipe x4             22.74      184     189    55.9 "));
   CHECK_THAT(text, Contains("\nvalues of l40s that are assumed, not sourced: flops, clock\n"));
   CHECK(widest_line(text) <= 100);
   const Json json = Json::parse(json_summary(runs));

@@ -110,6 +110,7 @@ TEST_CASE("routing is forced, natural, or a map that says how uneven it is", "[e
   CHECK(read("routing: forced").routing == RouterBalance::forced);
   CHECK(read("routing: natural").routing == RouterBalance::natural);
   CHECK(read("").draws_loads());  // by the default stack
+  CHECK_FALSE(read("imbalance: 1").draws_loads());
   CHECK(read("routing: {power_law: 0.5}").power_law == 0.5);
   CHECK(routing_text(read("routing: natural")) == "natural");
   CHECK(routing_text(read("routing: forced")).empty());

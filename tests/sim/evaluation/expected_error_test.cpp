@@ -76,8 +76,10 @@ TEST_CASE("attributes are given up until runs are near, and each widens the erro
                                        runs_of("b", blackwell, -0.01, 0.01)};
   const trace::ExpectedError near = expected_error(blackwell, runs);
   const trace::ExpectedError far = expected_error(h100_kind(), runs);
-  CHECK(far.high - far.low == Approx(near.high - near.low + 2 * 0.08).margin(0.002));
-  CHECK(far.basis == "no measured run is like this one; any GPU, any data type, dense, any stack");
+  // Eight attributes, and the last one is the architecture.
+  CHECK(far.high - far.low == Approx(near.high - near.low + 2 * (0.08 + 0.10)).margin(0.01));
+  CHECK(far.basis ==
+        "few or no measured runs are like this one; any GPU, any data type, dense, any stack");
 }
 
 TEST_CASE("assumed numbers widen the error of a GPU that nobody measured", "[error]") {

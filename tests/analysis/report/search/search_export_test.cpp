@@ -113,15 +113,15 @@ TEST_CASE("CSV leaves unknown figures empty and quotes texts") {
 TEST_CASE("CSV and JSON add the objective if it is not a figure") {
   SearchRun run = one_row();
   run.objective = {.kind = Objective::Kind::time_to_train, .tokens = 16384 * 50.0};
-  CHECK_THAT(csv(run), Contains("mfu_full_attention,time_to_train_s,assumed,note") &&
-                           Contains(",0.2,0.25,100,,\n"));
+  CHECK_THAT(csv(run), Contains("mfu_full_attention,time_to_train_s,assumed,expected_error_low,") &&
+                           Contains(",0.2,0.25,100,,,,\n"));
   CHECK(json(run)["candidates"][0]["time_to_train_s"] == 100);
   run.objective = {.kind = Objective::Kind::price,
                    .tokens = 16384 * 1800.0,
                    .price_per_gpu_hour = 2.5,
                    .currency = "EUR"};
-  CHECK_THAT(csv(run), Contains("mfu_full_attention,price (EUR),assumed,note") &&
-                           Contains(",0.2,0.25,20,,\n"));
+  CHECK_THAT(csv(run), Contains("mfu_full_attention,price (EUR),assumed,expected_error_low,") &&
+                           Contains(",0.2,0.25,20,,,,\n"));
   CHECK(json(run)["candidates"][0]["price"] == 20);
   CHECK(json(run)["objective"]["currency"] == "EUR");
   run.objective = {.kind = Objective::Kind::tokens_a_day, .seeds = 9};
@@ -129,7 +129,7 @@ TEST_CASE("CSV and JSON add the objective if it is not a figure") {
   // An iteration of 2 s trains 16,384 tokens, and three quarters of the 86,400 s of a day count.
   CHECK_THAT(csv(run),
              Contains("mfu_full_attention,effective_training_time_ratio,tokens_per_day,assumed") &&
-                 Contains(",0.2,0.25,0.75,530841600,,\n"));
+                 Contains(",0.2,0.25,0.75,530841600,,,,\n"));
   CHECK(json(run)["candidates"][0]["tokens_per_day"] == 16384 * 43200 * 0.75);
   CHECK(json(run)["candidates"][0]["effective_training_time_ratio"] == 0.75);
   CHECK(json(run)["objective"]["seeds"] == 9);

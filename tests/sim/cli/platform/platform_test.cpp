@@ -84,7 +84,7 @@ TEST_CASE("library files are equal to the output of their commands", "[cli][plat
     CHECK(place.run("platform check '" + entry.path().string() + "'").status == 0);
     ++generated;
   }
-  CHECK(generated == 31);
+  CHECK(generated == 42);
 }
 
 TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]") {

@@ -154,7 +154,12 @@ TEST_CASE("a stage on more GPUs is faster, on fewer it holds more", "[mixed]") {
   const json more = run(place, by_device("[8, 8]", a100_first));
   CHECK(fewer["makespan_s"] > more["makespan_s"]);
   CHECK(fewer["devices"][0]["peak_memory_bytes"] > more["devices"][0]["peak_memory_bytes"]);
-  CHECK(fewer["devices"][1]["peak_memory_bytes"] == more["devices"][1]["peak_memory_bytes"]);
+  // Buffers include the workspaces of products, whose size depends on the type of the GPU.
+  const auto without_buffers = [](const json& device) {
+    return device["peak_memory_bytes"].get<std::uint64_t>() -
+           device["at_peak_bytes"]["buffers"].get<std::uint64_t>();
+  };
+  CHECK(without_buffers(fewer["devices"][1]) == without_buffers(more["devices"][1]));
   // The timing engine supports tp per device as well. It is at most as slow as SimGrid, as it has
   // no contention.
   CHECK(seconds(place, by_device("[4, 8]", a100_first), "--engine timing") <=

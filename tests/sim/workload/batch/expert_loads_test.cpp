@@ -86,7 +86,7 @@ TEST_CASE("a trained router is less even over more ranks, and never more than fo
     previous = mean(law);
     for (std::uint64_t draw = 0; draw < 100; ++draw) {
       CHECK(law.busiest(draw) >= 1);
-      CHECK(law.busiest(draw) <= ranks);
+      CHECK(law.busiest(draw) <= ranks * (1 + 1e-12));
     }
   }
 }
