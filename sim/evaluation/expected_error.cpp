@@ -53,7 +53,8 @@ constexpr std::array<Attribute, attribute_count> attributes{
     attribute<&RunKind::bits>(),           attribute<&RunKind::architecture>(),
     attribute<&RunKind::has_experts>()};
 
-constexpr std::size_t min_sources = 2;
+constexpr std::ptrdiff_t min_sources = 2;  // of at least min_source_rows each
+constexpr std::uint64_t min_source_rows = 3;
 constexpr std::uint64_t min_rows = 10;
 constexpr double nominal = 0.9;
 constexpr double widening_by_source = 0.12;     // divided by the number of sources
@@ -69,7 +70,10 @@ struct NearRuns {
   std::map<std::string_view, std::uint64_t> rows_by_source;
   std::uint64_t rows = 0;
 
-  bool is_enough() const { return rows_by_source.size() >= min_sources && rows >= min_rows; }
+  bool is_enough() const {
+    const auto is_counted = [](const auto& source) { return source.second >= min_source_rows; };
+    return std::ranges::count_if(rows_by_source, is_counted) >= min_sources && rows >= min_rows;
+  }
 };
 
 NearRuns runs_alike(const RunKind& kind, std::span<const MeasuredRuns> runs, std::size_t given_up) {

@@ -56,11 +56,11 @@ std::string to_csv(std::span<const MeasuredRuns> runs);
 // Returns the 5th and the 95th percentile, widened, and the median of measured / predicted - 1 in
 // the measured runs that are nearest to a kind.
 //
-// Runs are near if they have the same attributes. As long as the runs of fewer than two sources, or
-// fewer than ten runs, are left, an attribute is given up, in this order: range of sequence
-// lengths; stack (its family stays); data type (its width stays); GPU (its architecture stays);
-// family; host-bound or not; width; architecture; experts or not. A source has the weight of its
-// runs, but of ten runs at most, so that no single source determines the quantiles. They are
+// Runs are near if they have the same attributes. As long as fewer than two sources with at least
+// three runs each, or fewer than ten runs, are left, an attribute is given up, in this order: range
+// of sequence lengths; stack (its family stays); data type (its width stays); GPU (its architecture
+// stays); family; host-bound or not; width; architecture; experts or not. A source has the weight
+// of its runs, but of ten runs at most, so that no single source determines the quantiles. They are
 // widened on both sides by 12 % divided by the number of sources, by 1 % for each attribute that
 // was given up, and by 10 % each for the architecture and experts. `assumed_share` is the share of
 // the GPU's time that rests on numbers without a source; 10 % of it are added if the GPU was given
