@@ -126,6 +126,7 @@ double* find_number(MessageModel& model, const Name& name, bool make) {
     return cost == nullptr ? nullptr : is_latency ? &cost->latency : &cost->efficiency;
   }
   InSwitch* in_switch = value(class_model.in_switch);
+  if (in_switch != nullptr && name.suffix == "sharp-gpu-latency") return &in_switch->gpu_latency;
   return in_switch == nullptr ? nullptr : is_latency ? &in_switch->latency : &in_switch->efficiency;
 }
 
@@ -175,6 +176,8 @@ const std::vector<ParameterInfo>& parameter_list() {
        "fraction of the bandwidth that payload reaches by LL128"},
       {"sharp-latency", true, seconds, 0, one_second,
        "latency of a reduction in the switches behind these links"},
+      {"sharp-gpu-latency", true, seconds, 0, one_second,
+       "further latency of such a reduction for each GPU that sums a part"},
       {"sharp-efficiency", true, ratio, 1e-3, 10,
        "fraction of the bandwidth that such a reduction reaches"},
   };
@@ -186,6 +189,14 @@ bool MessageModel::has(Protocol protocol) const {
   return std::ranges::any_of(classes, [&](const auto& entry) {
     return entry.second.per_protocol[static_cast<std::size_t>(protocol)].has_value();
   });
+}
+
+std::uint32_t MessageModel::nvlink_generation() const {
+  std::uint32_t lowest = 0;
+  for (const auto& [name, link_class] : classes)
+    if (link_class.generation > 0 && (lowest == 0 || link_class.generation < lowest))
+      lowest = link_class.generation;
+  return lowest;
 }
 
 const ClassModel& MessageModel::of(std::string_view link_class) const {

@@ -24,7 +24,9 @@ struct ProtocolCost {
 };
 // Switches that reduce or copy data: NVLink SHARP inside nodes, SHARP between nodes.
 struct InSwitch {
-  double latency = 0;     // seconds of one pass through the switch
+  double latency = 0;  // seconds of one pass through the switch
+  // Further seconds for each GPU that sums a part of the data.
+  double gpu_latency = 0;
   double efficiency = 1;  // fraction of the links' bandwidth that payload reaches
 };
 
@@ -63,6 +65,7 @@ struct ClassModel {
 //   CLASS.ll-latency         fraction of the links' latency that a step by LL takes (and ll128-..)
 //   CLASS.ll-efficiency      fraction of the bandwidth that payload reaches by LL (and ll128-..)
 //   CLASS.sharp-latency      seconds of a reduction in the switches behind these links
+//   CLASS.sharp-gpu-latency  further seconds for each GPU that sums a part
 //   CLASS.sharp-efficiency   fraction of the bandwidth that such a reduction reaches
 //
 //   expected.NAME            value of any of these that NCCL assumes when it chooses an algorithm
@@ -83,6 +86,8 @@ struct MessageModel {
 
   bool has(Protocol protocol) const;
   const ClassModel& of(std::string_view link_class) const;
+  // Lowest NVLink generation that the platform file states; 0 if there are no NVLinks.
+  std::uint32_t nvlink_generation() const;
 };
 
 // Description of one parameter of the model, by its name in platform files.

@@ -260,17 +260,41 @@ class PricedRun::Planner {
                           1e-3, TermKind::protocol, index, per, before);
       }
     }
+    find_level_terms(index, class_model, before);
     if (!class_model.in_switch) return;
     link_class.sharp_efficiency = class_model.in_switch->efficiency;
     ByProtocol per;
     per.fill(1);
     add_latency_terms(link_class.name + ".sharp-latency", class_model.in_switch->latency,
                       microsecond, TermKind::in_switch, index, per, before);
+    add_latency_terms(link_class.name + ".sharp-gpu-latency", class_model.in_switch->gpu_latency,
+                      microsecond, TermKind::gpu_in_switch, index, per, before);
     differentiate(
         link_class.name + ".sharp-efficiency", class_model.in_switch->efficiency,
         -1e-3 * link_class.sharp_efficiency,
         [&](Phase& phase, const PhaseCost& old_cost, const PhaseCost& new_cost) {
           mark_in_switch(phase, old_cost, new_cost, index);
+        },
+        before);
+  }
+
+  // Finds the parts of a phase's level seconds that are inversely proportional to the efficiency of
+  // a class of links.
+  void find_level_terms(std::size_t index, const cluster::ClassModel& class_model,
+                        const Choices& before) {
+    const double lower = class_model.efficiency * (1 - 1e-3);
+    const double growth = 1 / lower - 1 / class_model.efficiency;
+    differentiate(
+        priced_.classes_[index].name + ".efficiency", class_model.efficiency,
+        lower - class_model.efficiency,
+        [&](Phase& phase, const PhaseCost& old_cost, const PhaseCost& new_cost) {
+          if (old_cost.level_seconds == new_cost.level_seconds) return;
+          phase.levels.resize(priced_.classes_.size());
+          for (std::size_t p = 0; p < old_cost.level_seconds.size(); ++p) {
+            phase.levels[index][p] =
+                (new_cost.level_seconds[p] - old_cost.level_seconds[p]) / growth;
+            phase.cost.level_seconds[p] -= phase.levels[index][p] / class_model.efficiency;
+          }
         },
         before);
   }
@@ -338,6 +362,8 @@ double PricedRun::seconds(const Term& term, std::size_t protocol,
     return times * class_model.message.value_or(model.message);
   if (term.kind == TermKind::in_switch)
     return class_model.in_switch ? times * class_model.in_switch->latency : 0;
+  if (term.kind == TermKind::gpu_in_switch)
+    return class_model.in_switch ? times * class_model.in_switch->gpu_latency : 0;
   if (term.kind == TermKind::protocol) return times * protocol_latency(class_model, protocol);
   return times * class_model.latency.value_or(classes_[term.link_class].latency) *
          protocol_latency(class_model, protocol);
@@ -362,7 +388,10 @@ PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol chosen_pro
   Prices::Step step{.latency = phase.cost.latency[protocol],
                     .ends = phase.cost.ends + phase.ends_of_ring * model.ring_ends +
                             phase.ends_of_direct * model.direct_ends,
-                    .is_tree = phase.cost.is_tree};
+                    .level_seconds = phase.cost.level_seconds[protocol],
+                    .chunking = phase.cost.chunking};
+  for (std::size_t i = 0; i < phase.levels.size(); ++i)
+    step.level_seconds += phase.levels[i][protocol] / classes[i]->efficiency;
   for (const Load& load : phase.loads) {
     double wire = 0;
     for (const Flow& flow : load.flows)
@@ -397,6 +426,10 @@ PricedRun::Prices PricedRun::prices(const MessageModel& model) const {
   if (result.actual_.size() > 1) result.expected_ = expected_;
   result.kind_ = kind_;
   if (view_) result.view_ = view_for(model);
+  if (result.actual_.size() > 1)
+    result.picks_ = {result.actual_.size(), [&](std::size_t variant, double bytes) {
+                       return result.estimate(variant, bytes);
+                     }};
   return result;
 }
 
@@ -431,9 +464,10 @@ void PricedRun::assume(const MessageModel* model) {
 double PricedRun::Prices::Variant::seconds(double bytes) const {
   double sum = 0;
   for (const Step& step : steps) {
-    execution::PhaseCost cost{.flows = {}, .ends = step.ends, .is_tree = step.is_tree};
+    execution::PhaseCost cost{.flows = {}, .ends = step.ends, .chunking = step.chunking};
     const auto protocol = static_cast<std::size_t>(method.protocol);
     cost.latency[protocol] = step.latency;
+    cost.level_seconds[protocol] = step.level_seconds;
     execution::ByProtocol transfer{};
     transfer[protocol] = step.transfer;
     sum += step.transfer * bytes + overhead(cost, transfer, method.protocol, bytes);
@@ -441,16 +475,24 @@ double PricedRun::Prices::Variant::seconds(double bytes) const {
   return sum;
 }
 
-// Returns the index of the algorithm and protocol that NCCL considers fastest for this size.
+// NCCL's estimate of the seconds of a variant.
+double PricedRun::Prices::estimate(std::size_t variant, double bytes) const {
+  if (view_) return nccl_seconds(kind_, actual_[variant].method, bytes, *view_);
+  return (expected_.empty() ? actual_ : expected_)[variant].seconds(bytes);
+}
+
+// Returns the index of the algorithm and protocol by which a plan runs this size.
 std::size_t PricedRun::Prices::choice(double bytes) const {
-  const std::vector<Variant>& variants = expected_.empty() ? actual_ : expected_;
+  if (actual_.size() < 2) return 0;
+  const execution::Picks::Set picks = picks_.from(
+      bytes, [&](std::size_t variant, double size) { return estimate(variant, size); });
   std::size_t best = 0;
-  double best_seconds = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < variants.size() && variants.size() > 1; ++i) {
-    const double variant_seconds =
-        view_ ? nccl_seconds(kind_, variants[i].method, bytes, *view_) : variants[i].seconds(bytes);
-    if (variant_seconds >= best_seconds) continue;
-    best_seconds = variant_seconds;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < actual_.size(); ++i) {
+    if (!execution::Picks::contains(picks, i)) continue;
+    const double seconds = actual_[i].seconds(bytes);
+    if (seconds >= lowest) continue;
+    lowest = seconds;
     best = i;
   }
   return best;

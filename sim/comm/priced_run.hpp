@@ -9,6 +9,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/comm/prediction.hpp"
 #include "sim/execution/collectives/nccl.hpp"
+#include "sim/execution/collectives/picks.hpp"
 
 namespace pipewright::comm {
 
@@ -35,7 +36,8 @@ class PricedRun {
       double transfer = 0;  // seconds per byte
       double latency = 0;
       double ends = 0;
-      bool is_tree = false;
+      double level_seconds = 0;  // seconds per byte; see execution::PhaseCost
+      execution::Chunking chunking;
     };
     struct Variant {  // prices by one algorithm and protocol
       execution::AlgorithmProtocol method;
@@ -43,12 +45,14 @@ class PricedRun {
 
       double seconds(double bytes) const;
     };
+    double estimate(std::size_t variant, double bytes) const;
     std::size_t choice(double bytes) const;
 
     std::vector<Variant> actual_;
     // costs by which NCCL chooses; empty if it chooses by `actual_`
     std::vector<Variant> expected_;
     std::optional<execution::NcclView> view_;  // NCCL's own model, if it chooses by that
+    execution::Picks picks_;
     workload::Collective kind_ = workload::Collective::all_reduce;
   };
   Prices prices(const cluster::MessageModel& model) const;
@@ -70,7 +74,9 @@ class PricedRun {
   };
   // Part of a phase's latency that is proportional to one number of the network model; TermKind
   // tells which.
-  enum class TermKind : std::uint8_t { step, message, class_message, hop, protocol, in_switch };
+  enum class TermKind : std::uint8_t {
+    step, message, class_message, hop, protocol, in_switch, gpu_in_switch
+  };
   struct Term {
     TermKind kind;
     std::size_t link_class = 0;
@@ -98,6 +104,8 @@ class PricedRun {
     double ends_of_ring = 0;       // coefficient of the model's ring-ends
     double ends_of_direct = 0;     // coefficient of the model's direct-ends
     std::size_t switch_class = 0;  // class of the switches that flows with in_switch cross
+    // Seconds per byte of the levels that cross each class of links, at an efficiency of 1.
+    std::vector<ByProtocol> levels;
   };
   struct Variant {
     execution::AlgorithmProtocol method;

@@ -26,6 +26,7 @@
 #include "support/reference.hpp"
 #include "validation/apart.hpp"
 #include "validation/network_rows.hpp"
+#include "validation/network_sizes.hpp"
 
 using namespace pipewright;
 
@@ -161,7 +162,8 @@ bool held_against(const accuracy::MeasuredNetwork& network,
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool rows = argc > 1 && std::string_view(argv[1]) == "--rows";
   const std::filesystem::path reference = tests::reference_folder();
   fmt::print("Collectives of NCCL: predicted over measured time, errors in %\n");
   int missed = 0;
@@ -173,6 +175,7 @@ int main() {
     fmt::print("\n{} ({}.xml, NCCL 2.{})\n", network.hardware, network.cluster, network.nccl);
     missed += held_against(network, accuracy::network_rows(reference, network)) ? 0 : 1;
   }
+  missed += accuracy::print_errors_by_size(reference, rows) ? 0 : 1;
   if (missed > 0) fmt::print("\n{} of the networks above MISSED a bar\n", missed);
   return missed == 0 ? 0 : 1;
 }

@@ -21,7 +21,8 @@ struct Costs {
   double ll_efficiency;
   double ll128_latency;
   double ll128_efficiency;
-  double sharp_latency;  // seconds
+  double sharp_latency;  // seconds, like the next one
+  double sharp_gpu_latency;
 };
 // Costs that are assumed without measurements: for V100, links other than NVLink, and PCIe.
 constexpr Costs unmeasured{.generation = 0,
@@ -35,7 +36,8 @@ constexpr Costs unmeasured{.generation = 0,
                            .ll_efficiency = 0.38,
                            .ll128_latency = 0.56,
                            .ll128_efficiency = 0.92,
-                           .sharp_latency = 25e-6};
+                           .sharp_latency = 11e-6,
+                           .sharp_gpu_latency = 5.5e-6};
 constexpr std::array measured{Costs{.generation = 3,
                                     .launch = 9.6e-6,
                                     .simple_launch = 18e-6,
@@ -47,7 +49,8 @@ constexpr std::array measured{Costs{.generation = 3,
                                     .ll_efficiency = 0.46,
                                     .ll128_latency = 0.56,
                                     .ll128_efficiency = 0.8,
-                                    .sharp_latency = 0},
+                                    .sharp_latency = 0,
+                                    .sharp_gpu_latency = 0},
                               Costs{.generation = 4,
                                     .launch = 5e-6,
                                     .simple_launch = 3e-6,
@@ -59,7 +62,8 @@ constexpr std::array measured{Costs{.generation = 3,
                                     .ll_efficiency = 0.44,
                                     .ll128_latency = 0.56,
                                     .ll128_efficiency = 0.92,
-                                    .sharp_latency = 24e-6},
+                                    .sharp_latency = 11e-6,
+                                    .sharp_gpu_latency = 5.5e-6},
                               Costs{.generation = 5,
                                     .launch = 8.2e-6,
                                     .simple_launch = 3.8e-6,
@@ -71,7 +75,8 @@ constexpr std::array measured{Costs{.generation = 3,
                                     .ll_efficiency = 0.45,
                                     .ll128_latency = 0.56,
                                     .ll128_efficiency = 0.8,
-                                    .sharp_latency = 38e-6}};
+                                    .sharp_latency = 21e-6,
+                                    .sharp_gpu_latency = 5.75e-6}};
 
 const Costs& costs_of(std::uint32_t generation) {
   const auto* const it = std::ranges::find(measured, generation, &Costs::generation);
@@ -90,6 +95,17 @@ double slowest_ll128(const PlatformRequest& request) {
   double part = 1;
   for (const NodeGroup& group : request.nodes) part = std::min(part, group.kind->nic_ll128);
   return part;
+}
+
+// Fraction of a NIC's bandwidth that payload reaches by LL: half of it is flags, and the host's
+// thread that checks the flags passes 5 GB/s (NCCL's llMaxBws: 39 GB/s over the eight NICs of a node
+// with an Intel CPU).
+double ll_efficiency(const PlatformRequest& request) {
+  constexpr double most = 5e9;
+  double fastest_nic = 0;
+  for (const NodeGroup& group : request.nodes)
+    fastest_nic = std::max(fastest_nic, group.kind->nic_bandwidth);
+  return std::min(0.5, most / fastest_nic);
 }
 
 double longest(const PlatformRequest& request, double Costs::*member) {
@@ -158,17 +174,18 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
     write(name + ".ll128-efficiency", costs.ll128_efficiency);
     if (links.sharp == 0) continue;
     write(name + ".sharp-latency", latency_text(costs.sharp_latency));
+    write(name + ".sharp-gpu-latency", latency_text(costs.sharp_gpu_latency));
     write(name + ".sharp-efficiency", links.sharp);
   }
   if (has_pcie) {
     write("pcie.ll-latency", "0.18");
     write("pcie.ll-efficiency", "0.38");
   }
-  write("nic.ll-latency", "0.19");
-  write("nic.ll-efficiency", "0.12");
+  write("nic.ll-latency", "0.25");
+  write("nic.ll-efficiency", fmt::format("{:.2g}", ll_efficiency(request)));
   // NCCL uses LL128 over a network if NVLink leads to the NICs.
   if (classes.empty()) return;
-  write("nic.ll128-latency", "0.29");
+  write("nic.ll128-latency", "0.6");
   write("nic.ll128-efficiency", slowest_ll128(request));
 }
 

@@ -50,17 +50,23 @@ enum class RootAt : std::uint8_t { start, end };
 PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root, RootAt root_at,
                 const RankPlacement& placement);
 
-// all_reduce over two binary trees. Between nodes a hop by LL or LL128 takes twice the latency of a
-// ring's hop, because nothing else happens meanwhile (hwLatencies of trees and rings over a network
-// in NCCL).
+// all_reduce over two binary trees.
 PhaseCost tree(const Nodes& nodes, const RankPlacement& placement);
 
 // Flows of two binary trees over `roots`, each for half of the bytes, up and down (Sanders, Speck
 // and Traeff 2009): an inner node of one tree is a leaf of the other.
 std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes);
-// Seconds of the longest path from a GPU through the chain of its node, up one of the trees, and
-// back down.
-ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement);
+// Longest path from a GPU through the chain of its node, up one of the trees, and back down.
+struct TreePath {
+  ByProtocol latency{};         // seconds
+  std::size_t hops_between = 0;  // hops from node to node
+};
+TreePath up_and_down(const Nodes& nodes, const RankPlacement& placement);
+// Seconds per byte of a hop between two nodes if each channel leaves its node by another GPU.
+ByProtocol seconds_between(const Nodes& nodes, std::size_t channels,
+                           const RankPlacement& placement);
+// How NCCL cuts a collective over these nodes into chunks.
+Chunking chunking_of(Chunking::Kind kind, const Nodes& nodes, const RankPlacement& placement);
 
 // all_reduce by switches inside the nodes, which read each byte from all GPUs and write the sum to
 // all of them, and by trees over the nodes (NVLink SHARP; NCCL's NVLS and NVLSTree).

@@ -25,6 +25,7 @@ std::optional<InSwitch> switch_in(const Nodes& nodes, const RankPlacement& place
     const auto in_switch = switch_between(node[0], node[1], placement);
     if (!in_switch) return std::nullopt;
     worst.latency = std::max(worst.latency, in_switch->latency);
+    worst.gpu_latency = std::max(worst.gpu_latency, in_switch->gpu_latency);
     worst.efficiency = std::min(worst.efficiency, in_switch->efficiency);
   }
   return worst;
@@ -45,6 +46,9 @@ PhaseCost flows_through_switch(const Nodes& sets, double bytes, const RankPlacem
   return rings_over(sets, bytes, 1, placement);
 }
 
+// NCCL_MAX_NVLS_ARITY: number of GPUs of an NVLink domain that sum parts.
+constexpr double max_nvls_parts = 32;
+
 void set_latency(PhaseCost& cost, double seconds) { cost.latency.fill(seconds); }
 
 }  // namespace
@@ -63,15 +67,20 @@ PhaseCost nvls(const Nodes& nodes, const RankPlacement& placement) {
       flows_through_switch(nodes, (1 + 1 / member_count) / in_switch.efficiency, placement);
   cost.is_raw = true;
   cost.ends = 0;
-  double latency = in_switch.latency;
+  const double parts = std::min(member_count, max_nvls_parts);
+  double latency = in_switch.latency + in_switch.gpu_latency * parts;
   if (nodes.size() > 1) {
     for (const std::vector<std::uint32_t>& rail : rails_of(nodes))
       for (const Flow& flow : double_tree(rail, 1 / member_count)) cost.flows.push_back(flow);
-    // NCCL expects a hop of this tree to take 1.5 times as long as a hop of a ring over the network
-    // (20.9 us and 14 us).
     Nodes firsts;
     for (const std::vector<std::uint32_t>& node : nodes) firsts.push_back({node.front()});
-    latency += 1.5 * up_and_down(firsts, placement)[0];
+    const TreePath path = up_and_down(firsts, placement);
+    latency += path.latency[0];
+    cost.chunking = chunking_of(Chunking::Kind::nvls_tree, nodes, placement);
+    cost.level_seconds[0] =
+        transfer(cost, placement)[0] +
+        static_cast<double>(path.hops_between) *
+            seconds_between(nodes, members_per_node(nodes), placement)[0];
   }
   set_latency(cost, latency);
   return cost;

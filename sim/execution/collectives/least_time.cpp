@@ -47,7 +47,8 @@ double LeastTime::Load::seconds(double bytes, bool rounds_bytes) const {
 
 bool LeastTime::Step::operator==(const Step& rhs) const {
   return loads == rhs.loads && cost.latency == rhs.cost.latency && cost.ends == rhs.cost.ends &&
-         cost.is_tree == rhs.cost.is_tree && transfer == rhs.transfer;
+         cost.level_seconds == rhs.cost.level_seconds && cost.chunking == rhs.cost.chunking &&
+         transfer == rhs.transfer;
 }
 
 double LeastTime::Step::seconds(Protocol protocol, double bytes, bool rounds_bytes) const {
@@ -119,7 +120,8 @@ LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol, Rou
             .cost = {.flows = {},
                      .latency = cost.latency,
                      .ends = cost.ends,
-                     .is_tree = cost.is_tree,
+                     .level_seconds = cost.level_seconds,
+                     .chunking = cost.chunking,
                      .is_raw = cost.is_raw},
             .transfer = {}};
   step.transfer[static_cast<std::size_t>(protocol)] = slowest(step.loads, 1, false);
@@ -160,6 +162,23 @@ LeastTime::LeastTime(const workload::Operation& kind, const Groups& groups, Algo
     add_variants(choices_on(expected), expected, false);
   }
   merge_equal();
+  add_picks();
+}
+
+void LeastTime::add_picks() {
+  if (count_ < 2 || (views_.empty() && variants_.size() == count_)) return;
+  for (std::size_t group = 0; group < variants_.front().groups.size(); ++group)
+    picks_.emplace_back(count_, [&](std::size_t variant, double bytes) {
+      return selection_seconds(variant, group, bytes);
+    });
+}
+
+// Variants from which plan() takes the fastest.
+Picks::Set LeastTime::picks(std::size_t group, double bytes) const {
+  if (picks_.empty()) return ~Picks::Set{0};
+  return picks_[group].from(bytes, [&](std::size_t variant, double size) {
+    return selection_seconds(variant, group, size);
+  });
 }
 
 void LeastTime::add_variants(const Choices& choices_by_group, const RankPlacement& placement,
@@ -222,7 +241,7 @@ double LeastTime::seconds(std::uint64_t bytes) const {
   if (variants_.empty() || bytes == 0) return 0;
   const auto count = static_cast<double>(bytes);
   if (count_ == 1) return variants_.front().seconds(count);
-  // Each group takes the variant that NCCL considers fastest. The bound of all groups together is
+  // Each group takes the fastest of the variants that NCCL picks. The bound of all groups together is
   // known where all take the same variant.
   double slowest_group = 0;
   std::size_t taken = count_;
@@ -231,8 +250,10 @@ double LeastTime::seconds(std::uint64_t bytes) const {
     double lowest = std::numeric_limits<double>::infinity();
     double second = lowest;
     std::size_t best = 0;
+    const Picks::Set group_picks = picks(group, count);
     for (std::size_t i = 0; i < count_; ++i) {
-      const double seconds = selection_seconds(i, group, count);
+      if (!Picks::contains(group_picks, i)) continue;
+      const double seconds = variants_[i].group_seconds(group, count);
       if (seconds < lowest) {
         second = lowest;
         lowest = seconds;
@@ -241,7 +262,7 @@ double LeastTime::seconds(std::uint64_t bytes) const {
         second = std::min(second, seconds);
       }
     }
-    slowest_group = std::max(slowest_group, variants_[best].group_seconds(group, count));
+    slowest_group = std::max(slowest_group, lowest);
     constexpr double clearly = 1 - 1e-6;
     is_unanimous = is_unanimous && lowest < second * clearly && (group == 0 || best == taken);
     taken = best;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/execution/collectives/nccl.hpp"
+#include "sim/execution/collectives/picks.hpp"
 #include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {
@@ -74,6 +75,8 @@ class LeastTime {
                            RouteCache& routes);
   void add_variants(const Choices& choices, const RankPlacement& placement, bool together);
   void merge_equal();
+  void add_picks();
+  Picks::Set picks(std::size_t group, double bytes) const;
   void add_nccl_views(const Groups& groups, const Choices& choices, const RankPlacement& placement);
   // Seconds by which NCCL ranks this variant when it chooses one.
   double selection_seconds(std::size_t variant, std::size_t group, double bytes) const {
@@ -89,6 +92,8 @@ class LeastTime {
   std::size_t count_ = 0;  // number of variants to choose from
   // Properties of each group that NCCL's own model uses; empty if that model does not choose.
   std::vector<NcclView> views_;
+  // What NCCL picks, by group; empty if the fastest variant is taken.
+  std::vector<Picks> picks_;
   workload::Collective kind_ = workload::Collective::all_reduce;
 };
 

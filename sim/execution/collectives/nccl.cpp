@@ -129,12 +129,44 @@ double ring_seconds(Collective kind, std::size_t protocol, double bytes, const N
   return latency * us + seconds;
 }
 
-// NCCL's treeCorrectionFactor at the next lower power of two. Its table had 23 entries before
-// version 2.29.
+// NCCL's treeCorrectionFactor at the next lower power of two: an entry for each power from 64 B on.
+// The table ended at 256 MiB before version 2.29 and has one more entry since.
 double tree_correction(std::size_t protocol, double bytes, std::uint32_t version) {
+  constexpr std::size_t powers = 25;
+  constexpr std::array<std::array<double, powers>, cluster::protocols> correction{{
+      {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5,
+       .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9, 1},
+      {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1, 1},
+      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1, 1},
+  }};
   if (version < 29 && bytes >= 0x1p29) return 1;
-  const double power = std::exp2(std::floor(std::log2(std::max(bytes, 1.0))));
-  return tree_efficiency(static_cast<Protocol>(protocol), power) / 0.92;
+  const double power = std::floor(std::log2(std::max(bytes / 64, 1.0)));
+  return correction[protocol][static_cast<std::size_t>(std::min(power, powers - 1.0))];
+}
+
+// NCCL's maximum bandwidth of a channel in a tree, in bytes/s (perChMaxTreeBws,
+// perChMaxTreeLL128Bws).
+double max_tree_channel(const NcclView& view, std::size_t protocol) {
+  constexpr std::array<std::array<double, 3>, 4> any{
+      {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
+  constexpr std::array<std::array<double, 3>, 4> by_ll128{
+      {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
+  // Before version 2.28, Blackwell had twice the numbers of Hopper.
+  const bool is_doubled = table_row(view) == 3 && view.version < 28;
+  const std::size_t row = is_doubled ? 2 : table_row(view);
+  const double limit = std::min(any[row][table_column(view)],
+                                protocol == ll128 ? by_ll128[row][table_column(view)] : impossible);
+  return limit * (is_doubled ? 2 : 1) * gb;
+}
+
+// Channels of the trees that NCCL finds: between nodes one for each 48 GB/s that the rings' NICs
+// carry, inside a node as many as rings have.
+double tree_channels(const NcclView& view) {
+  constexpr double channels_inside = 16;
+  constexpr double channel_bandwidth = 48 * gb;
+  if (view.nodes <= 1) return channels_inside;
+  const double nic = std::min(view.nic_bandwidth, channel_bandwidth);
+  return nic > 0 ? std::max(1.0, std::round(view.bus_bandwidth / nic)) : channels_inside;
 }
 
 double tree_seconds(std::size_t protocol, double bytes, const NcclView& view) {
@@ -143,8 +175,12 @@ double tree_seconds(std::size_t protocol, double bytes, const NcclView& view) {
   double bus = view.bus_bandwidth;
   if (view.nodes == 2 && view.gpu_bandwidth > 0) bus = std::min(2 * bus, view.gpu_bandwidth);
   bus *= 0.92;
+  const double channels = tree_channels(view);
+  bus = std::min(bus, channels * max_tree_channel(view, simple));
   if (protocol == ll) bus = std::min(bus / 3.8, max_ll_bandwidth(view));
-  if (protocol == ll128) bus *= view.nodes <= 1 ? 7. / 9 : 120. / 128;
+  if (protocol == ll128)
+    bus = std::min(bus * (view.nodes <= 1 ? 7. / 9 : 120. / 128),
+                   channels * max_tree_channel(view, ll128));
   bus *= tree_correction(protocol, bytes, view.version);
   const double network_hop = tree_hop_latency(view.version, LinkType::network, protocol) +
                              (protocol == simple ? 2 : 1) * network_us(view);
@@ -155,10 +191,17 @@ double tree_seconds(std::size_t protocol, double bytes, const NcclView& view) {
   return latency * us + bytes / (bus * 0.5);
 }
 
+// NCCL_MAX_NVLS_ARITY.
+constexpr double max_nvls_heads = 32;
+
 // NCCL's estimate for reduction in NVSwitches; between nodes by trees (NVLSTree), since version
 // 2.18.
 double nvls_seconds(double bytes, const NcclView& view) {
-  if (view.generation < 4 || view.version < 17 || view.ranks / view.nodes <= 2) return impossible;
+  const double domain = view.ranks / view.nodes;
+  if (view.generation < 4 || view.version < 17 || domain <= 2) return impossible;
+  // A public log of NCCL 2.29 on two racks of 64 GB200 shows trees and rings alone: over several
+  // NVLink domains, reduction in NVSwitches needs a head for each GPU, and NCCL has 32 at most.
+  if (view.nodes > 1 && domain > max_nvls_heads) return impossible;
   const double steps = ring_steps(Collective::all_reduce, view.ranks);
   double bus = view.gpu_bandwidth;
   double part = 5. / 6;
@@ -214,22 +257,12 @@ double bus_bandwidth_of(Collective kind, double ranks, const AlgorithmChoice& ch
   return ring_steps(kind, ranks) / ranks / seconds_per_byte;
 }
 
-// Lowest NVLink generation that the platform file states; 0: none. NCCL uses the generation of the
-// GPU even if each node has only one rank.
-std::uint32_t lowest_generation(const cluster::MessageModel& model) {
-  std::uint32_t lowest = 0;
-  for (const auto& [name, link_class] : model.classes)
-    if (link_class.generation > 0 && (lowest == 0 || link_class.generation < lowest))
-      lowest = link_class.generation;
-  return lowest;
-}
-
 }  // namespace
 
 // Networks whose plugin reports its own latency to NCCL, such as EFA, are much slower than the
 // network that NCCL's tables assume.
 double nccl_network_latency(double step) {
-  constexpr double usual_step = 21 * us;
+  constexpr double usual_step = 35 * us;
   return std::max(0.0, step - usual_step);
 }
 
@@ -242,8 +275,9 @@ std::optional<NcclView> nccl_view(Collective kind, std::span<const std::uint32_t
   };
   if (!version || !std::ranges::all_of(choices, is_covered)) return std::nullopt;
   const Nodes nodes = placement.by_node(members);
+  // NCCL uses the generation of the GPU even if each node has only one rank.
   NcclView view{.version = *version,
-                .generation = lowest_generation(placement.model()),
+                .generation = placement.model().nvlink_generation(),
                 .ranks = static_cast<double>(members.size()),
                 .nodes = static_cast<double>(nodes.size())};
   for (const std::vector<std::uint32_t>& node : nodes) {
@@ -258,8 +292,9 @@ std::optional<NcclView> nccl_view(Collective kind, std::span<const std::uint32_t
   if (is_direct(kind)) return view;
   view.bus_bandwidth = bus_bandwidth_of(kind, view.ranks, choices.front(), placement);
   if (nodes.size() > 1) {
-    view.nic_latency =
-        nccl_network_latency(placement.route(nodes[0].front(), nodes[1].front()).latency);
+    const cluster::Route route = placement.route(nodes[0].front(), nodes[1].front());
+    view.nic_latency = nccl_network_latency(route.latency);
+    view.nic_bandwidth = route.bandwidth;
   }
   return view;
 }

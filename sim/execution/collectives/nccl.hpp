@@ -21,6 +21,7 @@ struct NcclView {
   double bus_bandwidth = 0;  // bus bandwidth of rings, bytes/s
   // Bandwidth of a GPU's links inside its node, bytes/s.
   double gpu_bandwidth = 0;
+  double nic_bandwidth = 0;  // bandwidth of a route between two nodes, bytes/s
   // Latency of a step over the network in excess of the one in NCCL's tables, in seconds.
   double nic_latency = 0;
 

@@ -1,7 +1,6 @@
 #include "sim/execution/collectives/phase.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace pipewright::execution {
 namespace {
@@ -69,9 +68,10 @@ ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement) {
 
 double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol,
                 double bytes) {
-  double lost = cost.ends;
-  if (cost.is_tree) lost += 1 / tree_efficiency(protocol, bytes) - 1;
-  return cost.latency[protocol_index(protocol)] + lost * transfer[protocol_index(protocol)] * bytes;
+  const std::size_t index = protocol_index(protocol);
+  const double chunks = bytes_at_once(cost.chunking, protocol, bytes);
+  return cost.latency[index] + cost.ends * transfer[index] * bytes +
+         cost.level_seconds[index] * chunks;
 }
 
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
@@ -89,23 +89,6 @@ bool has_message_costs(const cluster::MessageModel& model) {
   return !model.classes.empty() || model.launch > 0 || model.simple_launch > 0 ||
          model.ll128_launch > 0 || model.step > 0 || model.message > 0 || model.ring_ends > 0 ||
          model.direct_ends > 0;
-}
-
-// Table from src/graph/tuning.cc of NCCL 2.30: 0.92 times treeCorrectionFactor, with an entry for
-// each power of two from 64 B on. Values between two entries are interpolated.
-double tree_efficiency(Protocol protocol, double bytes) {
-  constexpr std::size_t powers = 25;
-  constexpr std::array<std::array<double, powers>, cluster::protocols> correction{{
-      {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5,
-       .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9, 1},
-      {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1, 1},
-      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1, 1},
-  }};
-  const double power = std::clamp(std::log2(bytes / 64), 0.0, powers - 1.0);
-  const auto lower = static_cast<std::size_t>(power);
-  const std::array<double, powers>& factors = correction[protocol_index(protocol)];
-  return 0.92 * std::lerp(factors[lower], factors[std::min(lower + 1, powers - 1)],
-                          power - std::floor(power));
 }
 
 }  // namespace pipewright::execution

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/execution/collectives/chunks.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
 
 namespace pipewright::execution {
@@ -84,14 +85,16 @@ LinkLoads loads(const Phase& phase, const RankPlacement& placement);
 double uncontended_seconds(std::span<const Phase> phases, const RankPlacement& placement);
 
 // Phase of a collective of one byte, from which phase_of() computes the phase for any number of
-// bytes and protocol. Flow time is proportional to bytes, except for trees; latency is constant.
+// bytes and protocol. Flow time is proportional to bytes; latency is constant.
 struct PhaseCost {
   std::vector<Flow> flows;  // bytes of payload
   ByProtocol latency{};
   // Time of a ring's ends or other copies, as a fraction of the flows' time.
   double ends = 0;
-  // Trees reach a fraction of the bandwidth that depends on the bytes; see tree_efficiency().
-  bool is_tree = false;
+  // Seconds per byte that a chunk takes on its way through the levels of a tree, and the sizes of
+  // chunks.
+  ByProtocol level_seconds{};
+  Chunking chunking;
   // Flows already count bytes on the wire, equal for all protocols, instead of payload.
   bool is_raw = false;
 };
@@ -103,19 +106,16 @@ double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol prot
 ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement);
 
 // Seconds of a phase of `bytes` beyond the time of its flows: latency, the ends of a ring, and the
-// loss of a tree. `transfer` is the flows' time for one byte.
+// way of a chunk through the levels of a tree. `transfer` is the flows' time for one byte.
 double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes);
 
-// Computes the phase for `bytes` and a protocol. `transfer` may be left at 0 for costs that are not
-// trees and have no ends.
+// Computes the phase for `bytes` and a protocol. `transfer` may be left at 0 for costs without
+// ends.
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
                const RankPlacement& placement);
 
 // True if the platform file states costs of messages. Where it does not, only links and latencies
 // count, and NCCL's losses do not apply.
 bool has_message_costs(const cluster::MessageModel& model);
-
-// Fraction of the bandwidth that trees reach in NCCL for a collective of `bytes`.
-double tree_efficiency(Protocol protocol, double bytes);
 
 }  // namespace pipewright::execution

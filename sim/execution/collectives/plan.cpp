@@ -1,88 +1,103 @@
 #include "sim/execution/collectives/plan.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 
 #include "sim/execution/collectives/nccl.hpp"
+#include "sim/execution/collectives/picks.hpp"
 
 namespace pipewright::execution {
 namespace {
 
-struct BestChoice {
-  AlgorithmProtocol choice;
-  std::size_t index = 0;
-  std::vector<ByProtocol> transfers;  // by phase; 0 where they do not matter
+// An algorithm with a protocol, among those that can run a collective.
+struct Variant {
+  std::size_t choice = 0;  // index of the algorithm
+  AlgorithmProtocol method;
+};
+std::vector<Variant> variants_of(const std::vector<AlgorithmChoice>& choices) {
+  std::vector<Variant> variants;
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    for (const Protocol protocol : choices[i].protocols)
+      variants.push_back({i, {choices[i].algorithm, protocol}});
+  return variants;
+}
+
+// Times of a collective by each algorithm and protocol. Transfers are found when they are needed.
+class Times {
+ public:
+  Times(const std::vector<AlgorithmChoice>& choices, const RankPlacement& placement)
+      : choices_(choices), placement_(placement), transfers_(choices.size()) {}
+
+  const std::vector<ByProtocol>& transfers(std::size_t choice) {
+    std::vector<ByProtocol>& transfers = transfers_[choice];
+    if (transfers.empty())
+      for (const PhaseCost& cost : choices_[choice].phases)
+        transfers.push_back(transfer(cost, placement_));
+    return transfers;
+  }
+  double seconds(const Variant& variant, double bytes) {
+    const std::vector<ByProtocol>& per_byte = transfers(variant.choice);
+    const Protocol protocol = variant.method.protocol;
+    double sum = 0;
+    for (std::size_t i = 0; i < per_byte.size(); ++i)
+      sum += per_byte[i][static_cast<std::size_t>(protocol)] * bytes +
+             overhead(choices_[variant.choice].phases[i], per_byte[i], protocol, bytes);
+    return sum;
+  }
+
+ private:
+  const std::vector<AlgorithmChoice>& choices_;
+  const RankPlacement& placement_;
+  std::vector<std::vector<ByProtocol>> transfers_;  // by choice and phase
 };
 
-bool needs_transfer(const PhaseCost& cost) { return cost.is_tree || cost.ends > 0; }
-
-std::vector<ByProtocol> transfers_of(const AlgorithmChoice& choice, bool every_phase,
-                                     const RankPlacement& placement) {
-  std::vector<ByProtocol> transfers;
-  for (const PhaseCost& cost : choice.phases)
-    transfers.push_back(every_phase || needs_transfer(cost) ? transfer(cost, placement)
-                                                            : ByProtocol{});
-  return transfers;
-}
-
-BestChoice fastest_choice(const std::vector<AlgorithmChoice>& choices, double bytes,
-                          const RankPlacement& placement) {
-  const bool has_alternatives = choices.size() > 1 || choices.front().protocols.size() > 1;
+// The fastest of the variants that NCCL picks for these bytes and for more (Picks). NCCL picks by
+// its own model; without a version of NCCL by the link parameters that NCCL assumes, or else by the
+// actual ones.
+template <class Estimate>
+Variant fastest_pick(const std::vector<Variant>& variants, double bytes, const Estimate& estimate,
+                     Times& times) {
+  const auto estimate_of = [&](std::size_t variant, double size) {
+    return estimate(variants[variant], size);
+  };
+  const Picks::Set picks = Picks(variants.size(), estimate_of).from(bytes, estimate_of);
+  std::optional<Variant> fastest;
   double lowest = std::numeric_limits<double>::infinity();
-  BestChoice best;
-  for (const AlgorithmChoice& choice : choices) {
-    std::vector<ByProtocol> transfers = transfers_of(choice, has_alternatives, placement);
-    bool improves = false;
-    for (const Protocol protocol : choice.protocols) {
-      double seconds = 0;
-      for (std::size_t i = 0; i < choice.phases.size(); ++i)
-        seconds += transfers[i][static_cast<std::size_t>(protocol)] * bytes +
-                   overhead(choice.phases[i], transfers[i], protocol, bytes);
-      if (seconds >= lowest) continue;
-      lowest = seconds;
-      best.choice = {choice.algorithm, protocol};
-      improves = true;
-    }
-    if (!improves) continue;
-    best.index = static_cast<std::size_t>(&choice - choices.data());
-    best.transfers = std::move(transfers);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (!Picks::contains(picks, i)) continue;
+    const double seconds = std::has_single_bit(picks) ? 0 : times.seconds(variants[i], bytes);
+    if (seconds >= lowest) continue;
+    lowest = seconds;
+    fastest = variants[i];
   }
-  return best;
+  return *fastest;
 }
 
-// Choice that NCCL's own model makes. Empty if nccl_view() is empty.
-std::optional<BestChoice> best_for_nccl(const std::vector<AlgorithmChoice>& choices,
-                                        workload::Collective kind, double bytes,
-                                        std::span<const std::uint32_t> members,
-                                        const RankPlacement& placement) {
-  const auto view = nccl_view(kind, members, choices, placement);
-  if (!view) return std::nullopt;
-  std::optional<BestChoice> best;
-  double lowest = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < choices.size(); ++i)
-    for (const Protocol protocol : choices[i].protocols) {
-      const AlgorithmProtocol choice{choices[i].algorithm, protocol};
-      const double seconds = nccl_seconds(kind, choice, bytes, *view);
-      if (seconds >= lowest) continue;
-      lowest = seconds;
-      best = BestChoice{.choice = choice, .index = i, .transfers = {}};
-    }
-  if (best) best->transfers = transfers_of(choices[best->index], false, placement);
-  return best;
-}
-
-// Chooses by the link parameters that NCCL assumes; the transfer times returned are those of the
-// actual network.
-BestChoice select(const std::vector<AlgorithmChoice>& choices, const workload::Operation& kind,
-                  double bytes, std::span<const std::uint32_t> members, Algorithm algorithm,
-                  const RankPlacement& placement) {
-  if (auto best = best_for_nccl(choices, kind.kind, bytes, members, placement)) return *best;
-  if (!placement.cluster().has_tuning_model()) return fastest_choice(choices, bytes, placement);
+Variant select(const std::vector<AlgorithmChoice>& choices, const workload::Operation& kind,
+               double bytes, std::span<const std::uint32_t> members, Algorithm algorithm,
+               const RankPlacement& placement, Times& times) {
+  const std::vector<Variant> variants = variants_of(choices);
+  if (variants.size() == 1) return variants.front();
+  if (const auto view = nccl_view(kind.kind, members, choices, placement))
+    return fastest_pick(
+        variants, bytes,
+        [&](const Variant& variant, double size) {
+          return nccl_seconds(kind.kind, variant.method, size, *view);
+        },
+        times);
+  if (!placement.cluster().has_tuning_model())
+    return *std::ranges::min_element(
+        variants, {}, [&](const Variant& variant) { return times.seconds(variant, bytes); });
   const RankPlacement expected = placement.expected();
-  BestChoice best =
-      fastest_choice(algorithm_choices(kind, members, algorithm, expected), bytes, expected);
-  best.transfers = transfers_of(choices[best.index], false, placement);
-  return best;
+  const std::vector<AlgorithmChoice> expected_choices =
+      algorithm_choices(kind, members, algorithm, expected);
+  Times expected_times(expected_choices, expected);
+  return fastest_pick(
+      variants, bytes,
+      [&](const Variant& variant, double size) { return expected_times.seconds(variant, size); },
+      times);
 }
 
 }  // namespace
@@ -93,12 +108,14 @@ std::vector<Phase> plan(const workload::Operation& kind, double bytes,
   if (members.size() < 2 || bytes <= 0) return {};
   const std::vector<AlgorithmChoice> choices =
       algorithm_choices(kind, members, algorithm, placement);
-  const BestChoice best = select(choices, kind, bytes, members, algorithm, placement);
-  const AlgorithmChoice& choice = choices[best.index];
+  Times times(choices, placement);
+  const Variant best = select(choices, kind, bytes, members, algorithm, placement, times);
+  const std::vector<PhaseCost>& costs = choices[best.choice].phases;
+  const bool has_ends = std::ranges::any_of(costs, [](const PhaseCost& cost) { return cost.ends > 0; });
   std::vector<Phase> phases;
-  for (std::size_t i = 0; i < choice.phases.size(); ++i)
-    phases.push_back(
-        phase_of(choice.phases[i], best.transfers[i], best.choice.protocol, bytes, placement));
+  for (std::size_t i = 0; i < costs.size(); ++i)
+    phases.push_back(phase_of(costs[i], has_ends ? times.transfers(best.choice)[i] : ByProtocol{},
+                              best.method.protocol, bytes, placement));
   return phases;
 }
 
@@ -106,9 +123,10 @@ AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
                          std::span<const std::uint32_t> members, Algorithm algorithm,
                          const RankPlacement& placement) {
   if (members.size() < 2 || bytes <= 0) return {.algorithm = algorithm};
-  return select(algorithm_choices(kind, members, algorithm, placement), kind, bytes, members,
-                algorithm, placement)
-      .choice;
+  const std::vector<AlgorithmChoice> choices =
+      algorithm_choices(kind, members, algorithm, placement);
+  Times times(choices, placement);
+  return select(choices, kind, bytes, members, algorithm, placement, times).method;
 }
 
 }  // namespace pipewright::execution

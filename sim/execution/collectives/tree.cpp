@@ -26,38 +26,73 @@ std::optional<std::size_t> parent_in_second(std::size_t node, std::size_t n) {
   return up ? std::optional(n - 1 - *up) : std::nullopt;
 }
 
-// Latency, in seconds, from the GPU farthest from a tree's root to the root.
+// Path from the GPU farthest from a tree's root to the root.
 template <class Parent>
-ByProtocol latency_to_root(const Nodes& nodes, Parent parent, const RankPlacement& placement) {
+TreePath path_to_root(const Nodes& nodes, Parent parent, const RankPlacement& placement) {
   const double step = placement.model().step;
-  ByProtocol longest{};
+  TreePath longest;
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    ByProtocol latency{};
-    const auto add = [&](std::uint32_t source, std::uint32_t destination,
-                         double low_latency_factor) {
+    TreePath path;
+    const auto add = [&](std::uint32_t source, std::uint32_t destination) {
       const cluster::Route route = placement.route(source, destination);
-      for (std::size_t p = 0; p < latency.size(); ++p)
-        latency[p] += route.per_protocol[p].latency * (p == 0 ? 1 : low_latency_factor) + step;
+      for (std::size_t p = 0; p < path.latency.size(); ++p)
+        path.latency[p] += route.per_protocol[p].latency + step;
     };
-    for (std::size_t i = 1; i < nodes[node].size(); ++i) add(nodes[node][i], nodes[node][i - 1], 1);
+    for (std::size_t i = 1; i < nodes[node].size(); ++i) add(nodes[node][i], nodes[node][i - 1]);
     std::size_t position = node;
-    for (auto up = parent(position, nodes.size()); up; up = parent(position = *up, nodes.size()))
-      add(nodes[position].front(), nodes[*up].front(), 2);
-    for (std::size_t p = 0; p < latency.size(); ++p) longest[p] = std::max(longest[p], latency[p]);
+    for (auto up = parent(position, nodes.size()); up; up = parent(position = *up, nodes.size())) {
+      add(nodes[position].front(), nodes[*up].front());
+      ++path.hops_between;
+    }
+    for (std::size_t p = 0; p < path.latency.size(); ++p)
+      longest.latency[p] = std::max(longest.latency[p], path.latency[p]);
+    longest.hops_between = std::max(longest.hops_between, path.hops_between);
   }
   return longest;
 }
 
+// Seconds per byte of a hop from each member of a node to the previous one, by all channels at once.
+ByProtocol seconds_inside(const std::vector<std::uint32_t>& node, double share,
+                          std::size_t channels, const RankPlacement& placement) {
+  FlowSum flows;
+  for (std::size_t channel = 0; channel < channels; ++channel)
+    for (std::size_t i = 1; i < node.size(); ++i)
+      flows.add(node[(channel + i) % node.size()], node[(channel + i - 1) % node.size()], share);
+  return transfer({.flows = flows.take()}, placement);
+}
+
 }  // namespace
 
-// Twice the latency from the farthest GPU to the root, for the slower of the two trees.
-ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement) {
-  const ByProtocol first = latency_to_root(nodes, parent_in_first, placement);
-  const ByProtocol second = latency_to_root(nodes, parent_in_second, placement);
-  ByProtocol round_trip{};
-  for (std::size_t p = 0; p < round_trip.size(); ++p)
-    round_trip[p] = 2 * std::max(first[p], second[p]);
+TreePath up_and_down(const Nodes& nodes, const RankPlacement& placement) {
+  const TreePath first = path_to_root(nodes, parent_in_first, placement);
+  const TreePath second = path_to_root(nodes, parent_in_second, placement);
+  TreePath round_trip{.hops_between = 2 * std::max(first.hops_between, second.hops_between)};
+  for (std::size_t p = 0; p < round_trip.latency.size(); ++p)
+    round_trip.latency[p] = 2 * std::max(first.latency[p], second.latency[p]);
   return round_trip;
+}
+
+ByProtocol seconds_between(const Nodes& nodes, std::size_t channels,
+                           const RankPlacement& placement) {
+  std::vector<Flow> flows;
+  for (std::size_t channel = 0; channel < channels; ++channel)
+    flows.push_back(
+        {nodes[0][channel], nodes[1][channel], 1 / static_cast<double>(channels)});
+  return transfer({.flows = std::move(flows)}, placement);
+}
+
+Chunking chunking_of(Chunking::Kind kind, const Nodes& nodes, const RankPlacement& placement) {
+  // NCCL's channels: 16 up to Hopper, 32 on Blackwell over several nodes, 24 inside a node
+  // (NVLS_NCHANNELS_SM100 and NVLS_NCHANNELS_SM100_NVL).
+  const bool is_blackwell = placement.model().nvlink_generation() >= 5;
+  const double channels = !is_blackwell ? 16 : nodes.size() > 1 ? 32 : 24;
+  const auto ranks_per_node = static_cast<double>(fewest_members(nodes));
+  const double parts = kind == Chunking::Kind::nvls_tree ? std::min(ranks_per_node, 32.0) : 1;
+  return {.kind = kind,
+          .streams = channels * parts,
+          .nodes = static_cast<double>(nodes.size()),
+          .ranks_per_node = ranks_per_node,
+          .nccl = placement.cluster().nccl().value_or(27)};
 }
 
 std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes) {
@@ -73,6 +108,29 @@ std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double by
       }
   return flows;
 }
+
+namespace {
+
+// Seconds per byte on the way up and down a tree. By LL and LL128 a GPU passes on data inside a node
+// as it arrives, line by line, and only the network waits for whole chunks.
+ByProtocol level_seconds(const Nodes& nodes, std::size_t channels, std::size_t hops_between,
+                         const RankPlacement& placement) {
+  ByProtocol seconds{};
+  if (nodes.size() > 1) {
+    seconds = seconds_between(nodes, channels, placement);
+    for (double& hop : seconds) hop *= static_cast<double>(hops_between);
+  }
+  const std::vector<std::uint32_t>& node = *std::ranges::max_element(
+      nodes, {}, &std::vector<std::uint32_t>::size);
+  if (node.size() > 1) {
+    const double share = 1 / static_cast<double>(channels);
+    seconds[0] += 2 * static_cast<double>(node.size() - 1) *
+                  seconds_inside(node, share, channels, placement)[0];
+  }
+  return seconds;
+}
+
+}  // namespace
 
 PhaseCost tree(const Nodes& nodes, const RankPlacement& placement) {
   const std::size_t channels = fewest_members(nodes);
@@ -94,9 +152,12 @@ PhaseCost tree(const Nodes& nodes, const RankPlacement& placement) {
     const std::vector<Flow> flows = double_tree(first, share);
     trees.insert(trees.end(), flows.begin(), flows.end());
   }
-  PhaseCost cost{.flows = chains.take(),
-                 .latency = up_and_down(nodes, placement),
-                 .is_tree = has_message_costs(placement.model())};
+  const TreePath path = up_and_down(nodes, placement);
+  PhaseCost cost{.flows = chains.take(), .latency = path.latency};
+  if (has_message_costs(placement.model())) {
+    cost.chunking = chunking_of(Chunking::Kind::tree, nodes, placement);
+    cost.level_seconds = level_seconds(nodes, channels, path.hops_between, placement);
+  }
   cost.flows.insert(cost.flows.end(), trees.begin(), trees.end());
   return cost;
 }

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/cluster/message_model.hpp"
+
+namespace pipewright::execution {
+
+// How NCCL cuts a collective into chunks that follow each other through the levels of a tree
+// (calcCollChunking of src/enqueue.cc). A level passes on a chunk when it has the whole chunk, so a
+// pipeline of few chunks takes longer than its busiest link.
+struct Chunking {
+  enum class Kind : std::uint8_t { whole, tree, nvls_tree };
+
+  Kind kind = Kind::whole;  // `whole`: no levels
+  // Chunks that move at once: one for each channel, and for NVLSTree one for each channel and each
+  // GPU of a node that sums a part.
+  double streams = 1;
+  double nodes = 1;
+  double ranks_per_node = 1;
+  std::uint32_t nccl = 27;  // version of NCCL: 27 for 2.27
+
+  bool operator==(const Chunking&) const = default;
+};
+
+// Bytes that move at once through a level: a chunk of each stream, or all bytes if they are fewer.
+double bytes_at_once(const Chunking& chunking, cluster::Protocol protocol, double bytes);
+
+}  // namespace pipewright::execution
