@@ -118,6 +118,7 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
     const double latency = model.latency.value_or(link->latency) * latency_factor_;
     route.latency += latency;
     route.message = std::max(route.message, model.message.value_or(message));
+    route.direct_efficiency = std::min(route.direct_efficiency, model.direct_efficiency);
     for (std::size_t i = 0; i < route.per_protocol.size(); ++i) {
       const ProtocolCost cost = model.per_protocol[i].value_or(ProtocolCost{});
       route.per_protocol[i].latency += latency * cost.latency;

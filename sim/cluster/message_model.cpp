@@ -103,6 +103,7 @@ double* find_number(MessageModel& model, const Name& name, bool make) {
     if (name.suffix == "simple-launch") return &model.simple_launch;
     if (name.suffix == "ll128-launch") return &model.ll128_launch;
     if (name.suffix == "step") return &model.step;
+    if (name.suffix == "post") return &model.post;
     if (name.suffix == "message") return &model.message;
     if (name.suffix == "direct-ends") return &model.direct_ends;
     return &model.ring_ends;
@@ -119,6 +120,7 @@ double* find_number(MessageModel& model, const Name& name, bool make) {
   };
   if (name.suffix == "latency") return value(class_model.latency);
   if (name.suffix == "efficiency") return &class_model.efficiency;
+  if (name.suffix == "direct-efficiency") return &class_model.direct_efficiency;
   if (name.suffix == "message") return value(class_model.message);
   const bool is_latency = name.suffix.ends_with("-latency");
   if (const auto protocol = protocol_of(name.suffix)) {
@@ -156,6 +158,8 @@ const std::vector<ParameterInfo>& parameter_list() {
        "additional launch latency of protocol LL128 over LL"},
       {"step", false, seconds, 0, one_second,
        "latency of a step, in addition to that of its links"},
+      {"post", false, seconds, 0, one_second,
+       "time of the host to post a message of a ring over several nodes"},
       {"message", false, seconds, 0, one_second,
        "gap between successive messages that a GPU sends directly"},
       {"ring-ends", false, steps, 0, 100,
@@ -165,6 +169,8 @@ const std::vector<ParameterInfo>& parameter_list() {
       {"latency", true, seconds, 0, one_second, "latency of each link of the class"},
       {"efficiency", true, ratio, 1e-3, 10,
        "fraction of the links' bandwidth that payload reaches"},
+      {"direct-efficiency", true, ratio, 1e-3, 1,
+       "fraction of the bandwidth that remains if many ranks exchange messages directly"},
       {"message", true, seconds, 0, one_second, "gap between successive messages over these links"},
       {"ll-latency", true, ratio, 1e-3, 10,
        "latency of a step by LL, as a fraction of the links' latency"},

@@ -37,6 +37,8 @@ struct ClassModel {
   std::array<std::optional<ProtocolCost>, protocols> per_protocol;  // none for Simple
   std::optional<InSwitch> in_switch;
   std::optional<double> message;  // overrides the global gap between messages, in seconds
+  // Fraction of the bandwidth that remains if many ranks exchange messages directly.
+  double direct_efficiency = 1;
   // NVLink generation, which selects NCCL's constants; 0 if not NVLink
   std::uint32_t generation = 0;
 };
@@ -48,6 +50,9 @@ struct ClassModel {
 //   collective.simple-launch additional launch latency of Simple over LL
 //   collective.ll128-launch  additional launch latency of LL128 over LL
 //   collective.step          seconds of every step of a ring or tree, in addition to latencies
+//   collective.post          seconds that the host needs to post a message of a ring over several
+//                            nodes: no step of LL and LL128 is shorter, and none of Simple is
+//                            shorter than three times as long (NCCL's getNetOverhead)
 //   collective.message       seconds between successive messages that a GPU sends or receives
 //                            when ranks exchange data directly: the gap of LogGP (Alexandrov et
 //                            al. 1995)
@@ -59,6 +64,8 @@ struct ClassModel {
 //                            protocols; without it, the fastest ones of this model are chosen
 //   CLASS.latency            latency of each link of the class; overrides the link's own
 //   CLASS.efficiency         fraction of the links' bandwidth that payload reaches
+//   CLASS.direct-efficiency  fraction of the bandwidth that remains if many ranks exchange messages
+//                            directly, as in an all-to-all
 //   CLASS.message            overrides collective.message for messages over these links
 //   CLASS.generation         NVLink generation, which selects NCCL's constants: 3 for A100, 4 for
 //                            H100, 5 for B200
@@ -78,6 +85,7 @@ struct MessageModel {
   double simple_launch = 0;
   double ll128_launch = 0;
   double step = 0;
+  double post = 0;
   double message = 0;
   double ring_ends = 0;
   double direct_ends = 0;

@@ -67,6 +67,8 @@ struct Route {
     double efficiency = 1;  // fraction of the bandwidth that payload reaches
   };
   std::array<ProtocolCost, protocols> per_protocol;
+  // Fraction of the bandwidth that remains if many ranks exchange messages directly.
+  double direct_efficiency = 1;
   double message = 0;  // seconds between successive messages of a GPU over this route
 
   // Returns the links of a single path from end to end, also if the flow is divided among several.

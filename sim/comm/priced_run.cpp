@@ -193,8 +193,12 @@ class PricedRun::Planner {
       Term term{.kind = kind, .link_class = link_class};
       bool has_change = false;
       for (std::size_t p = 0; p < per.size(); ++p) {
-        if (per[p] <= 0 || new_cost.latency[p] == old_cost.latency[p]) continue;
+        if (per[p] <= 0 || (new_cost.latency[p] == old_cost.latency[p] &&
+                            new_cost.round_latency[p] == old_cost.round_latency[p]))
+          continue;
         term.times[p] = (new_cost.latency[p] - old_cost.latency[p]) / step / per[p];
+        term.round_times[p] =
+            (new_cost.round_latency[p] - old_cost.round_latency[p]) / step / per[p];
         has_change = true;
       }
       if (has_change) phase.terms.push_back(term);
@@ -208,6 +212,7 @@ class PricedRun::Planner {
     per.fill(1);
     const MessageModel model = cluster_.model();
     add_latency_terms("collective.step", model.step, microsecond, TermKind::step, 0, per, before);
+    add_latency_terms("collective.post", model.post, microsecond, TermKind::post, 0, per, before);
     add_latency_terms("collective.message", model.message, microsecond, TermKind::message, 0, per,
                       before);
     differentiate(
@@ -328,8 +333,11 @@ class PricedRun::Planner {
     for (std::size_t p = 0; p < phase.cost.latency.size(); ++p) {
       double& latency = phase.cost.latency[p];
       if (index == 0) latency -= launch(phase.cost, static_cast<Protocol>(p), model);
-      for (const Term& term : phase.terms)
-        latency -= priced_.seconds(term, p, priced_.classes_of(model), model);
+      for (const Term& term : phase.terms) {
+        const double number = priced_.number(term, p, priced_.classes_of(model), model);
+        latency -= term.times[p] * number;
+        phase.cost.round_latency[p] -= term.round_times[p] * number;
+      }
     }
   }
 
@@ -350,23 +358,30 @@ std::vector<const cluster::ClassModel*> PricedRun::classes_of(const MessageModel
   return models;
 }
 
-double PricedRun::seconds(const Term& term, std::size_t protocol,
-                          const std::vector<const cluster::ClassModel*>& classes,
-                          const MessageModel& model) const {
-  const double times = term.times[protocol];
-  if (times == 0) return 0;
-  if (term.kind == TermKind::step) return times * model.step;
-  if (term.kind == TermKind::message) return times * model.message;
+double PricedRun::number(const Term& term, std::size_t protocol,
+                         const std::vector<const cluster::ClassModel*>& classes,
+                         const MessageModel& model) const {
   const cluster::ClassModel& class_model = *classes[term.link_class];
-  if (term.kind == TermKind::class_message)
-    return times * class_model.message.value_or(model.message);
-  if (term.kind == TermKind::in_switch)
-    return class_model.in_switch ? times * class_model.in_switch->latency : 0;
-  if (term.kind == TermKind::gpu_in_switch)
-    return class_model.in_switch ? times * class_model.in_switch->gpu_latency : 0;
-  if (term.kind == TermKind::protocol) return times * protocol_latency(class_model, protocol);
-  return times * class_model.latency.value_or(classes_[term.link_class].latency) *
-         protocol_latency(class_model, protocol);
+  switch (term.kind) {
+    case TermKind::step:
+      return model.step;
+    case TermKind::post:
+      return model.post;
+    case TermKind::message:
+      return model.message;
+    case TermKind::class_message:
+      return class_model.message.value_or(model.message);
+    case TermKind::in_switch:
+      return class_model.in_switch ? class_model.in_switch->latency : 0;
+    case TermKind::gpu_in_switch:
+      return class_model.in_switch ? class_model.in_switch->gpu_latency : 0;
+    case TermKind::protocol:
+      return protocol_latency(class_model, protocol);
+    case TermKind::hop:
+      return class_model.latency.value_or(classes_[term.link_class].latency) *
+             protocol_latency(class_model, protocol);
+  }
+  return 0;
 }
 
 PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol chosen_protocol,
@@ -378,17 +393,22 @@ PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol chosen_pro
       switches ? classes_[phase.switch_class].sharp_efficiency / switches->efficiency : 1;
   const auto wire_bytes = [&](const Flow& flow) {
     double efficiency = phase.cost.is_raw ? 1 : std::numeric_limits<double>::infinity();
+    double direct = 1;
+    if (phase.cost.is_direct)
+      for (const std::size_t link_class : paths_[flow.path])
+        direct = std::min(direct, classes[link_class]->direct_efficiency);
     if (!phase.cost.is_raw)
       for (const std::size_t link_class : paths_[flow.path]) {
         const auto& cost = classes[link_class]->per_protocol[protocol];
         efficiency = std::min(efficiency, cost ? cost->efficiency : 1);
       }
-    return flow.bytes / std::min(efficiency, 1.0) * (flow.in_switch ? switch_factor : 1);
+    return flow.bytes / std::min(efficiency, 1.0) / direct * (flow.in_switch ? switch_factor : 1);
   };
   Prices::Step step{.latency = phase.cost.latency[protocol],
                     .ends = phase.cost.ends + phase.ends_of_ring * model.ring_ends +
                             phase.ends_of_direct * model.direct_ends,
                     .level_seconds = phase.cost.level_seconds[protocol],
+                    .round_latency = phase.cost.round_latency[protocol],
                     .chunking = phase.cost.chunking};
   for (std::size_t i = 0; i < phase.levels.size(); ++i)
     step.level_seconds += phase.levels[i][protocol] / classes[i]->efficiency;
@@ -399,7 +419,11 @@ PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol chosen_pro
     step.transfer =
         std::max(step.transfer, wire / (load.bandwidth * classes[load.link_class]->efficiency));
   }
-  for (const Term& term : phase.terms) step.latency += seconds(term, protocol, classes, model);
+  for (const Term& term : phase.terms) {
+    const double value = number(term, protocol, classes, model);
+    step.latency += term.times[protocol] * value;
+    step.round_latency += term.round_times[protocol] * value;
+  }
   return step;
 }
 
@@ -468,6 +492,7 @@ double PricedRun::Prices::Variant::seconds(double bytes) const {
     const auto protocol = static_cast<std::size_t>(method.protocol);
     cost.latency[protocol] = step.latency;
     cost.level_seconds[protocol] = step.level_seconds;
+    cost.round_latency[protocol] = step.round_latency;
     execution::ByProtocol transfer{};
     transfer[protocol] = step.transfer;
     sum += step.transfer * bytes + overhead(cost, transfer, method.protocol, bytes);

@@ -37,6 +37,7 @@ class PricedRun {
       double latency = 0;
       double ends = 0;
       double level_seconds = 0;  // seconds per byte; see execution::PhaseCost
+      double round_latency = 0;
       execution::Chunking chunking;
     };
     struct Variant {  // prices by one algorithm and protocol
@@ -72,15 +73,16 @@ class PricedRun {
     bool has_latency = false;  // all links agree
     double sharp_efficiency = 1;
   };
-  // Part of a phase's latency that is proportional to one number of the network model; TermKind
-  // tells which.
+  // Parts of a phase's latency, and of the latency of a ring's further round, that are proportional
+  // to one number of the network model; TermKind tells which.
   enum class TermKind : std::uint8_t {
-    step, message, class_message, hop, protocol, in_switch, gpu_in_switch
+    step, post, message, class_message, hop, protocol, in_switch, gpu_in_switch
   };
   struct Term {
     TermKind kind;
     std::size_t link_class = 0;
     ByProtocol times{};
+    ByProtocol round_times{};
   };
   struct Flow {
     std::size_t path = 0;  // index of the list of link classes that the flow crosses
@@ -136,7 +138,8 @@ class PricedRun {
   Prices::Step price(const Phase& phase, cluster::Protocol protocol,
                      const std::vector<const cluster::ClassModel*>& classes,
                      const cluster::MessageModel& model) const;
-  double seconds(const Term& term, std::size_t protocol,
+  // Value of the number that a term is proportional to.
+  double number(const Term& term, std::size_t protocol,
                  const std::vector<const cluster::ClassModel*>& classes,
                  const cluster::MessageModel& model) const;
   std::vector<const cluster::ClassModel*> classes_of(const cluster::MessageModel& model) const;

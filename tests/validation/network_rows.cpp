@@ -56,7 +56,7 @@ std::span<const MeasuredNetwork> networks_between_nodes() {
       {"4 H100 of a node", "4 H100 of a node", "dgx-h100", 1, 30, file},
       {"2 x p5.48xlarge (8 H100, EFA 3200 Gb/s per node)", "2 nodes x 8 H100, EFA", "p5-efa", 2, 18,
        old},
-      {"AWS with EFA; GPU type and NICs not told", "2 nodes x 8 GPUs, EFA", "p5-efa", 2, 27, file},
+      {"AWS with EFA; GPU type and NICs not told", "2 nodes x 8 GPUs, EFA", "p4d", 2, 27, file},
       {"OCI BM.GPU.B4.8", "2 nodes x 8 A100, NCCL 2.29", "a100-roce", 2, 29, file},
       {"2 nodes x 8 A100-SXM4-40GB, OCI RoCE cluster network", "2 nodes x 8 A100", "a100-roce", 2,
        18, old},
@@ -114,7 +114,7 @@ cluster::Cluster load(const MeasuredNetwork& network) {
     std::ofstream(file) << with_other_nics(network);
   }
   cluster::Cluster cluster = cluster::Cluster::load(file, name);
-  cluster.set_nccl(network.nccl);
+  if (cluster.nccl()) cluster.set_nccl(network.nccl);
   return cluster;
 }
 

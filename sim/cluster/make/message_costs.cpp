@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 
 namespace pipewright::cluster {
@@ -24,6 +25,8 @@ struct Costs {
   double sharp_latency;  // seconds, like the next one
   double sharp_gpu_latency;
 };
+bool is_amd(const NodeKind& kind) { return kind.link_class == "xgmi"; }
+
 // Costs that are assumed without measurements: for V100, links other than NVLink, and PCIe.
 constexpr Costs unmeasured{.generation = 0,
                            .launch = 10e-6,
@@ -38,6 +41,20 @@ constexpr Costs unmeasured{.generation = 0,
                            .ll128_efficiency = 0.92,
                            .sharp_latency = 11e-6,
                            .sharp_gpu_latency = 5.5e-6};
+// xGMI of MI300X and later: the steps of RCCL's model for trees by LL (0.9 us of 3.4).
+constexpr Costs xgmi{.generation = 0,
+                     .launch = 10e-6,
+                     .simple_launch = 0,
+                     .ll128_launch = 7e-6,
+                     .message = 0.5e-6,
+                     .ring_ends = 0.33,
+                     .direct_ends = 0.5,
+                     .ll_latency = 0.26,
+                     .ll_efficiency = 0.38,
+                     .ll128_latency = 0.56,
+                     .ll128_efficiency = 0.92,
+                     .sharp_latency = 0,
+                     .sharp_gpu_latency = 0};
 constexpr std::array measured{Costs{.generation = 3,
                                     .launch = 9.6e-6,
                                     .simple_launch = 18e-6,
@@ -57,7 +74,7 @@ constexpr std::array measured{Costs{.generation = 3,
                                     .ll128_launch = 5e-6,
                                     .message = 0.5e-6,
                                     .ring_ends = 0.48,
-                                    .direct_ends = 0.5,
+                                    .direct_ends = 0.25,
                                     .ll_latency = 0.24,
                                     .ll_efficiency = 0.44,
                                     .ll128_latency = 0.56,
@@ -70,16 +87,17 @@ constexpr std::array measured{Costs{.generation = 3,
                                     .ll128_launch = 5e-6,
                                     .message = 0.3e-6,
                                     .ring_ends = 0.55,
-                                    .direct_ends = 1,
-                                    .ll_latency = 0.35,
+                                    .direct_ends = 0.25,
+                                    .ll_latency = 0.38,
                                     .ll_efficiency = 0.45,
                                     .ll128_latency = 0.56,
-                                    .ll128_efficiency = 0.8,
+                                    .ll128_efficiency = 0.75,
                                     .sharp_latency = 21e-6,
                                     .sharp_gpu_latency = 5.75e-6}};
 
-const Costs& costs_of(std::uint32_t generation) {
-  const auto* const it = std::ranges::find(measured, generation, &Costs::generation);
+const Costs& costs_of(const NodeKind& kind) {
+  if (is_amd(kind)) return xgmi;
+  const auto* const it = std::ranges::find(measured, kind.nvlink, &Costs::generation);
   return it == measured.end() ? unmeasured : *it;
 }
 
@@ -88,13 +106,27 @@ constexpr std::string_view default_nccl = "2.27";
 
 struct Links {
   std::uint32_t generation = 0;
+  const Costs* costs = nullptr;
   double sharp = 0;
 };
 
-double slowest_ll128(const PlatformRequest& request) {
-  double part = 1;
-  for (const NodeGroup& group : request.nodes) part = std::min(part, group.kind->nic_ll128);
-  return part;
+double smallest(const PlatformRequest& request, double NodeKind::*member) {
+  double number = std::numeric_limits<double>::infinity();
+  for (const NodeGroup& group : request.nodes) number = std::min(number, group.kind->*member);
+  return number;
+}
+double largest(const PlatformRequest& request, double NodeKind::*member) {
+  double number = 0;
+  for (const NodeGroup& group : request.nodes) number = std::max(number, group.kind->*member);
+  return number;
+}
+
+// Seconds that the host needs to post a message to the network (NCCL's getNetOverhead).
+double longest_post(const PlatformRequest& request) {
+  const bool has_amd_host = std::ranges::any_of(request.nodes, [](const NodeGroup& group) {
+    return group.kind->host.type.starts_with("AMD");
+  });
+  return has_amd_host ? 2e-6 : 1e-6;
 }
 
 // Fraction of a NIC's bandwidth that payload reaches by LL: half of it is flags, and the host's
@@ -102,16 +134,13 @@ double slowest_ll128(const PlatformRequest& request) {
 // with an Intel CPU).
 double ll_efficiency(const PlatformRequest& request) {
   constexpr double most = 5e9;
-  double fastest_nic = 0;
-  for (const NodeGroup& group : request.nodes)
-    fastest_nic = std::max(fastest_nic, group.kind->nic_bandwidth);
-  return std::min(0.5, most / fastest_nic);
+  return std::min(0.5, most / largest(request, &NodeKind::nic_bandwidth));
 }
 
 double longest(const PlatformRequest& request, double Costs::*member) {
   double longest_time = 0;
   for (const NodeGroup& group : request.nodes)
-    longest_time = std::max(longest_time, costs_of(group.kind->nvlink).*member);
+    longest_time = std::max(longest_time, costs_of(*group.kind).*member);
   return longest_time;
 }
 
@@ -134,7 +163,7 @@ std::string_view message_source() {
 }
 
 double launch_of(const NodeKind& kind) {
-  return kind.launch > 0 ? kind.launch : costs_of(kind.nvlink).launch;
+  return kind.launch > 0 ? kind.launch : costs_of(kind).launch;
 }
 
 void write_message_costs(XmlText& xml, const PlatformRequest& request) {
@@ -147,7 +176,7 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
     launch = std::max(launch, launch_of(kind));
     has_pcie = has_pcie || kind.wiring == Wiring::pcie || kind.wiring == Wiring::cube_mesh;
     if (kind.wiring == Wiring::pcie) continue;
-    const Links links{kind.nvlink, kind.sharp};
+    const Links links{kind.nvlink, &costs_of(kind), kind.sharp};
     const auto [entry, is_new] = classes.try_emplace(link_class(kind, request.nodes), links);
     entry->second.sharp = std::min(entry->second.sharp, kind.sharp);
   }
@@ -161,11 +190,12 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
   if (const double extra_latency = longest(request, &Costs::simple_launch); extra_latency > 0)
     write("collective.simple-launch", latency_text(extra_latency));
   write("collective.ll128-launch", latency_text(longest(request, &Costs::ll128_launch)));
-  write("collective.message", "2.5us");
+  write("collective.post", latency_text(longest_post(request)));
+  write("collective.message", latency_text(largest(request, &NodeKind::nic_message)));
   write("collective.ring-ends", longest(request, &Costs::ring_ends));
   write("collective.direct-ends", longest(request, &Costs::direct_ends));
   for (const auto& [name, links] : classes) {
-    const Costs& costs = costs_of(links.generation);
+    const Costs& costs = *links.costs;
     if (links.generation > 0) write(name + ".generation", links.generation);
     write(name + ".message", latency_text(costs.message));
     write(name + ".ll-latency", costs.ll_latency);
@@ -181,12 +211,16 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
     write("pcie.ll-latency", "0.18");
     write("pcie.ll-efficiency", "0.38");
   }
-  write("nic.ll-latency", "0.25");
+  const bool has_amd = std::ranges::any_of(
+      request.nodes, [](const NodeGroup& group) { return is_amd(*group.kind); });
+  write("nic.ll-latency", has_amd ? "0.375" : "0.25");
   write("nic.ll-efficiency", fmt::format("{:.2g}", ll_efficiency(request)));
+  if (const double direct = smallest(request, &NodeKind::nic_direct); direct < 1)
+    write("nic.direct-efficiency", direct);
   // NCCL uses LL128 over a network if NVLink leads to the NICs.
   if (classes.empty()) return;
-  write("nic.ll128-latency", "0.6");
-  write("nic.ll128-efficiency", slowest_ll128(request));
+  write("nic.ll128-latency", "0.55");
+  write("nic.ll128-efficiency", smallest(request, &NodeKind::nic_ll128));
 }
 
 }  // namespace pipewright::cluster

@@ -126,12 +126,22 @@ constexpr std::array table{
     Key<NodeKind>{{.name = "nic_latency",
                    .help = "latency of a NIC's link: half of a ring step between nodes, which "
                            "crosses the links of two NICs",
-                   .default_value = "6.8 us"},
+                   .default_value = "13.3 us"},
                   seconds<&NodeKind::nic_latency>},
     Key<NodeKind>{{.name = "nic_ll128_efficiency",
                    .help = "fraction of a NIC's bandwidth that NCCL's protocol LL128 reaches",
                    .default_value = "0.92"},
                   config::part<&NodeKind::nic_ll128, "a part of the NIC's bandwidth">},
+    Key<NodeKind>{{.name = "nic_direct_efficiency",
+                   .help = "fraction of a NIC's bandwidth that remains if many ranks exchange "
+                           "messages directly, as in an all-to-all",
+                   .default_value = "1"},
+                  config::part<&NodeKind::nic_direct, "a part of the NIC's bandwidth">},
+    Key<NodeKind>{{.name = "nic_message",
+                   .help = "gap between successive messages of a GPU to other nodes, as in an "
+                           "all-to-all",
+                   .default_value = "2.5 us"},
+                  seconds<&NodeKind::nic_message>},
     Key<NodeKind>{
         {.name = "launch", .help = "launch latency of a collective", .default_value = "10 us"},
         seconds<&NodeKind::launch>},

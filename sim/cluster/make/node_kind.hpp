@@ -45,6 +45,9 @@ struct NodeKind {
   double nic_bandwidth = 0;
   double nic_latency = 0;
   double nic_ll128 = 0.92;  // fraction of the NIC's bandwidth that protocol LL128 reaches
+  // Fraction of the NIC's bandwidth that remains if many ranks exchange messages directly.
+  double nic_direct = 1;
+  double nic_message = 2.5e-6;  // seconds between successive messages of a GPU to other nodes
   double launch = 0;  // launch latency of a collective in seconds; 0 for the default of its NVLinks
   double sharp = 0;   // fraction of the bandwidth for reductions in NVSwitches; 0 if unsupported
   NodeHost host;

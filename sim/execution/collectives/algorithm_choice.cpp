@@ -73,7 +73,9 @@ std::vector<PhaseCost> direct_phases(const Task& task) {
     for (std::size_t i = 0; i < (stride == 1 ? n : 2 * stride); ++i)
       flows.push_back(
           {task.members[i], task.members[(i + stride) % (stride == 1 ? n : 2 * stride)], 1});
-    return {at_once(std::move(flows), task.placement)};
+    PhaseCost cost = at_once(std::move(flows), task.placement);
+    cost.is_direct = false;  // each rank has one partner
+    return {std::move(cost)};
   }
   if (task.kind == Collective::dispatch)
     return {dispatch_tokens(task.nodes, task.dispatch, task.placement)};

@@ -54,8 +54,18 @@ double nvls_tree_chunk(double stream_bytes) {
 
 }  // namespace
 
+double further_rounds(const Chunking& chunking, Protocol protocol, double bytes) {
+  constexpr double rounds_in_step = 16;
+  if (chunking.kind != Chunking::Kind::ring) return 0;
+  // Simple has four slots to a chunk (ALLREDUCE_CHUNKSTEPS).
+  const double chunk = slot_bytes(protocol) * (protocol == Protocol::simple ? 4 : 1);
+  const double round = chunking.streams * chunking.nodes * chunking.ranks_per_node * chunk;
+  return std::clamp(bytes / round - 1, 0.0, rounds_in_step);
+}
+
 double bytes_at_once(const Chunking& chunking, Protocol protocol, double bytes) {
-  if (chunking.kind == Chunking::Kind::whole) return bytes;
+  if (chunking.kind == Chunking::Kind::whole || chunking.kind == Chunking::Kind::ring)
+    return bytes;
   const double stream_bytes = bytes / chunking.streams;
   const double chunk = chunking.kind == Chunking::Kind::tree
                            ? tree_chunk(chunking, protocol, stream_bytes)

@@ -6,13 +6,14 @@
 
 namespace pipewright::execution {
 
-// How NCCL cuts a collective into chunks that follow each other through the levels of a tree
-// (calcCollChunking of src/enqueue.cc). A level passes on a chunk when it has the whole chunk, so a
-// pipeline of few chunks takes longer than its busiest link.
+// How NCCL cuts a collective into chunks (calcCollChunking of src/enqueue.cc). Chunks follow each
+// other through the levels of a tree. A level passes on a chunk when it has the whole chunk, so a
+// pipeline of few chunks takes longer than its busiest link. A ring between nodes goes round with a
+// chunk of each rank, and begins the next round when it has all of them.
 struct Chunking {
-  enum class Kind : std::uint8_t { whole, tree, nvls_tree };
+  enum class Kind : std::uint8_t { whole, ring, tree, nvls_tree };
 
-  Kind kind = Kind::whole;  // `whole`: no levels
+  Kind kind = Kind::whole;
   // Chunks that move at once: one for each channel, and for NVLSTree one for each channel and each
   // GPU of a node that sums a part.
   double streams = 1;
@@ -22,6 +23,10 @@ struct Chunking {
 
   bool operator==(const Chunking&) const = default;
 };
+
+// Number of rounds of a ring after the first one. No more than 16 count: then the channels of a NIC
+// are out of step, and one of them transfers while the others wait.
+double further_rounds(const Chunking& chunking, cluster::Protocol protocol, double bytes);
 
 // Bytes that move at once through a level: a chunk of each stream, or all bytes if they are fewer.
 double bytes_at_once(const Chunking& chunking, cluster::Protocol protocol, double bytes);

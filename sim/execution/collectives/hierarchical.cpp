@@ -88,7 +88,7 @@ ByProtocol longest_latency(const std::vector<Flow>& flows, const RankPlacement& 
 }
 
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement) {
-  PhaseCost cost{.flows = std::move(flows)};
+  PhaseCost cost{.flows = std::move(flows), .is_direct = true};
   cost.latency = longest_latency(cost.flows, placement);
   add_messages(busiest_message_gaps(cost.flows, placement), placement, cost.latency);
   return cost;
@@ -146,7 +146,7 @@ PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes,
     last_hops.push_back({peer, destination, bytes});
     has_forwarded = has_forwarded || is_forwarded;
   }
-  PhaseCost cost{.flows = flows.take()};
+  PhaseCost cost{.flows = flows.take(), .is_direct = true};
   cost.latency = longest_latency(cost.flows, placement);
   if (has_forwarded)
     for (std::size_t p = 0; p < cost.latency.size(); ++p)
@@ -172,7 +172,7 @@ PhaseCost pairs_by_peers(const Nodes& nodes, const PeerForwarding& forwarding, d
           if (&node == nodes.data() && a == 0)
             gaps.add(placement.route(sender, peer_node[b]).message);
         }
-  PhaseCost cost{.flows = flows.take()};
+  PhaseCost cost{.flows = flows.take(), .is_direct = true};
   cost.latency = longest_latency(cost.flows, placement);
   for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += forwarding.latency()[p];
   add_messages(gaps.seconds(), placement, cost.latency);

@@ -47,7 +47,8 @@ double LeastTime::Load::seconds(double bytes, bool rounds_bytes) const {
 
 bool LeastTime::Step::operator==(const Step& rhs) const {
   return loads == rhs.loads && cost.latency == rhs.cost.latency && cost.ends == rhs.cost.ends &&
-         cost.level_seconds == rhs.cost.level_seconds && cost.chunking == rhs.cost.chunking &&
+         cost.level_seconds == rhs.cost.level_seconds &&
+         cost.round_latency == rhs.cost.round_latency && cost.chunking == rhs.cost.chunking &&
          transfer == rhs.transfer;
 }
 
@@ -121,8 +122,10 @@ LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol, Rou
                      .latency = cost.latency,
                      .ends = cost.ends,
                      .level_seconds = cost.level_seconds,
+                     .round_latency = cost.round_latency,
                      .chunking = cost.chunking,
-                     .is_raw = cost.is_raw},
+                     .is_raw = cost.is_raw,
+                     .is_direct = cost.is_direct},
             .transfer = {}};
   step.transfer[static_cast<std::size_t>(protocol)] = slowest(step.loads, 1, false);
   return step;

@@ -76,7 +76,9 @@ double ll_fraction(const NcclView& view, Collective kind) {
 double max_ll128_bandwidth(const NcclView& view) {
   constexpr double channels = 16;
   constexpr std::array<double, 3> channel_limits{20, 20, 36.7};
-  const double blackwell = view.version >= 29 ? 34.5 : 2 * channel_limits[2];
+  const double blackwell = view.version >= 29                           ? 40
+                           : view.version == 28 && view.nodes == 2 ? 34.6
+                                                                   : 2 * channel_limits[2];
   // NCCL's limit of 20 GB/s per channel has no effect on A100, whose 12 NVLinks have two channels
   // each.
   return table_row(view) == 3   ? channels * blackwell * gb
@@ -208,7 +210,8 @@ double nvls_seconds(double bytes, const NcclView& view) {
   if (view.version >= 28) {
     constexpr double channels = 16;
     constexpr std::array<double, 2> efficiency{0.85, 0.74};  // Hopper, Blackwell
-    constexpr std::array<std::array<double, 2>, 2> channel_limits{{{57.7, 45.5}, {96, 43.8}}};
+    const double blackwell = view.version >= 30 ? 80 : 43.8;
+    const std::array<std::array<double, 2>, 2> channel_limits{{{57.7, 45.5}, {96, blackwell}}};
     const std::size_t generation = table_row(view) - 2;
     bus *= 2 * efficiency[generation] * (channels - 1) / channels;
     if (view.nodes > 1)
@@ -239,6 +242,25 @@ bool is_direct(Collective kind) {
 double direct_seconds(Collective kind, std::size_t protocol, double bytes, const NcclView& view) {
   const double message_bytes = kind == Collective::all_to_all ? bytes / view.ranks : bytes;
   return (protocol == ll) == (message_bytes <= max_direct_ll_bytes) ? 0 : impossible;
+}
+
+// RCCL uses trees by LL and LL128 for few bytes per rank, and rings by Simple for more. The limits
+// are those at which two public logs of rccl-tests on two nodes of eight change their slope.
+double rccl_seconds(const AlgorithmProtocol& choice, double bytes, const NcclView& view) {
+  constexpr double max_ll_bytes = 0x1p15;
+  constexpr double max_ll128_bytes = 0x1p18;
+  const double per_rank = bytes / view.ranks;
+  const Protocol protocol = per_rank <= max_ll_bytes      ? Protocol::ll
+                            : per_rank <= max_ll128_bytes ? Protocol::ll128
+                                                          : Protocol::simple;
+  const Algorithm algorithm = protocol == Protocol::simple ? Algorithm::ring : Algorithm::tree;
+  return choice.algorithm == algorithm && choice.protocol == protocol ? 0 : impossible;
+}
+
+bool uses_rccl(Collective kind, const Nodes& nodes, const RankPlacement& placement) {
+  if (kind != Collective::all_reduce || nodes.size() < 2 || nodes.front().size() < 2) return false;
+  const cluster::Route route = placement.route(nodes[0][0], nodes[0][1]);
+  return !route.links.empty() && placement.cluster().link_class(route.links.front()) == "xgmi";
 }
 
 bool has_nccl_estimate(Collective kind, Algorithm algorithm) {
@@ -273,8 +295,11 @@ std::optional<NcclView> nccl_view(Collective kind, std::span<const std::uint32_t
   const auto is_covered = [&](const AlgorithmChoice& choice) {
     return has_nccl_estimate(kind, choice.algorithm);
   };
-  if (!version || !std::ranges::all_of(choices, is_covered)) return std::nullopt;
+  if (!std::ranges::all_of(choices, is_covered)) return std::nullopt;
   const Nodes nodes = placement.by_node(members);
+  if (!version && choices.size() > 1 && uses_rccl(kind, nodes, placement))
+    return NcclView{.is_rccl = true, .ranks = static_cast<double>(members.size())};
+  if (!version) return std::nullopt;
   // NCCL uses the generation of the GPU even if each node has only one rank.
   NcclView view{.version = *version,
                 .generation = placement.model().nvlink_generation(),
@@ -301,6 +326,7 @@ std::optional<NcclView> nccl_view(Collective kind, std::span<const std::uint32_t
 
 double nccl_seconds(Collective kind, const AlgorithmProtocol& choice, double bytes,
                     const NcclView& view) {
+  if (view.is_rccl) return rccl_seconds(choice, bytes, view);
   const auto protocol = static_cast<std::size_t>(choice.protocol);
   switch (choice.algorithm) {
     case Algorithm::tree:

@@ -11,7 +11,9 @@ std::size_t protocol_index(Protocol protocol) { return static_cast<std::size_t>(
 
 double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol) {
   const bool is_payload = protocol == Protocol::simple || cost.is_raw;
-  return is_payload ? 1 : 1 / route.per_protocol[protocol_index(protocol)].efficiency;
+  const double wire =
+      is_payload ? 1 : 1 / route.per_protocol[protocol_index(protocol)].efficiency;
+  return cost.is_direct ? wire / route.direct_efficiency : wire;
 }
 
 void LinkLoads::add(const cluster::Route& route, const ByProtocol& bytes) {
@@ -71,7 +73,8 @@ double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol prot
   const std::size_t index = protocol_index(protocol);
   const double chunks = bytes_at_once(cost.chunking, protocol, bytes);
   return cost.latency[index] + cost.ends * transfer[index] * bytes +
-         cost.level_seconds[index] * chunks;
+         cost.level_seconds[index] * chunks +
+         cost.round_latency[index] * further_rounds(cost.chunking, protocol, bytes);
 }
 
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
@@ -79,7 +82,7 @@ Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol proto
   Phase phase{.flows = cost.flows, .latency = overhead(cost, transfer, protocol, bytes)};
   for (Flow& flow : phase.flows) {
     flow.bytes *= bytes;
-    if (protocol != Protocol::simple)
+    if (protocol != Protocol::simple || cost.is_direct)
       flow.bytes *= on_wire(cost, placement.route(flow.source, flow.destination), protocol);
   }
   return phase;
@@ -87,7 +90,7 @@ Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol proto
 
 bool has_message_costs(const cluster::MessageModel& model) {
   return !model.classes.empty() || model.launch > 0 || model.simple_launch > 0 ||
-         model.ll128_launch > 0 || model.step > 0 || model.message > 0 || model.ring_ends > 0 ||
+         model.ll128_launch > 0 || model.step > 0 || model.post > 0 || model.message > 0 || model.ring_ends > 0 ||
          model.direct_ends > 0;
 }
 

@@ -94,9 +94,13 @@ struct PhaseCost {
   // Seconds per byte that a chunk takes on its way through the levels of a tree, and the sizes of
   // chunks.
   ByProtocol level_seconds{};
+  // Seconds that each further round of a ring takes in addition to its bytes.
+  ByProtocol round_latency{};
   Chunking chunking;
   // Flows already count bytes on the wire, equal for all protocols, instead of payload.
   bool is_raw = false;
+  // Many ranks exchange messages directly, so that links reach their direct_efficiency.
+  bool is_direct = false;
 };
 
 // Ratio of bytes on the wire to bytes of payload, on the link of the route where it takes longest.

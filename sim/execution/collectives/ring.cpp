@@ -30,6 +30,24 @@ bool leaves_node(const std::vector<std::uint32_t>& ranks, const RankPlacement& p
   });
 }
 
+// Adds the rounds of a ring between nodes. A rank begins the next round when it has its last chunk.
+// By Simple, a rank passes on the first half of a chunk while the second one arrives, so that only
+// the last step of a round is exposed. By LL and LL128 all steps are. NCCL makes two channels of
+// each ring that it finds.
+void add_rounds(PhaseCost& cost, const std::vector<RingChannel>& channels,
+                const RankPlacement& placement) {
+  const std::vector<std::uint32_t>& ranks = channels.front().ranks;
+  cost.chunking = {.kind = Chunking::Kind::ring,
+                   .streams = 2 * static_cast<double>(channels.size()),
+                   .ranks_per_node = static_cast<double>(ranks.size())};
+  cost.round_latency = cost.latency;
+  double longest_hop = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    longest_hop = std::max(
+        longest_hop, placement.route(ranks[i], ranks[(i + 1) % ranks.size()]).latency);
+  cost.round_latency.front() = longest_hop;
+}
+
 }  // namespace
 
 std::size_t members_per_node(const Nodes& nodes) {
@@ -63,17 +81,21 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
   const cluster::MessageModel& model = placement.model();
   PhaseCost cost{.flows = flows.take()};
-  if (!leaves_node(channels.front().ranks, placement)) cost.ends = model.ring_ends / steps;
+  const bool is_between_nodes = leaves_node(channels.front().ranks, placement);
+  if (!is_between_nodes) cost.ends = model.ring_ends / steps;
+  const auto post = [&](std::size_t protocol) { return (protocol == 0 ? 3 : 1) * model.post; };
   double bytes = 0;
   for (const Flow& flow : cost.flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
     for (std::size_t i = 0; i < cost.latency.size(); ++i)
-      cost.latency[i] += flow.bytes * route.per_protocol[i].latency;
+      cost.latency[i] +=
+          flow.bytes * std::max(route.per_protocol[i].latency, is_between_nodes ? post(i) : 0);
     bytes += flow.bytes;
   }
   // Mean latency of the hops, weighted by their bytes: a channel carries the same bytes on each
   // hop.
   for (double& latency : cost.latency) latency = (latency / bytes + model.step) * steps;
+  if (is_between_nodes && has_message_costs(model)) add_rounds(cost, channels, placement);
   return cost;
 }
 

@@ -51,13 +51,16 @@ TreePath path_to_root(const Nodes& nodes, Parent parent, const RankPlacement& pl
   return longest;
 }
 
-// Seconds per byte of a hop from each member of a node to the previous one, by all channels at once.
-ByProtocol seconds_inside(const std::vector<std::uint32_t>& node, double share,
-                          std::size_t channels, const RankPlacement& placement) {
+// Chain of a channel through a node, which begins with the GPU that exchanges data with other nodes.
+using Chains = std::vector<std::vector<std::uint32_t>>;  // by channel
+
+// Seconds per byte of a hop along the chains of a node, by all channels at once.
+ByProtocol seconds_inside(const Chains& chains, std::size_t channels,
+                          const RankPlacement& placement) {
   FlowSum flows;
   for (std::size_t channel = 0; channel < channels; ++channel)
-    for (std::size_t i = 1; i < node.size(); ++i)
-      flows.add(node[(channel + i) % node.size()], node[(channel + i - 1) % node.size()], share);
+    for (std::size_t i = 1; i < chains[channel].size(); ++i)
+      flows.add(chains[channel][i], chains[channel][i - 1], 1 / static_cast<double>(channels));
   return transfer({.flows = flows.take()}, placement);
 }
 
@@ -113,20 +116,19 @@ namespace {
 
 // Seconds per byte on the way up and down a tree. By LL and LL128 a GPU passes on data inside a node
 // as it arrives, line by line, and only the network waits for whole chunks.
-ByProtocol level_seconds(const Nodes& nodes, std::size_t channels, std::size_t hops_between,
+ByProtocol level_seconds(const Nodes& nodes, const std::vector<Chains>& chains,
+                         std::size_t channels, std::size_t hops_between,
                          const RankPlacement& placement) {
   ByProtocol seconds{};
   if (nodes.size() > 1) {
     seconds = seconds_between(nodes, channels, placement);
     for (double& hop : seconds) hop *= static_cast<double>(hops_between);
   }
-  const std::vector<std::uint32_t>& node = *std::ranges::max_element(
-      nodes, {}, &std::vector<std::uint32_t>::size);
-  if (node.size() > 1) {
-    const double share = 1 / static_cast<double>(channels);
-    seconds[0] += 2 * static_cast<double>(node.size() - 1) *
-                  seconds_inside(node, share, channels, placement)[0];
-  }
+  const Chains& longest =
+      *std::ranges::max_element(chains, {}, [](const Chains& node) { return node.front().size(); });
+  if (longest.front().size() > 1)
+    seconds[0] += 2 * static_cast<double>(longest.front().size() - 1) *
+                  seconds_inside(longest, channels, placement)[0];
   return seconds;
 }
 
@@ -135,28 +137,29 @@ ByProtocol level_seconds(const Nodes& nodes, std::size_t channels, std::size_t h
 PhaseCost tree(const Nodes& nodes, const RankPlacement& placement) {
   const std::size_t channels = fewest_members(nodes);
   const double share = 1 / static_cast<double>(channels);
-  FlowSum chains;
+  std::vector<Chains> chains;  // by node
+  for (const std::vector<std::uint32_t>& node : nodes)
+    chains.push_back(paths_through(node, placement));
+  FlowSum inside;
   std::vector<Flow> trees;
   for (std::size_t channel = 0; channel < channels; ++channel) {
     std::vector<std::uint32_t> first;
-    for (const std::vector<std::uint32_t>& node : nodes) {
-      const auto member = [&](std::size_t position) {
-        return node[(channel + position) % node.size()];
-      };
-      first.push_back(member(0));
-      for (std::size_t i = 1; i < node.size(); ++i) {
-        chains.add(member(i), member(i - 1), share);
-        chains.add(member(i - 1), member(i), share);
+    for (const Chains& node : chains) {
+      const std::vector<std::uint32_t>& chain = node[channel];
+      first.push_back(chain.front());
+      for (std::size_t i = 1; i < chain.size(); ++i) {
+        inside.add(chain[i], chain[i - 1], share);
+        inside.add(chain[i - 1], chain[i], share);
       }
     }
     const std::vector<Flow> flows = double_tree(first, share);
     trees.insert(trees.end(), flows.begin(), flows.end());
   }
   const TreePath path = up_and_down(nodes, placement);
-  PhaseCost cost{.flows = chains.take(), .latency = path.latency};
+  PhaseCost cost{.flows = inside.take(), .latency = path.latency};
   if (has_message_costs(placement.model())) {
     cost.chunking = chunking_of(Chunking::Kind::tree, nodes, placement);
-    cost.level_seconds = level_seconds(nodes, channels, path.hops_between, placement);
+    cost.level_seconds = level_seconds(nodes, chains, channels, path.hops_between, placement);
   }
   cost.flows.insert(cost.flows.end(), trees.begin(), trees.end());
   return cost;
