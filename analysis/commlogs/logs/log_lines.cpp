@@ -83,6 +83,29 @@ bool is_time_stamp(std::string_view word) {
   return std::ranges::any_of(counts, [](int n) { return n >= 2; });
 }
 
+bool is_all_digits(std::string_view word) {
+  return !word.empty() && std::ranges::all_of(word, is_decimal_digit);
+}
+
+// Returns the length of a prefix with host, process, thread and device, as NCCL writes it:
+// "node-1:1234:1250 [0]"; 0 if there is none. Lines of NCCL keep it, since it tells them from
+// others.
+std::size_t process_prefix_length(std::string_view line, std::string_view word) {
+  const std::size_t thread = word.rfind(':');
+  const std::size_t process = thread == std::string_view::npos || thread == 0
+                                  ? std::string_view::npos
+                                  : word.rfind(':', thread - 1);
+  if (process == std::string_view::npos || !is_all_digits(word.substr(thread + 1)) ||
+      !is_all_digits(word.substr(process + 1, thread - process - 1)))
+    return 0;
+  const std::size_t open = word.size() + 1;
+  const std::size_t close = line.find(']');
+  if (close == std::string_view::npos || close <= open + 1 || line[open] != '[' ||
+      !is_all_digits(line.substr(open + 1, close - open - 1)))
+    return 0;
+  return trim_blanks(line.substr(close + 1)).starts_with("NCCL ") ? 0 : close + 1;
+}
+
 // Returns the length of the prefix that a launcher or log collector put before the line, such as
 // "[1,0]:" or a time stamp; 0 if there is none.
 std::size_t prefix_length(std::string_view line) {
@@ -101,6 +124,7 @@ std::size_t prefix_length(std::string_view line) {
   const std::string_view word = start.substr(0, length);
   if (is_time_stamp(word)) return length;
   if (word.size() > 1 && word.back() == ':') return length;  // "0:", "worker-0:"
+  if (const std::size_t process = process_prefix_length(start, word); process > 0) return process;
   const std::string_view rest = trim_blanks(start.substr(length));
   if (!is_whole_number(word) && rest.starts_with("| "))  // "worker-0  | "
     return static_cast<std::size_t>(rest.data() - line.data()) + 1;
@@ -117,10 +141,13 @@ bool means_no_value(std::string_view word) {
 
 }  // namespace
 
-std::string_view without_prefixes(std::string_view line) {
+std::string_view without_prefixes(std::string_view line, std::string_view* rank_tag) {
+  if (rank_tag != nullptr) *rank_tag = {};
   for (line = trim_blanks(line); !line.empty(); line = trim_blanks(line)) {
     const std::size_t length = prefix_length(line);
     if (length == 0) break;
+    if (rank_tag != nullptr && is_rank_tag(line.substr(0, length)))
+      *rank_tag = line.substr(0, length);
     line.remove_prefix(length);
   }
   return line;
@@ -161,7 +188,9 @@ bool LogLines::next() {
     copy_without_tags(line, untagged_);
     line = untagged_;
   }
-  text_ = without_prefixes(line);
+  std::string_view rank_tag;
+  text_ = without_prefixes(line, &rank_tag);
+  if (!rank_tag.empty()) text_ = trim_blanks(ranks_.join(rank_tag, text_));
   return true;
 }
 

@@ -8,14 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/commlogs/logs/rank_tags.hpp"
 #include "analysis/measured/files/input_file.hpp"
 
 namespace pipewright::analysis {
 
 // Reads the lines of a log one by one, without the additions of terminals, launchers and log
 // collectors: colours, time stamps, and prefixes such as "[1,0]<stdout>:", "0: ", "worker-0 | " or
-// "> ". Files packed by gzip are unpacked on the fly. Throws trace::TraceError for files that are
-// not text.
+// "> ". Where launchers put tags of ranks between the pieces of a line, the pieces are joined.
+// Files packed by gzip are unpacked on the fly. Throws trace::TraceError for files that are not
+// text.
 class LogLines {
  public:
   explicit LogLines(const std::filesystem::path& file);
@@ -31,12 +33,14 @@ class LogLines {
   std::istream stream_;
   std::vector<char> buffer_;
   std::string uncoloured_, untagged_;
+  RankLines ranks_;
   std::string_view text_;
   int number_ = 0;
 };
 
-// Returns a single line without the prefixes that LogLines removes.
-std::string_view without_prefixes(std::string_view line);
+// Returns a single line without the prefixes that LogLines removes. Sets `rank_tag`, if it is not
+// null, to the prefix that names a rank; empty if there is none.
+std::string_view without_prefixes(std::string_view line, std::string_view* rank_tag = nullptr);
 
 using Words = std::vector<std::string_view>;
 void split_words(std::string_view line, Words& words);  // Splits at blanks, tabs and '|'.
