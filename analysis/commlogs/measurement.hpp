@@ -30,8 +30,17 @@ struct LogRemark {
   std::string text;
 };
 
+// A kind of GPU that the measured ranks of a file ran on, as the driver names it: "NVIDIA H100 80GB
+// HBM3".
+struct LoggedGpu {
+  std::string name;
+  std::string file;
+  int line = 0;  // Line of the first table with such ranks.
+};
+
 struct MeasurementLog {
   std::vector<Measurement> rows;  // In the order of the files.
+  std::vector<LoggedGpu> gpus;    // Each kind of a file once.
   std::vector<LogRemark> remarks;
 };
 

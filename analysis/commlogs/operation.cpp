@@ -2,8 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
 
 namespace pipewright::analysis {
+namespace {
+
+// Lowercase letters and digits of a name, so that "All-Reduce" and "all_reduce" are the same.
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const unsigned char c : name)
+    if (std::isalnum(c) != 0) letters += static_cast<char>(std::tolower(c));
+  return letters;
+}
+
+}  // namespace
 
 std::span<const OperationInfo> operation_list() {
   static constexpr std::array<OperationInfo, operations> list{{
@@ -75,6 +88,21 @@ std::optional<Operation> parse_operation(std::string_view name) {
   for (const OperationInfo& info : operation_list())
     if (info.name == dashed) return info.operation;
   return std::nullopt;
+}
+
+std::string_view similar_operation(std::string_view text) {
+  std::string letters = letters_of(text);
+  for (const std::string_view beginning : {"nccl", "mpi"})
+    if (letters.starts_with(beginning)) letters.erase(0, beginning.size());
+  for (const std::string_view ending : {"", "perf", "intotensor", "tensor", "v"}) {
+    if (!letters.ends_with(ending)) continue;
+    letters.resize(letters.size() - ending.size());
+    for (const OperationInfo& info : operation_list())
+      if (letters_of(info.name) == letters) return info.name;
+    if (letters == "bcast") return to_string(Operation::broadcast);
+    if (letters == "all2all") return to_string(Operation::all_to_all);
+  }
+  return {};
 }
 
 double algorithm_bandwidth(std::uint64_t bytes, double seconds) {

@@ -39,6 +39,9 @@ std::span<const OperationInfo> operation_list();
 const OperationInfo& info_of(Operation operation);
 std::string_view to_string(Operation operation);                  // "all-reduce"
 std::optional<Operation> parse_operation(std::string_view name);  // "all-reduce" or "all_reduce"
+// Returns the name that a text without its hyphens, such as "allreduce", or the program of
+// nccl-tests, such as "alltoall_perf", stands for; empty if there is none.
+std::string_view similar_operation(std::string_view text);
 
 // Bandwidth in bytes/s. The algorithm bandwidth is bytes over time. The bus bandwidth is the load
 // of each rank's link, which does not depend on the number of ranks: the algorithm bandwidth times

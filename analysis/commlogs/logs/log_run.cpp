@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "analysis/commlogs/logs/log_lines.hpp"
 
 namespace pipewright::analysis {
@@ -185,7 +187,11 @@ bool LogRunReader::take_device(const Words& words) {
   if (!rank || (!has_group && rank_word[2] != "Pid" && rank_word[2] != "on") ||
       words.end() - on_word < 3 || on_word[2] != "device")
     return false;
-  LoggedDevice device{*rank, 0, std::string(on_word[1])};
+  LoggedDevice device{*rank, 0, std::string(on_word[1]), {}};
+  // The index of the device and its bus, "[0x07]" or "[0000:07:00]", precede the name.
+  for (auto word = on_word + 3; word != words.end(); ++word)
+    if (!is_whole_number(*word) && !word->starts_with('['))
+      device.gpu += fmt::format("{}{}", device.gpu.empty() ? "" : " ", *word);
   if (has_group) device.group = small_number(rank_word[3]).value_or(0);
   // Processes launched without MPI all report rank 0, so a rank that does not increase shows that
   // the output of several processes is interleaved.

@@ -31,6 +31,7 @@ struct LoggedDevice {
   std::uint32_t rank = 0;
   std::int64_t group = 0;  // Groups of ranks work at the same time, independently of each other.
   std::string host;
+  std::string gpu;  // Name of the GPU; empty if the log does not name it.
 };
 
 // Facts about a run that a log gives before the run's table.

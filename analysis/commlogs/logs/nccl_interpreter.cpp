@@ -233,9 +233,18 @@ void NcclInterpreter::check_sizes(const LoggedTable& table) const {
   }
 }
 
+void NcclInterpreter::note_gpu(const std::string& name, int line) {
+  const auto is_same = [&](const LoggedGpu& gpu) {
+    return gpu.name == name && gpu.file == file_.name;
+  };
+  if (!name.empty() && std::ranges::none_of(file_.log.gpus, is_same))
+    file_.log.gpus.push_back({name, file_.name, line});
+}
+
 void NcclInterpreter::add_rows(const LoggedTable& table, Operation operation, std::uint32_t ranks,
                                std::uint32_t nodes) {
   const std::size_t first = file_.log.rows.size();
+  for (const LoggedDevice& device : table.run.devices) note_gpu(device.gpu, table.line);
   for (const LoggedRow& row : table.rows)
     for (std::size_t i = 0; i < row.timed; ++i)
       file_.log.rows.push_back({operation, ranks, nodes, row.bytes, row.times.at(i).seconds.value,

@@ -28,6 +28,7 @@ class NcclInterpreter {
                          const NcclEvidence& evidence);
   std::uint32_t nodes_of(const LoggedTable& table, std::uint32_t ranks);
   void check_sizes(const LoggedTable& table) const;
+  void note_gpu(const std::string& name, int line);
   void add_rows(const LoggedTable& table, Operation operation, std::uint32_t ranks,
                 std::uint32_t nodes);
   void add_measurements(const LoggedTable& table);

@@ -34,9 +34,9 @@ void take_devices(const Json& config, LogRun& run) {
   if (devices == config.end()) return;
   for (const Json& device : *devices)
     for (std::uint64_t i = 0; i < process_devices; ++i)
-      run.devices.push_back({static_cast<std::uint32_t>(run.devices.size()),
-                             device.value("group", std::int64_t{0}),
-                             device.value("hostname", std::string())});
+      run.devices.push_back(
+          {static_cast<std::uint32_t>(run.devices.size()), device.value("group", std::int64_t{0}),
+           device.value("hostname", std::string()), device.value("device_info", std::string())});
 }
 
 void take_times(const Json& result, const char* key, bool in_place, LoggedRow& row,

@@ -88,16 +88,11 @@ Operation parse_op(const po::variables_map& options) {
   const bool has_matrix = options.count("matrix") != 0;
   if (options.count("op") == 0) return has_matrix ? Operation::all_to_all : Operation::all_reduce;
   const auto& text = options["op"].as<std::string>();
-  if (const auto operation = analysis::parse_operation(text)) {
-    if (has_matrix && *operation != Operation::all_to_all)
-      throw UsageError(fmt::format("--matrix needs --op all-to-all, not {}", text));
-    return *operation;
-  }
-  std::string names;
-  for (const analysis::OperationInfo& info : analysis::operation_list())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
-  throw UsageError(fmt::format("--op '{}': unknown operation", text))
-      .suggest(fmt::format("choose from {}", names));
+  const Operation operation =
+      parse_operation_name(text, fmt::format("--op '{}'", analysis::printable(text)));
+  if (has_matrix && operation != Operation::all_to_all)
+    throw UsageError(fmt::format("--matrix needs --op all-to-all, not {}", text));
+  return operation;
 }
 
 std::optional<comm::ByteMatrix> read_matrix(const po::variables_map& options) {

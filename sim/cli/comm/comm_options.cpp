@@ -14,6 +14,7 @@
 #include "sim/base/numbers.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/comm/byte_matrix.hpp"
+#include "sim/comm/logged_gpus.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -65,6 +66,11 @@ std::vector<std::string> split_at(const std::string& text, char separator) {
 
 constexpr std::size_t max_remarks = 8;
 
+void print_remark(const analysis::LogRemark& remark) {
+  fmt::print(stderr, "{}:{}: {}\n", analysis::printable(remark.file), remark.line,
+             analysis::printable(remark.text));
+}
+
 std::optional<std::uint32_t> optional_count(const po::variables_map& options, const char* option,
                                             std::uint32_t minimum) {
   if (options.count(option) == 0) return std::nullopt;
@@ -80,13 +86,7 @@ std::optional<std::uint32_t> optional_count(const po::variables_map& options, co
 std::optional<analysis::Operation> optional_operation(const po::variables_map& options) {
   if (options.count("op") == 0) return std::nullopt;
   const std::string text = options["op"].as<std::string>();
-  const auto parsed_operation = analysis::parse_operation(text);
-  if (parsed_operation) return parsed_operation;
-  std::string names;
-  for (const analysis::OperationInfo& info : analysis::operation_list())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
-  throw UsageError(fmt::format("--op '{}': unknown operation", analysis::printable(text)))
-      .suggest(fmt::format("choose from {}", names));
+  return parse_operation_name(text, fmt::format("--op '{}'", analysis::printable(text)));
 }
 
 config::Multipath multipath_of(const po::variables_map& options) {
@@ -200,6 +200,17 @@ double parse_bandwidth(std::string_view text) {
   return static_cast<double>(bytes);
 }
 
+analysis::Operation parse_operation_name(const std::string& text, const std::string& subject) {
+  if (const auto operation = analysis::parse_operation(text)) return *operation;
+  std::vector<std::string_view> names;
+  for (const analysis::OperationInfo& info : analysis::operation_list()) names.push_back(info.name);
+  const UsageError error(fmt::format("{}: unknown operation", subject));
+  if (const std::string_view similar = analysis::similar_operation(text); !similar.empty())
+    throw UsageError(error).suggest_name(similar).allow(
+        fmt::format("one of {}", fmt::join(names, ", ")));
+  throw UsageError(error).suggest(fmt::format("choose from {}", fmt::join(names, ", ")));
+}
+
 void add_log_options(po::options_description& options) {
   auto add = options.add_options();
   add("op", po::value<std::string>()->value_name("OP"),
@@ -227,11 +238,17 @@ analysis::MeasurementLog read_given_logs(const po::variables_map& options,
                                   .ranks = optional_count(options, "ranks", 2),
                                   .nodes = optional_count(options, "nodes", 1)});
   for (std::size_t i = 0; i < std::min(log.remarks.size(), max_remarks); ++i)
-    fmt::print(stderr, "{}:{}: {}\n", analysis::printable(log.remarks[i].file), log.remarks[i].line,
-               analysis::printable(log.remarks[i].text));
+    print_remark(log.remarks[i]);
   if (log.remarks.size() > max_remarks)
     fmt::print(stderr, "and {} more remarks\n", log.remarks.size() - max_remarks);
   return log;
+}
+
+void remark_on_gpus(const cluster::Cluster& cluster, analysis::MeasurementLog& log) {
+  for (analysis::LogRemark& remark : comm::other_gpus(cluster, log.gpus)) {
+    print_remark(remark);
+    log.remarks.push_back(std::move(remark));
+  }
 }
 
 }  // namespace pipewright::cli

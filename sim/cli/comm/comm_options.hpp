@@ -30,6 +30,10 @@ double parse_bandwidth(std::string_view text);
 // UsageError.
 std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::string& flag);
 
+// Parses an operation such as "all-reduce". Throws UsageError that begins with `subject`, such as
+// "--op 'allreduce'", and suggests the operation that a text of another program stands for.
+analysis::Operation parse_operation_name(const std::string& text, const std::string& subject);
+
 // Adds --op, --ranks and --nodes for logs that do not contain them.
 void add_log_options(po::options_description& options);
 
@@ -40,5 +44,9 @@ std::vector<std::filesystem::path> log_files(const po::variables_map& options,
 
 // Reads the logs that the user named, and prints the notes of the reader to standard error.
 analysis::MeasurementLog read_given_logs(const po::variables_map& options, const std::string& verb);
+
+// Adds a remark to the log, and prints it to standard error, for each kind of GPU in the logs that
+// the cluster does not have.
+void remark_on_gpus(const cluster::Cluster& cluster, analysis::MeasurementLog& log);
 
 }  // namespace pipewright::cli

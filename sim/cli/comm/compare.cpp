@@ -223,6 +223,7 @@ int comm_compare(const Arguments& arguments) {
   analysis::MeasurementLog log = read_given_logs(options, "compare");
   filter_rows(options, log.rows);
   cluster::Cluster cluster = load_cluster(options, "compare");
+  remark_on_gpus(cluster, log);
 
   watch_for_interrupts();
   std::vector<analysis::ComparedRow> rows;

@@ -137,9 +137,10 @@ int comm_fit(const Arguments& arguments) {
                             .names = split_names(values(options, "fit"))};
   if (settings.names.size() > max_parameters)
     throw UsageError(fmt::format("--fit: at most {} parameters", max_parameters));
-  const analysis::MeasurementLog log = read_given_logs(options, "fit");
+  analysis::MeasurementLog log = read_given_logs(options, "fit");
   if (options.count("together") == 0) reject_disagreement(log);
   cluster::Cluster cluster = load_cluster(options, "fit");
+  remark_on_gpus(cluster, log);
 
   watch_for_interrupts();
   analysis::FitReport report;

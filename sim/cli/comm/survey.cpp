@@ -89,11 +89,8 @@ struct SurveyTarget {
 
 SurveyTarget collective_target(const po::variables_map& options) {
   const std::string name = word_or(options, "op", "all-reduce");
-  const auto operation = analysis::parse_operation(name);
-  if (!operation)
-    throw UsageError(fmt::format(
-        "--op '{}': unknown operation; 'pipewright comm bench --help' lists the operations",
-        analysis::printable(name)));
+  const analysis::Operation operation =
+      parse_operation_name(name, fmt::format("--op '{}'", analysis::printable(name)));
   const auto sizes = parse_sizes(word_or(options, "size", "1G"), "--size");
   if (sizes.size() != 1) throw UsageError("--size takes one size, such as 1G");
   SurveyTarget target{.cluster = load_cluster(options, "survey")};
@@ -101,8 +98,8 @@ SurveyTarget collective_target(const po::variables_map& options) {
       count_or(options, "ranks", static_cast<std::uint32_t>(target.cluster.gpus().size()));
   target.description =
       fmt::format("{} of {} over {} ranks", name, analysis::format_bytes(sizes.front()), ranks);
-  target.measure = [cluster = std::make_shared<cluster::Cluster>(target.cluster),
-                    operation = *operation, bytes = sizes.front(), ranks] {
+  target.measure = [cluster = std::make_shared<cluster::Cluster>(target.cluster), operation,
+                    bytes = sizes.front(), ranks] {
     return comm::simulate(*cluster, comm::make_single_group(*cluster, operation, ranks), bytes)
         .seconds;
   };

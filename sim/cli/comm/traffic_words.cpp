@@ -51,8 +51,11 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   if (words.size() < 3 || words.size() > 4) reject(fmt::format("has {} words", words.size()));
-  const auto operation = analysis::parse_operation(words[0]);
-  if (!operation) reject(fmt::format("unknown operation '{}'", words[0]));
+  const bool has_meaning = analysis::parse_operation(words[0]).has_value() ||
+                           !analysis::similar_operation(words[0]).empty();
+  if (!has_meaning) reject(fmt::format("unknown operation '{}'", words[0]));
+  const analysis::Operation operation =
+      parse_operation_name(words[0], fmt::format("--traffic '{}'", text));
   const std::vector<std::uint64_t> sizes = parse_sizes(words[1], "--traffic");
   if (sizes.size() != 1) reject(fmt::format("'{}' is not a single size", words[1]));
   const std::string& name = words[2];
@@ -65,7 +68,7 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
     if (!parsed) reject(fmt::format("unknown algorithm '{}'", words[3]));
     algorithm = *parsed;
   }
-  const Collective collective = comm::collective_of(*operation);
+  const Collective collective = comm::collective_of(operation);
   const Groups groups = traffic_groups(name, collective, ranks);
   if (!evaluation::have_partners(groups))
     throw UsageError(fmt::format("--traffic '{}': groups of {} have one rank each", text, name))

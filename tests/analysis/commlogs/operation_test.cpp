@@ -51,4 +51,21 @@ TEST_CASE("counts are those of the buffer or of one rank's part") {
   CHECK(element_count(Operation::all_reduce, 8, 3, 4) == 0);
 }
 
+TEST_CASE("names of other programs suggest the operation that they stand for") {
+  const std::vector<std::pair<const char*, const char*>> names{
+      {"allreduce", "all-reduce"},         {"AllReduce", "all-reduce"},
+      {"ncclAllReduce", "all-reduce"},     {"all_reduce_perf", "all-reduce"},
+      {"allgather", "all-gather"},         {"all_gather_into_tensor", "all-gather"},
+      {"reducescatter", "reduce-scatter"}, {"reduce_scatter_tensor", "reduce-scatter"},
+      {"alltoall", "all-to-all"},          {"all2all", "all-to-all"},
+      {"alltoallv", "all-to-all"},         {"bcast", "broadcast"},
+      {"sendrecv", "send-recv"},           {"MPI_Reduce", "reduce"}};
+  for (const auto& [text, name] : names) {
+    CAPTURE(text);
+    CHECK(similar_operation(text) == name);
+  }
+  for (const char* const text : {"", "scan", "barrier", "all", "perf", "reduceall"})
+    CHECK(similar_operation(text).empty());
+}
+
 }  // namespace pipewright::analysis

@@ -94,6 +94,75 @@ TEST_CASE("prefixes of log collectors are ignored") {
   }
 }
 
+TEST_CASE("a row is read whose pieces have the tag of their rank") {
+  // Each rank's output is cut where the rank flushes: behind the columns of a row, and behind the
+  // times out of place.
+  for (const std::string tag : {"[0]", "[0] ", "[rank0]: ", "[1,0]<stdout>:", "0: ", "worker-0: ",
+                                "node-1: ", "node-1:1234:1250 [0] "}) {
+    CAPTURE(tag);
+    std::string text;
+    for (const char c : all_reduce_of_8) text += c == '\n' ? "\n" + tag : std::string(1, c);
+    text = tag + text + "1048576 262144 float sum -1" + tag + " 50.00 20.97 36.70 0" + tag +
+           " 52.00 20.16 35.29 0\n" + tag + "2097152 524288 float sum -1" + tag +
+           " 80.00 26.21 45.88 0" + tag + " 82.00 25.58 44.76 0\n";
+    const MeasurementLog log = read_text(text);
+    REQUIRE(log.rows.size() == 4);
+    CHECK(log.rows[0].bytes == 1048576);
+    CHECK(log.rows[0].seconds == Approx(50e-6));
+    CHECK(log.rows[1].in_place);
+    CHECK(log.rows[1].seconds == Approx(52e-6));
+    CHECK(log.rows[3].seconds == Approx(82e-6));
+    CHECK(log.rows[3].line == 13);
+    CHECK(log.rows[3].ranks == 8);
+    CHECK(log.remarks.empty());
+  }
+}
+
+TEST_CASE("pieces of other ranks between those of a row are not part of it") {
+  std::string text;
+  for (const char c : all_reduce_of_8) text += c == '\n' ? "\n[0] " : std::string(1, c);
+  text = "[0] " + text +
+         "1048576 262144 float sum -1[3] node-0:12:13 [3] NCCL INFO Channel 00/0 : 3[3] -> 4[4]\n"
+         "[7] 17 requests are open\n"
+         "[0] 50.00 20.97 36.70 0[5] a warning\n"
+         "[0] 52.00 20.16 35.29 0\n"
+         "[0] 2097152 524288 float sum -1 80.00 26.21 45.88 0 82.00 25.58 44.76 0\n";
+  const MeasurementLog log = read_text(text);
+  REQUIRE(log.rows.size() == 4);
+  CHECK(log.rows[0].seconds == Approx(50e-6));
+  CHECK(log.rows[1].seconds == Approx(52e-6));
+  CHECK(log.rows[2].bytes == 2097152);
+  CHECK(log.remarks.empty());
+}
+
+TEST_CASE("a row of which a tagged piece is missing is left out, and so is the next row") {
+  const std::string times = " 80.00 26.21 45.88 0 82.00 25.58 44.76 0\n";
+  const MeasurementLog log = read_text(
+      all_reduce_of_8 + "[0] 1048576 262144 float sum -1[1] an error\n" +
+      "[0] 2097152 524288 float sum -1" + times + "[0] 2097152 524288 float sum -1" + times);
+  REQUIRE(log.rows.size() == 2);
+  CHECK(log.rows[0].line == 14);
+  CHECK(remarked(log, 13, "left out (cut short or mixed with other text)"));
+}
+
+TEST_CASE("the GPUs of the measured ranks are named once for each file") {
+  std::string text =
+      "# Collective test starting: all_reduce_perf\n"
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) iters: 20\n";
+  for (int i = 0; i < 8; ++i)
+    text += fmt::format(
+        "#  Rank {0:2} Group  0 Pid {0:6} on   host0 device {0:2} [0000:0{0}:00] NVIDIA H100 80GB "
+        "HBM3\n",
+        i);
+  const MeasurementLog log = read_text(text + nccl_header + nccl_row(1024, 20, 1.75));
+  REQUIRE(log.gpus.size() == 1);
+  CHECK(log.gpus[0].name == "NVIDIA H100 80GB HBM3");
+  CHECK(log.gpus[0].line == 11);
+  const MeasurementLog json = read_sample("all_gather.json");
+  REQUIRE(json.gpus.size() == 1);
+  CHECK(json.gpus[0].name == "Imaginary GPU");
+}
+
 TEST_CASE("trimmed columns and separators of digits are understood") {
   const MeasurementLog log = read_text(
       "$ ./build/all_reduce_perf -b 32k -e 16G -f 2 -g 8\n"

@@ -87,6 +87,9 @@ TEST_CASE("comm bench rejects invalid options with the allowed values", "[comm_b
   check("--cluster c.xml --ranks 4 --concurrent 2", "has too few GPUs for 8 ranks");
   check("--cluster c.xml --op scan",
         "--op 'scan': unknown operation; choose from all-reduce, all-gather");
+  check("--cluster c.xml --op allreduce",
+        "--op 'allreduce': unknown operation; did you mean 'all-reduce'? allowed: one of ");
+  check("--cluster c.xml --op alltoall", "did you mean 'all-to-all'?");
   check("--cluster c.xml --algorithm best", "--algorithm 'best': automatic, ring, tree");
   check("--cluster c.xml --algorithm nvls", "cannot use switches inside nodes");
   check("--cluster c.xml --sizes 8:4", "the end is smaller than the start");

@@ -196,3 +196,35 @@ TEST_CASE("comm compare --record writes the cluster file with the errors as its 
   CHECK(place.run("comm compare a.log --cluster dgx-a100 --record-source x").status == 2);
   CHECK(place.run("comm compare a.log --cluster dgx-a100 --record a.log").status == 2);
 }
+
+TEST_CASE("a log of other GPUs than those of the cluster is noted", "[cli][comm]") {
+  const tests::CommandFolder place;
+  const auto log_on = [&](const std::string& gpu) {
+    std::string text = log_of(16, 1);
+    const std::string name = "[0x07] A100";
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;)
+      text.replace(at, name.size(), "[0x07] " + gpu);
+    place.write("some.log", text);
+  };
+  // All of a DGX A100's GPUs are A100s, with 40 or 80 GB; none is an H100.
+  for (const char* const gpu :
+       {"NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-80GB", "Imaginary GPU"}) {
+    log_on(gpu);
+    CHECK(place.run(compare).err.find("the ranks ran on") == std::string::npos);
+  }
+  log_on("NVIDIA H100 80GB HBM3");
+  const std::string remark =
+      "some.log:21: the ranks ran on NVIDIA H100 80GB HBM3, but the GPUs of dgx-a100 are "
+      "a100-80gb: "
+      "the cluster is not the machine of the log; give --cluster with h100-sxm or h100-sxm-96gb\n";
+  CHECK_THAT(place.run(compare).err, Catch::Contains(remark));
+  CHECK_THAT(place.run("comm fit some.log --cluster dgx-a100 --parameters 1").err,
+             Catch::Contains(remark));
+  const nlohmann::json json = nlohmann::json::parse(place.run(std::string(compare) + "--json").out);
+  CHECK(json["remarks"].back()["line"] == 21);
+  CHECK(place.run("comm compare some.log --cluster dgx-h100").err.find("the ranks ran on") ==
+        std::string::npos);
+  log_on("NVIDIA H100 PCIe");
+  CHECK_THAT(place.run("comm compare some.log --cluster dgx-h100").err,
+             Catch::Contains("but the GPUs of dgx-h100 are h100-sxm: "));
+}

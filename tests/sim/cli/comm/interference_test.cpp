@@ -77,6 +77,8 @@ TEST_CASE("comm interference rejects invalid traffic with the reason", "[cli][co
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M'"), Catch::Contains("has 2 words"));
   CHECK_THAT(complaint(layout + "--traffic 'scan 1M dp'"),
              Catch::Contains("unknown operation 'scan'"));
+  CHECK_THAT(complaint(layout + "--traffic 'allreduce 1M dp'"),
+             Catch::Contains("unknown operation; did you mean 'all-reduce'?"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce -5 dp'"), Catch::Contains("--traffic"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M,2M dp'"),
              Catch::Contains("is not a single size"));
