@@ -57,6 +57,7 @@ int print_platform_import_help() {
       "\n"
       "  InfiniBand           ibnetdiscover > fabric.txt\n"
       "  Slurm                /etc/slurm/topology.conf, or topology.yaml: switches or blocks\n"
+      "                       scontrol show topology > topology.txt\n"
       "\n"
       "  pipewright platform import fabric.txt --node dgx-h100 -o cluster.xml\n"
       "  pipewright platform import fabric.txt topo.xml --only 'dgx-*' -o cluster.xml\n"

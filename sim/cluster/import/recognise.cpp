@@ -40,6 +40,7 @@ SourceKind recognise(const SourceText& source) {
     if (line.front() == '#') continue;
     if (starts_with_ignoring_case(line, "SwitchName=") ||
         starts_with_ignoring_case(line, "BlockName=") ||
+        starts_with_ignoring_case(line, "AggregatedBlock=") ||
         starts_with_ignoring_case(line, "BlockSizes="))
       return SourceKind::slurm_conf;
     if (starts_with_ignoring_case(line, "- topology:") ||
@@ -56,9 +57,12 @@ SourceKind recognise(const SourceText& source) {
          words[1].starts_with("NIC") || words[1].starts_with("mlx")))
       return SourceKind::smi_matrix;
   }
-  source.fail(1, Error("is not recognized")
-                     .allow("NCCL's topology XML (NCCL_TOPO_DUMP_FILE), the output of 'nvidia-smi "
-                            "topo -m' or 'ibnetdiscover', Slurm's topology.conf or topology.yaml"));
+  source.fail(
+      1,
+      Error("is not recognized")
+          .allow("NCCL's topology XML (NCCL_TOPO_DUMP_FILE), the output of 'nvidia-smi "
+                 "topo -m', 'ibnetdiscover' or 'scontrol show topology', Slurm's topology.conf or "
+                 "topology.yaml"));
 }
 
 }  // namespace pipewright::cluster

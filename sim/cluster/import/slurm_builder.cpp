@@ -11,14 +11,18 @@
 namespace pipewright::cluster {
 
 void SlurmBuilder::add_switch(int line, const std::string& name, std::string_view children,
-                              std::string_view nodes) {
+                              std::string_view nodes, bool lists_all_nodes) {
   if (name.empty()) fail(line, "a switch has no name");
+  const auto index = static_cast<std::uint32_t>(parts_.switches.size());
+  if (lists_all_nodes && !children.empty() && !nodes.empty()) {
+    listed_nodes_.push_back({index, expand(line, nodes), line});
+    nodes = {};
+  }
   if (children.empty() == nodes.empty())
     fail(line, Error(fmt::format("switch '{}' {}", name,
                                  nodes.empty() ? "has neither switches nor nodes"
                                                : "has both switches and nodes"))
                    .allow("either switches or nodes below it"));
-  const auto index = static_cast<std::uint32_t>(parts_.switches.size());
   const auto [entry, is_new] = switch_of_.try_emplace(name, index);
   if (!is_new)
     fail(line, fmt::format("switch '{}' is defined twice, first at line {}", name,
@@ -64,6 +68,7 @@ FabricParts SlurmBuilder::finish() {
     fail(1, Error("names no nodes")
                 .suggest("add them to a leaf, such as SwitchName=leaf-1 Nodes=node[001-032]"));
   connect_switches();
+  check_listed_nodes();
   connect_tops();
   for (const FabricParts::Host& host : parts_.hosts)
     if (!parts_.domains.empty() && !domain_of_.contains(host.name))
@@ -95,7 +100,8 @@ std::size_t SlurmBuilder::host_at(int line, const std::string& name) {
 
 void SlurmBuilder::connect_switches() {
   std::vector<int> parent(parts_.switches.size(), 0);  // line that names the switch above
-  std::vector<std::uint32_t> above(parts_.switches.size(), none);
+  std::vector<std::uint32_t>& above = above_;
+  above.assign(parts_.switches.size(), none);
   for (const ChildSwitch& child_switch : child_switches_) {
     const auto child = switch_of_.find(child_switch.name);
     if (child == switch_of_.end())
@@ -121,6 +127,22 @@ void SlurmBuilder::connect_switches() {
            fmt::format("switch '{}' is above itself", parts_.switches[i].name));
     if (above[i] == none) tops_.push_back(i);
   }
+}
+
+void SlurmBuilder::check_listed_nodes() const {
+  const auto is_below = [&](const FabricParts::Host& host, std::uint32_t top) {
+    std::uint32_t at = host.ports.empty() ? none : host.ports.front().switch_index;
+    while (at != none && at != top) at = above_[at];
+    return at == top;
+  };
+  for (const ListedNodes& list : listed_nodes_)
+    for (const std::string& name : list.nodes) {
+      const auto host = host_of_.find(name);
+      if (host == host_of_.end() || !is_below(parts_.hosts[host->second], list.switch_index))
+        fail(list.line, Error(fmt::format("node '{}' is below switch '{}', but on no leaf below it",
+                                          name, parts_.switches[list.switch_index].name))
+                            .suggest("use the whole output of 'scontrol show topology'"));
+    }
 }
 
 void SlurmBuilder::connect_tops() {

@@ -5,6 +5,7 @@
 
 #include "sim/cluster/checks/describe.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/cluster/import/recognise.hpp"
 #include "support/program.hpp"
 #include "tests/sim/cluster/import/import_data.hpp"
 #include "tests/sim/cluster/in_child.hpp"
@@ -94,6 +95,75 @@ TEST_CASE("topology.conf can have blank, continued and commented lines", "[impor
             "SwitchName=l2 Nodes=b LinkSpeed=100\n"));
   CHECK(parts.switches.size() == 3);
   CHECK(parts.switches[0].line == 3);
+}
+
+TEST_CASE("the output of scontrol show topology is a tree of leaves", "[import]") {
+  const FabricParts parts = cluster::read_slurm_conf(
+      typed("SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=node[001-016] Switches=(null)\n"
+            "SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=node[017-032]\n"
+            "SwitchName=spine Level=1 LinkSpeed=1 Nodes=node[001-032] Switches=leaf[1-2]\n"));
+  REQUIRE(parts.switches.size() == 3);
+  CHECK(parts.cables.size() == 2);
+  REQUIRE(parts.hosts.size() == 32);
+  for (std::size_t i = 0; i < 32; ++i) {
+    REQUIRE(parts.hosts[i].ports.size() == 1);
+    CHECK(parts.hosts[i].ports[0].switch_index == i / 16);
+  }
+  CHECK_FALSE(parts.switches[2].is_leaf);
+  CHECK(cluster::recognise(typed("SwitchName=s Level=0 Nodes=a\n")) ==
+        cluster::SourceKind::slurm_conf);
+}
+
+TEST_CASE("the output of scontrol has three levels and names with several brackets", "[import]") {
+  const FabricParts parts = cluster::read_slurm_conf(
+      typed("SwitchName=l1 Level=0 Nodes=r[1-2]n[01-02]\n"
+            "SwitchName=l2 Level=0 LinkSpeed=1 Nodes=r3n[01-02],login\n"
+            "SwitchName=s1 Level=1 LinkSpeed=1 Nodes=r1n[01-02],r2n[01-02] Switches=l1\n"
+            "SwitchName=s2 Level=1 LinkSpeed=1 Nodes=login,r3n[01-02] Switches=l2\n"
+            "SwitchName=core Level=2 LinkSpeed=1 Nodes=login,r[1-3]n[01-02] Switches=s[1-2]\n"));
+  CHECK(parts.switches.size() == 5);
+  CHECK(parts.cables.size() == 4);
+  CHECK(parts.hosts.size() == 4 + 3);
+}
+
+TEST_CASE("wrapped lines of scontrol are joined", "[import]") {
+  const FabricParts parts = cluster::read_slurm_conf(
+      typed("SwitchName=l1 Level=0 LinkSpeed=1\n   Nodes=node[001-002,\n   003-004],node005,\n"
+            "   node006\nSwitchName=l2 Level=0 LinkSpeed=1 Nodes=node[007-0\n08,009-010]\n"
+            "SwitchName=s Level=1 LinkSpeed=1 Nodes=node[001-010]\n   Switches=l[1-2]\n"));
+  CHECK(parts.switches.size() == 3);
+  REQUIRE(parts.hosts.size() == 10);
+  CHECK(parts.hosts[5].name == "node006");
+  CHECK(parts.hosts[5].ports[0].switch_index == 0);
+  CHECK(parts.hosts[7].name == "node008");
+  CHECK(parts.hosts[7].ports[0].switch_index == 1);
+  CHECK(parts.switches[1].line == 5);
+}
+
+TEST_CASE("blocks of scontrol are NVLink domains, and aggregated blocks add no nodes", "[import]") {
+  const FabricParts parts = cluster::read_slurm_conf(
+      typed("BlockName=b1 BlockIndex=0 Nodes=t[01-18] BlockSize=18\n"
+            "BlockName=b2 BlockIndex=1 Nodes=t[19-36] BlockSize=18\n"
+            "AggregatedBlock=b[1-2] BlockIndex=2 Nodes=t[01-36] BlockSize=36\n"));
+  CHECK(parts.domains.size() == 2);
+  CHECK(parts.hosts.size() == 36);
+}
+
+TEST_CASE("incomplete output of scontrol is rejected with its line", "[import]") {
+  CHECK(fault_of("SwitchName=l1 Level=0 Nodes=a[1-4]\n"
+                 "SwitchName=s Level=1 Nodes=a[1-8] Switches=l1\n") ==
+        "2: node 'a5' is below switch 's', but on no leaf below it; use the whole output of "
+        "'scontrol show topology'");
+  CHECK_THAT(fault_of("SwitchName=l1 Level=0 Nodes=a\nSwitchName=l2 Level=0 Nodes=b\n"
+                      "SwitchName=s Level=1 Nodes=a,b Switches=l1\n"),
+             Catch::StartsWith("3: node 'b' is below switch 's', but on no leaf below it"));
+  CHECK_THAT(fault_of("SwitchName=l1 Level=0 Nodes=a\nand 3 more\n"),
+             Catch::StartsWith("2: 'and' is not KEY=VALUE"));
+  CHECK_THAT(fault_of("SwitchName=l1 Level=0 Nodes=a[1-\n\nSwitchName=l2 Level=0 Nodes=b\n"),
+             Catch::StartsWith("1: 'a[1-' is not a hostlist: '[' is not closed"));
+  // topology.conf has no levels, and its switches have either switches or nodes.
+  CHECK_THAT(fault_of("SwitchName=l1 Nodes=a\nSwitchName=s Nodes=a Switches=l1\n"),
+             Catch::StartsWith("2: switch 's' has both switches and nodes"));
 }
 
 TEST_CASE("a malformed topology.conf is rejected with its line", "[import]") {
