@@ -10,6 +10,7 @@
 #include "sim/base/enum_names.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/communication.hpp"
+#include "sim/config/nccl_versions.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::cluster {
@@ -68,8 +69,7 @@ bool set_choice(MessageModel& model, const Name& name, const std::string& value)
   if (name.owner == collective_owner && name.suffix == "nccl") {
     model.nccl = config::parse_nccl(value);
     if (!model.nccl)
-      throw Error(fmt::format("{} is '{}'", subject, value))
-          .suggest("expected a version of NCCL 2, such as 2.27");
+      throw Error(fmt::format("{} is '{}'", subject, value)).allow(config::nccl_versions);
     return true;
   }
   if (name.owner == collective_owner || name.suffix != "generation") return false;

@@ -9,6 +9,7 @@
 
 #include "sim/base/enum_names.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/nccl_versions.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -40,9 +41,8 @@ std::uint32_t read_gradient_bytes(const Field& field) {
 }
 
 std::uint32_t read_nccl(const Field& field) {
-  constexpr std::string_view allowed = "a version of NCCL 2, such as 2.27";
-  if (const auto version = parse_nccl(read_text(field, allowed))) return *version;
-  throw wrong(field, allowed);
+  if (const auto version = parse_nccl(read_text(field, nccl_versions))) return *version;
+  throw wrong(field, nccl_versions);
 }
 
 constexpr std::array communication_table{
@@ -176,14 +176,14 @@ std::optional<std::string_view> switches_of(Algorithm algorithm) {
 
 std::optional<std::uint32_t> parse_nccl(std::string_view text) {
   constexpr std::string_view major = "2.";
-  constexpr std::uint32_t max_minor = 99;
   if (!text.starts_with(major)) return std::nullopt;
   const std::string_view rest = text.substr(major.size());
   const char* const last = rest.data() + rest.size();
   std::uint32_t minor = 0;
   const auto [end, fault] = std::from_chars(rest.data(), last, minor);
   const bool is_number = fault == std::errc() && (end == last || *end == '.');
-  return is_number && minor <= max_minor ? std::optional(minor) : std::nullopt;
+  const bool is_known = minor >= oldest_nccl && minor <= newest_nccl;
+  return is_number && is_known ? std::optional(minor) : std::nullopt;
 }
 
 std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t replicas) {

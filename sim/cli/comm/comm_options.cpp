@@ -15,6 +15,7 @@
 #include "sim/cli/options.hpp"
 #include "sim/comm/byte_matrix.hpp"
 #include "sim/comm/logged_gpus.hpp"
+#include "sim/config/nccl_versions.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -130,8 +131,8 @@ void set_nccl(const po::variables_map& options, cluster::Cluster& cluster) {
   const std::string text = options["nccl"].as<std::string>();
   const auto version = config::parse_nccl(text);
   if (!version)
-    throw UsageError(fmt::format("--nccl '{}': must be a version of NCCL 2, such as 2.27",
-                                 analysis::printable(text)));
+    throw UsageError(fmt::format("--nccl '{}' is unknown", analysis::printable(text)))
+        .allow(config::nccl_versions);
   cluster.set_nccl(*version);
 }
 

@@ -83,7 +83,9 @@ TEST_CASE("unknown parameters and invalid values are rejected", "[message_model]
   check_fault({{"nic.latency", "quick"}}, "property 'nic.latency'");
   check_fault({{"nic.efficiency", "0"}}, "property 'nic.efficiency' is 0");
   check_fault({{"nic.ll-efficiency", "1.5"}}, "allowed are 0.001 to 1");
-  check_fault({{"collective.nccl", "1.9"}}, "is '1.9'; expected a version of NCCL 2, such as 2.27");
+  check_fault({{"collective.nccl", "1.9"}},
+              "is '1.9'; allowed: a version of NCCL from 2.4 to 2.30");
+  check_fault({{"collective.nccl", "2.99"}}, "is '2.99'; allowed: a version of NCCL from 2.4");
   check_fault({{"nvlink.generation", "6"}}, "NVLink generations are 1, 2, 3, 4, 5");
 }
 

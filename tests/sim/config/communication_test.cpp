@@ -59,6 +59,15 @@ TEST_CASE("every key of communication is read") {
   CHECK(communication("algorithm: tree").all_reduce == Algorithm::tree);
 }
 
+TEST_CASE(
+    "versions of NCCL are known from the first with trees to the newest whose code was read") {
+  for (const auto& [text, version] :
+       {std::pair{"2.4", 4U}, std::pair{"2.18.3", 18U}, std::pair{"2.30", 30U}})
+    CHECK(config::parse_nccl(text) == version);
+  for (const char* const text : {"2.3", "2.31", "2.99", "3.1", "2", "2.", "2.x", "27", "", "v2.27"})
+    CHECK_FALSE(config::parse_nccl(text).has_value());
+}
+
 TEST_CASE("every fault of communication has a message") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"overlap_grad_reduce: 1",
@@ -67,7 +76,9 @@ TEST_CASE("every fault of communication has a message") {
        "t:1:9: communication.bucket is 0; allowed: a size of more than 0 bytes, such "
        "as 160 MB"},
       {"gradient_bytes: 3", "t:1:17: communication.gradient_bytes is 3; allowed: one of 1, 2, 4"},
-      {"nccl: 1.9", "t:1:7: communication.nccl is 1.9; allowed: a version of NCCL 2, such as 2.27"},
+      {"nccl: 1.9",
+       "t:1:7: communication.nccl is 1.9; allowed: a version of NCCL from 2.4 to 2.30, such as "
+       "2.27; of later versions, give the newest of these"},
       {"overlap_slowdown: 0.9",
        "t:1:19: communication.overlap_slowdown is 0.9; allowed: 1 (none) to 1e6, such as 1.1"},
       {"all_reduce: rings",

@@ -90,6 +90,9 @@ TEST_CASE("comm bench rejects invalid options with the allowed values", "[comm_b
   check("--cluster c.xml --op allreduce",
         "--op 'allreduce': unknown operation; did you mean 'all-reduce'? allowed: one of ");
   check("--cluster c.xml --op alltoall", "did you mean 'all-to-all'?");
+  for (const std::string version : {"2.99", "3.1", "banana"})
+    check("--cluster c.xml --nccl " + version,
+          "--nccl '" + version + "' is unknown; allowed: a version of NCCL from 2.4 to 2.30");
   check("--cluster c.xml --algorithm best", "--algorithm 'best': automatic, ring, tree");
   check("--cluster c.xml --algorithm nvls", "cannot use switches inside nodes");
   check("--cluster c.xml --sizes 8:4", "the end is smaller than the start");
