@@ -1,6 +1,7 @@
 #include "sim/cluster/checks/faults.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -157,14 +158,40 @@ double median_of(const std::vector<Cable>& cables, double Cable::*number) {
   return *middle;
 }
 
+// Number that most of the cables have; 0 if no number is that of more than half of them.
+double common_of(const std::vector<Cable>& cables, double Cable::*number) {
+  std::map<double, std::size_t> counts;
+  for (const Cable& cable : cables) ++counts[cable.*number];
+  for (const auto& [value, count] : counts)
+    if (2 * count > cables.size()) return value;
+  return 0;
+}
+
+bool is_whole_multiple(double number, double part) {
+  const double multiple = number / part;
+  return part > 0 && std::abs(multiple - std::round(multiple)) < 1e-6;
+}
+
+// Classes of links that join two GPUs directly. Several links can join some of these pairs.
+std::set<std::string> classes_between_gpus(const Cluster& cluster) {
+  std::set<std::string> classes;
+  const std::vector<Host*>& node = cluster.nodes().front();
+  for (const Host* gpu : node) {
+    if (gpu == node.front()) continue;
+    const Route route = cluster.route(node.front(), gpu);
+    if (route.links.size() == 1) classes.insert(cluster.link_class(route.links.front()));
+  }
+  return classes;
+}
+
 bool differs_strongly(double number, double median) {
   return number > max_ratio * median || number * max_ratio < median;
 }
 
 class LinkSearch {
  public:
-  LinkSearch(const SourceLines& lines, std::vector<Fault>& faults)
-      : lines_(lines), faults_(faults) {}
+  LinkSearch(const Cluster& cluster, const SourceLines& lines, std::vector<Fault>& faults)
+      : lines_(lines), faults_(faults), classes_between_gpus_(classes_between_gpus(cluster)) {}
 
   void check_cables(const std::string& link_class, const std::vector<Cable>& cables) {
     report_first(
@@ -185,15 +212,30 @@ class LinkSearch {
         });
     const double bandwidth = median_of(cables, &Cable::bandwidth);
     const double share = median_of(cables, &Cable::share);
+    const auto is_odd = [&](const Cable& cable) {
+      return cable.bandwidth >= min_bandwidth && differs_strongly(cable.bandwidth, bandwidth) &&
+             (cable.share == 0 || differs_strongly(cable.share, share)) &&
+             !is_of_parallel_links(link_class, cable, cables);
+    };
+    report_first(cables, is_odd, [&](const Cable& cable) {
+      return fmt::format("has {:.4g} GB/s, but links of class '{}' have {:.4g}",
+                         cable.bandwidth / 1e9, link_class, bandwidth / 1e9);
+    });
+    // Cables train to fewer lanes or a lower speed. Links below fewer GPUs may be slower.
+    const double common = common_of(cables, &Cable::bandwidth);
+    const double common_share = common_of(cables, &Cable::share);
     report_first(
         cables,
         [&](const Cable& cable) {
-          return cable.bandwidth >= min_bandwidth && differs_strongly(cable.bandwidth, bandwidth) &&
-                 (cable.share == 0 || differs_strongly(cable.share, share));
+          return cable.bandwidth >= min_bandwidth && cable.bandwidth < common * (1 - tolerance) &&
+                 (cable.share == 0 || cable.share < common_share * (1 - tolerance)) &&
+                 !is_odd(cable) && !is_of_parallel_links(link_class, cable, cables);
         },
         [&](const Cable& cable) {
-          return fmt::format("has {:.4g} GB/s, but links of class '{}' have {:.4g}",
-                             cable.bandwidth / 1e9, link_class, bandwidth / 1e9);
+          return fmt::format(
+              "has {:.4g} GB/s, but most links of class '{}' have {:.4g}; did a cable train to a "
+              "lower rate?",
+              cable.bandwidth / 1e9, link_class, common / 1e9);
         });
     // A link without latency is suspicious if most links of its kind have one.
     const double latency = median_of(cables, &Cable::latency);
@@ -209,6 +251,17 @@ class LinkSearch {
   }
 
  private:
+  static constexpr double tolerance = 0.02;
+
+  // Returns whether the link between two GPUs can stand for several equal ones, of which other GPUs
+  // have fewer or more.
+  bool is_of_parallel_links(const std::string& link_class, const Cable& cable,
+                            const std::vector<Cable>& cables) const {
+    if (!classes_between_gpus_.contains(link_class)) return false;
+    const double single = std::ranges::min_element(cables, {}, &Cable::bandwidth)->bandwidth;
+    return is_whole_multiple(cable.bandwidth, single);
+  }
+
   template <class Test, class Describe>
   void report_first(const std::vector<Cable>& cables, Test test, Describe describe_fault) {
     const auto first = std::find_if(cables.begin(), cables.end(), test);
@@ -221,11 +274,12 @@ class LinkSearch {
 
   const SourceLines& lines_;
   std::vector<Fault>& faults_;
+  std::set<std::string> classes_between_gpus_;
 };
 
 void find_link_faults(const Cluster& cluster, const SourceLines& lines, const LinkUses& uses,
                       std::vector<Fault>& faults) {
-  LinkSearch search(lines, faults);
+  LinkSearch search(cluster, lines, faults);
   for (const auto& [kind, cables] : cable_kinds(cluster, uses))
     search.check_cables(kind.first, cables);
   const auto is_shared_link = [](const auto& entry) { return is_shared(entry.first); };

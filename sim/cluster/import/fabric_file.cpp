@@ -66,6 +66,14 @@ class ImportedFabricWriter {
                            fmt::format("{} in {} links", graph.cables, graph.links.size()), file});
       findings_.push_back(
           {"rates", graph.rates, file + "; payload 0.96 of rates up to 25 GB/s, 0.94 above"});
+      for (const FabricGraph::SlowCables& slow : graph.slow)
+        findings_.push_back(
+            {"trained lower",
+             fmt::format("{} of {} {} cables: {}{} at {} of {}", slow.count, slow.cables, slow.kind,
+                         slow.first, slow.count > 1 ? ", .." : "", rate_text(slow.rate),
+                         rate_text(slow.full_rate)),
+             parts_.source.location(slow.line) +
+                 "; most cables, or the ports at both ends, have the higher rate"});
       if (graph.without_rate > 0)
         findings_.push_back({"unknown rates",
                              fmt::format("{} of {} cables", rate_text(node_kind_.nic_bandwidth),

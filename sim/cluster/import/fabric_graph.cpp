@@ -40,6 +40,7 @@ class GraphBuilder {
     mark_used();
     set_levels();
     add_links();
+    find_slow_cables();
     summarize();
     return std::move(graph_);
   }
@@ -131,6 +132,51 @@ class GraphBuilder {
     std::sort(graph_.links.begin(), graph_.links.end(), [&](const auto& a, const auto& b) {
       return std::pair{a.below, a.above} < std::pair{b.below, b.above};
     });
+  }
+
+  struct RatedCable {
+    std::string name;
+    double rate;
+    int line;
+    double port_rate = 0;
+  };
+
+  void find_slow_cables() {
+    std::map<std::string, std::vector<RatedCable>> kinds;
+    for (const FabricParts::Host& host : parts_.hosts)
+      for (const FabricParts::Port& port : host.ports)
+        kinds["NIC"].push_back(
+            {fmt::format("{} {}", host.name, port.device), port.rate, port.line});
+    for (const FabricParts::Cable& cable : parts_.cables) {
+      auto [below, above] = std::pair{cable.below, cable.above};
+      if (!graph_.used[below] || !graph_.used[above] || below == above) continue;
+      if (std::pair{level_[above], above} < std::pair{level_[below], below})
+        std::swap(below, above);
+      kinds[class_of(below, above)].push_back(
+          {fmt::format("{}--{}", parts_.switches[below].name, parts_.switches[above].name),
+           cable.rate, cable.line, cable.port_rate});
+    }
+    for (const auto& [kind, cables] : kinds) add_slow_cables(kind, cables);
+  }
+
+  // Adds the cables of a kind below the rate that more than half of the kind have, or below that of
+  // their ports.
+  void add_slow_cables(const std::string& kind, const std::vector<RatedCable>& cables) {
+    std::map<double, std::size_t> counts;
+    for (const RatedCable& cable : cables) ++counts[cable.rate];
+    double common_rate = 0;
+    for (const auto& [rate, count] : counts)
+      if (2 * count > cables.size()) common_rate = rate;
+    FabricGraph::SlowCables slow{.kind = kind, .first = {}, .cables = cables.size()};
+    for (const RatedCable& cable : cables) {
+      const double full_rate = std::max(common_rate, cable.port_rate);
+      if (cable.rate == 0 || cable.rate >= full_rate || slow.count++ > 0) continue;
+      slow.first = cable.name;
+      slow.line = cable.line;
+      slow.rate = cable.rate;
+      slow.full_rate = full_rate;
+    }
+    if (slow.count > 0) graph_.slow.push_back(std::move(slow));
   }
 
   // Uplink bandwidths of a tree without known cables: the bandwidth of all hosts below, divided by

@@ -23,6 +23,18 @@ struct FabricGraph {
     double bandwidth = 0;    // bytes/s of payload, summed over the cables
     std::string link_class;  // "leaf-spine"
   };
+  // Cables of a class that have a lower rate than most cables of the class, or than the ports of
+  // both switches: trained to fewer lanes, or to a lower speed.
+  struct SlowCables {
+    std::string kind;   // "NIC", "leaf-spine"
+    std::string first;  // "node-3 mlx5_1", "leaf-1--spine-2"
+    int line = 0;       // of the first, as the next two; rates are nominal, in bytes/s
+    double rate = 0;
+    double full_rate = 0;
+    std::size_t count = 0;
+    std::size_t cables = 0;  // of this kind
+  };
+  std::vector<SlowCables> slow;
   std::vector<Link> links;  // in the order of the switches
   std::vector<bool> used;   // by switch: whether it is on a shortest path between hosts
   std::size_t cables = 0;

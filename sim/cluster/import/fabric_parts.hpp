@@ -21,6 +21,7 @@ struct FabricParts {
     std::uint32_t above = 0;
     double rate = 0;
     int line = 0;
+    double port_rate = 0;  // that the ports at both ends have; 0 if unknown
   };
   // Port of a host's NIC on a switch, or all NICs of a host if the file does not list them.
   struct Port {

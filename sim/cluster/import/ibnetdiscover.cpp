@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,17 @@ constexpr std::array lane_rates{
     LaneRate{"HDR", 6.25e9},   LaneRate{"NDR", 12.5e9}, LaneRate{"XDR", 25e9},
 };
 
+// Speed of the ports of switches, by the device identifier: PCI ID Repository (Switch-IB, Switch-IB
+// 2, Quantum, Quantum-2, Quantum-3). Ports have four lanes.
+struct SwitchSpeed {
+  std::string_view device;
+  std::string_view speed;
+};
+constexpr std::array switch_speeds{
+    SwitchSpeed{"0xcb20", "EDR"}, SwitchSpeed{"0xcf08", "EDR"}, SwitchSpeed{"0xd2f0", "HDR"},
+    SwitchSpeed{"0xd2f2", "NDR"}, SwitchSpeed{"0xd2f4", "XDR"},
+};
+
 // Parses a link rate: "4xNDR" is 50 GB/s. Returns nothing if the word is not a rate.
 std::optional<double> rate_of(std::string_view word) {
   const std::size_t x = word.find('x');
@@ -39,6 +51,12 @@ std::optional<double> rate_of(std::string_view word) {
   for (const LaneRate& lane : lane_rates)
     if (word.substr(x + 1) == lane.name) return *lanes * lane.bytes_per_second;
   return std::nullopt;
+}
+
+// Rate of a switch's ports; 0 if its device is unknown.
+double port_rate_of(std::string_view device) {
+  const auto* const known = std::ranges::find(switch_speeds, device, &SwitchSpeed::device);
+  return known == switch_speeds.end() ? 0 : *rate_of(fmt::format("4x{}", known->speed));
 }
 
 // Returns the next quoted text at or after `at`, and moves `at` behind the closing quote.
@@ -63,6 +81,7 @@ struct Device {
   std::string description;
   int line = 0;
   std::map<int, End> ports;
+  double port_rate = 0;  // of a switch; 0 if unknown
 };
 
 class IbnetdiscoverReader {
@@ -88,6 +107,7 @@ class IbnetdiscoverReader {
     if (line.empty() || line.front() == '#') return;
     if (line.front() == '[') return take_port(line, number);
     const std::string_view word = line.substr(0, line.find_first_of(" \t="));
+    if (word == "devid") device_ = line.substr(line.find('=') + 1);
     if (word == "Switch" || word == "Ca" || word == "Rt") return take_device(line, word, number);
     constexpr std::array keys{"vendid", "devid",  "sysimgguid", "switchguid",
                               "caguid", "rtguid", "Chassis",    "Spine",
@@ -114,7 +134,8 @@ class IbnetdiscoverReader {
                         .guid = *guid,
                         .description = description.value_or(""),
                         .line = number,
-                        .ports = {}});
+                        .ports = {},
+                        .port_rate = port_rate_of(std::exchange(device_, {}))});
   }
 
   // Reads a port: [23](port's GUID) "S-08c0eb0300539a5c"[23](port's GUID) # "description" lid 1
@@ -236,7 +257,10 @@ class IbnetdiscoverReader {
         const std::pair here{device.guid, number};
         const std::pair there{end.peer, end.peer_port};
         if (!seen.insert({std::min(here, there), std::max(here, there)}).second) continue;
-        parts_.cables.push_back({switch_of_.at(device.guid), peer->second, rate_at(end), end.line});
+        const auto other = index_.find(end.peer);
+        const double other_rate = other == index_.end() ? 0 : devices_[other->second].port_rate;
+        parts_.cables.push_back({switch_of_.at(device.guid), peer->second, rate_at(end), end.line,
+                                 std::min(device.port_rate, other_rate)});
       }
     }
   }
@@ -305,6 +329,7 @@ class IbnetdiscoverReader {
 
   FabricParts parts_;
   std::vector<Device> devices_;
+  std::string device_;  // identifier of the device whose block begins
   std::unordered_map<std::string, std::size_t> index_;  // by GUID
   std::unordered_map<std::string, std::uint32_t> switch_of_;
   std::set<std::string> used_names_;

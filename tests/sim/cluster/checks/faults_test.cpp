@@ -143,8 +143,8 @@ std::string around_a_switch(const std::string& bandwidth, const std::string& lat
 
 TEST_CASE("a link that differs strongly from its class is reported", "[faults]") {
   CHECK(faults(around_a_switch("200GBps", "2us")) == "");
-  // a link may differ from its class by a factor of two, as two cables in parallel do
-  CHECK(faults(around_a_switch("100GBps", "1us")) == "");
+  // a link may have twice the bandwidth of its class, as two cables in parallel do
+  CHECK(faults(around_a_switch("400GBps", "1us")) == "");
   const auto faults_of_bandwidth = [](const std::string& bandwidth) {
     return faults(around_a_switch(bandwidth, "2us"));
   };
@@ -159,6 +159,32 @@ TEST_CASE("a link that differs strongly from its class is reported", "[faults]")
              Catch::StartsWith("10: link 'l2' has a latency of 2 ms, which is too high"));
   CHECK(faults(around_a_switch("200GBps", "0us")) ==
         "10: link 'l2' has a latency of 0 us, but links of class 'l' have 2\n");
+}
+
+TEST_CASE("a link that is slower than most of its class is reported", "[faults]") {
+  // Cables that train to half of the lanes, or a switch that lost one of four cables.
+  CHECK(faults(around_a_switch("100GBps", "2us")) ==
+        "10: link 'l2' has 100 GB/s, but most links of class 'l' have 200; did a cable train to a "
+        "lower rate?\n");
+  CHECK_THAT(faults(around_a_switch("150GBps", "2us")),
+             Catch::StartsWith("10: link 'l2' has 150 GB/s, but most links"));
+  CHECK(faults(around_a_switch("199GBps", "2us")) == "");  // as other figures for the same link
+}
+
+TEST_CASE("parallel links between two GPUs are no fault", "[faults]") {
+  // Two GPUs have four links of 10 GB/s, the others one.
+  const auto link = [](const std::string& name, const std::string& bandwidth) {
+    return "<link id='" + name + "' bandwidth='" + bandwidth +
+           "' latency='1us' sharing_policy='SPLITDUPLEX'><prop id='class' value='x'/></link>\n";
+  };
+  const auto triangle = [&](const std::string& bandwidth) {
+    return faults(gpu("a") + gpu("b") + gpu("c") + link("ab", bandwidth) + link("ac", "10GBps") +
+                  link("bc", "10GBps") + route("a", "b", "id='ab' direction='UP'") +
+                  route("a", "c", "id='ac' direction='UP'") +
+                  route("b", "c", "id='bc' direction='UP'"));
+  };
+  CHECK(triangle("40GBps") == "");
+  CHECK_THAT(triangle("45GBps"), Catch::Contains("link 'ab' has 45 GB/s, but links of class 'x'"));
 }
 
 TEST_CASE("uplinks are compared relative to the number of GPUs below them", "[faults]") {

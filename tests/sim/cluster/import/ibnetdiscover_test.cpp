@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/checks/describe.hpp"
+#include "sim/cluster/checks/faults.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "support/program.hpp"
 #include "tests/sim/cluster/import/import_data.hpp"
@@ -106,6 +107,52 @@ TEST_CASE("hosts whose NICs differ from their kind are rejected or left out", "[
         "24 GB/s of 1 cables");
   CHECK_THAT(tests::fault_of([&] { make(kind, {.only = {"x*"}}); }),
              Catch::Contains("--only x* and --skip  exclude every host"));
+}
+
+TEST_CASE("cables that trained to a lower rate than most are named", "[import]") {
+  // One of two cables from leaf-1 to spine-1 has 2xHDR instead of 4xHDR, at both ends. Line 15 is
+  // that of leaf-1, whose ports come first.
+  cluster::SourceText source = sample("ibnetdiscover.txt");
+  for (const std::string end :
+       {"\"S-0000000000000011\"[1]\t\t# \"MF0;spine-1:MQM8700/U1\" lid 30 ",
+        "\"S-0000000000000001\"[10]\t\t# \"MF0;leaf-1:MQM8700/U1\" lid 21 "}) {
+    const std::size_t at = source.text.find(end);
+    REQUIRE(at != std::string::npos);
+    source.text.replace(at + end.size(), 5, "2xHDR");
+  }
+  const auto made = cluster::import_fabric(cluster::read_ibnetdiscover(source), two_gpus(), {});
+  const cluster::Finding* const note = tests::finding(made.findings, "trained lower");
+  REQUIRE(note != nullptr);
+  CHECK(note->value == "1 of 8 leaf-spine cables: leaf-1--spine-1 at 12.5 GB/s of 25 GB/s");
+  CHECK_THAT(note->origin, Catch::StartsWith("ibnetdiscover.txt:15; "));
+  CHECK(tests::finding(cluster::import_fabric(
+                           cluster::read_ibnetdiscover(sample("ibnetdiscover.txt")), two_gpus(), {})
+                           .findings,
+                       "trained lower") == nullptr);
+  // platform check names the link: 12 + 24 = 36 GB/s of payload instead of 48.
+  const tests::CommandFolder place;
+  place.write("f.xml", made.xml);
+  CHECK_THAT(tests::in_child([&] {
+               std::string text;
+               for (const auto& fault :
+                    cluster::find_faults(cluster::Cluster::load(place.folder() / "f.xml")).faults)
+                 text += fault.message + "\n";
+               return text;
+             }),
+             Catch::Contains("has 36 GB/s, but most links of class 'leaf-spine' have 48; did a "
+                             "cable train to a lower rate?"));
+}
+
+TEST_CASE("cables that all trained lower than the ports of their switches are named", "[import]") {
+  // Quantum-2 switches (0xd2f2) have ports of 4xNDR, 50 GB/s, and the cables 4xHDR.
+  cluster::SourceText source = sample("ibnetdiscover.txt");
+  const std::string device = "devid=0xd2f0";
+  for (std::size_t at = 0; (at = source.text.find(device, at)) != std::string::npos;)
+    source.text.replace(at, device.size(), "devid=0xd2f2");
+  const auto made = cluster::import_fabric(cluster::read_ibnetdiscover(source), two_gpus(), {});
+  REQUIRE(tests::finding(made.findings, "trained lower") != nullptr);
+  CHECK(tests::finding(made.findings, "trained lower")->value ==
+        "8 of 8 leaf-spine cables: leaf-1--spine-1, .. at 25 GB/s of 50 GB/s");
 }
 
 TEST_CASE("malformed output of ibnetdiscover is rejected with its line", "[import]") {
