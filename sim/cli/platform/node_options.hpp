@@ -21,8 +21,9 @@ struct NodeOption {
 inline constexpr std::array node_options{
     NodeOption{"gpu", "gpu", "NAME", "GPU type: a name of platforms/gpus, or a file"},
     NodeOption{"gpus-per-node", "gpus", "N", "GPUs per node, that is, per NVLink domain (8)"},
-    NodeOption{"wiring", "wiring", "WIRING",
-               "wiring of the GPUs: nvswitch, mesh, cube_mesh, twin_mesh or pcie (nvswitch)"},
+    NodeOption{
+        "wiring", "wiring", "WIRING",
+        "wiring of the GPUs: nvswitch, mesh, cube_mesh, twin_mesh, pairs or pcie (nvswitch)"},
     NodeOption{
         "nvlink", "link_bandwidth", "RATE",
         "payload bandwidth of a GPU's link (in a mesh: of each link) in one direction: '370 GB/s'"},

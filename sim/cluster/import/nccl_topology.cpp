@@ -86,8 +86,10 @@ class NcclTopologyReader {
     if (!has_tag(pci, "pci")) fail(gpu, "<gpu> is not inside a <pci>");
     const std::string bus = pci.attribute("busid").value();
     NodeParts::Gpu gpu_part{.name = bus, .line = line_of(gpu ? gpu : pci)};
-    // RCCL's files, which have `gcn`, use `sm` for the number of compute units, so it is not read.
-    if (gpu && gpu.attribute("sm") && !gpu.attribute("gcn")) gpu_part.sm = count(gpu, "sm");
+    gpu_part.gcn = architecture_of(gpu);
+    // RCCL's files, which have `gcn`, use `sm` for the number of compute units.
+    if (gpu && gpu.attribute("sm"))
+      (gpu_part.gcn.empty() ? gpu_part.sm : gpu_part.compute_units) = count(gpu, "sm");
     gpu_part.device = pci.attribute("device").value();
     if (!gpu_of_.emplace(bus_key(pci, bus), parts_.gpus.size()).second)
       fail(pci, fmt::format("two GPUs have the busid '{}'; was the file merged from several files?",
@@ -98,6 +100,16 @@ class NcclTopologyReader {
     gpu_elements_.push_back(gpu);
   }
 
+  // Name of an AMD GPU's architecture: "gfx942". Older versions of RCCL write a number, "908" for
+  // gfx908 and "910" for gfx90a. MI300 had the numbers 940 and 941 before it was gfx942.
+  static std::string architecture_of(const xml_node& gpu) {
+    std::string_view gcn = gpu.attribute("gcn").value();
+    gcn = gcn.substr(0, gcn.find(':'));
+    if (gcn.starts_with("gfx")) gcn.remove_prefix(3);
+    if (gcn.empty()) return "";
+    return fmt::format("gfx{}", gcn == "910" ? "90a" : gcn == "940" || gcn == "941" ? "942" : gcn);
+  }
+
   // Reads the PCIe rate: "16.0 GT/s PCIe" x 16 lanes, with 128b/130b encoding from 8 GT/s.
   void note_pcie(const xml_node& pci) {
     const double lane = std::strtod(pci.attribute("link_speed").value(), nullptr);
@@ -106,15 +118,22 @@ class NcclTopologyReader {
       parts_.pcie = lane * 1e9 * width / 8 * (lane < 8 ? 0.8 : 128.0 / 130.0);
   }
 
+  // Reads the rate of a NIC, in Mb/s. A rate of 0 or -1 means that the driver does not know it.
+  static void set_rate(const xml_node& net, NodeParts::Nic& nic_part) {
+    const std::string_view text = net.attribute("speed").value();
+    const std::optional<double> speed = base::parse_number<double>(text);
+    if (text.empty() || speed == 0.0 || speed == -1.0) return;
+    constexpr double max_rate = 400e9;
+    const double rate = speed.value_or(-1) * 1e6 / 8;
+    if (rate > 0 && rate <= max_rate)
+      nic_part.rate = rate;
+    else
+      nic_part.bad_speed = text;
+  }
+
   void add_nic(const xml_node& net) {
     NodeParts::Nic nic_part{.name = net.attribute("name").value(), .line = line_of(net)};
-    if (net.attribute("speed")) nic_part.rate = number(net, "speed") * 1e6 / 8;  // Mb/s
-    constexpr double max_rate = 400e9;
-    if (nic_part.rate > max_rate)
-      fail(net,
-           fmt::format("speed=\"{}\" of NIC '{}' is in Mb/s, which gives an impossible {}; "
-                       "expected a value such as 400000",
-                       net.attribute("speed").value(), nic_part.name, rate_text(nic_part.rate)));
+    set_rate(net, nic_part);
     const xml_node pci = net.parent().parent();
     if (has_tag(pci, "pci")) nic_part.card = bus_key(pci, pci.attribute("busid").value());
     nic_elements_.push_back(net);
@@ -139,6 +158,7 @@ class NcclTopologyReader {
       for (const xml_node& link : gpu_elements_[i].children()) {
         if (!has_tag(link, "nvlink") && !has_tag(link, "xgmi")) continue;
         parts_.has_links = true;
+        parts_.has_xgmi = parts_.has_xgmi || has_tag(link, "xgmi");
         const int links = count(link, "count");
         const auto peer = gpu_of_.find(bus_key(gpu_elements_[i], link.attribute("target").value()));
         NodeParts::Gpu& gpu = parts_.gpus[i];

@@ -1,7 +1,9 @@
 #include "sim/cluster/import/node_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -9,8 +11,10 @@
 #include <fmt/ranges.h>
 
 #include "sim/cluster/import/gpu_types.hpp"
+#include "sim/cluster/make/pair_links.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/gpu.hpp"
+#include "sim/config/text/units.hpp"
 #include "sim/config/text/yaml.hpp"
 
 namespace pipewright::cluster {
@@ -22,7 +26,18 @@ std::string microseconds(double seconds) { return fmt::format("{:g} us", seconds
 struct NodeWiring {
   std::string wiring;
   int links = 0;  // per GPU to the switch, or per pair in a mesh; 1 in a cube_mesh
+  std::vector<PairLinks> pairs;
+  std::vector<std::uint32_t> places;
+  bool counts_known = true;
 };
+
+// Interfaces of virtual machines and containers, which are no NICs.
+bool is_virtual(const std::string& name) {
+  constexpr std::array<std::string_view, 5> beginnings{"veth", "virbr", "docker", "br-", "lo"};
+  return std::ranges::any_of(beginnings, [&](std::string_view beginning) {
+    return name.starts_with(beginning) && (beginning != "lo" || name == "lo");
+  });
+}
 
 class NodeImporter {
  public:
@@ -78,7 +93,7 @@ class NodeImporter {
   void choose_gpu() {
     const NodeParts::Gpu& first = parts_.gpus.front();
     for (const NodeParts::Gpu& gpu : parts_.gpus)
-      if (gpu.sm != first.sm || gpu.device != first.device)
+      if (gpu.sm != first.sm || gpu.device != first.device || gpu.gcn != first.gcn)
         fail(gpu.line, Error(fmt::format("GPU {} has a different type than {} at line {}", gpu.name,
                                          first.name, first.line))
                            .allow("nodes with GPUs of one type"));
@@ -90,7 +105,10 @@ class NodeImporter {
           std::ranges::find(type.devices, first.device) != type.devices.end())
         device = &type;
     }
-    if (device != nullptr) {
+    if (const auto amd = amd_gpus(first.device, first.gcn, first.compute_units);
+        !first.gcn.empty() || !amd.empty()) {
+      choose_amd_gpu(first, amd);
+    } else if (device != nullptr) {
       set("gpu", std::string(device->name),
           fmt::format("{}, device {}", location(first.line), first.device));
     } else if (!types_with_sm.empty()) {
@@ -111,8 +129,51 @@ class NodeImporter {
     }
     config::read_gpu({*find(tree_, "gpu"), "gpu"});  // reports an unknown name first
     gpu_ = find(tree_, "gpu")->text;
-    for (const GpuType& type : gpu_types())
+    for (const GpuType& type : gpu_types()) {
       if (type.name == gpu_) type_ = &type;
+      for (const AmdGpu* amd : amd_gpus(first.device, first.gcn, first.compute_units))
+        is_twin_ = is_twin_ || (type.is_twin && amd->type == type.name);
+    }
+    is_twin_ = is_twin_ || (type_ != nullptr && type_->is_twin);
+  }
+
+  // Chooses the type of an AMD GPU by its device, or by its architecture and compute units.
+  void choose_amd_gpu(const NodeParts::Gpu& first, const std::vector<const AmdGpu*>& candidates) {
+    std::string facts = first.gcn.empty() ? "" : fmt::format("gcn {}", first.gcn);
+    if (!first.device.empty())
+      facts += fmt::format("{}device {}", facts.empty() ? "" : ", ", config::shown(first.device));
+    if (first.compute_units > 0) facts += fmt::format(", {} compute units", first.compute_units);
+    std::vector<std::string_view> products;
+    std::vector<std::string_view> types;
+    for (const AmdGpu* gpu : candidates) {
+      products.push_back(gpu->product);
+      if (!gpu->type.empty()) types.push_back(gpu->type);
+    }
+    const std::string product = fmt::format("{}", fmt::join(products, " or "));
+    if (has_option("gpu")) {
+      const bool agrees =
+          products.empty() || std::ranges::find(types, options_.at("gpu")) != types.end();
+      if (!agrees)
+        findings_.push_back(
+            {"GPU of the file", product,
+             fmt::format("{}, {}; --gpu overrides it", location(first.line), facts)});
+      return set("gpu", "", "");
+    }
+    if (candidates.empty())
+      fail(first.line, Error(fmt::format("the GPU type is unknown ({})", facts))
+                           .suggest("give it with --gpu, such as --gpu mi300x"));
+    if (types.empty())
+      fail(first.line,
+           Error(fmt::format("the GPUs are {} ({}), of which the library has no file", product,
+                             facts))
+               .suggest("give --gpu with a file of your own (docs/gpus.md), or with the name of a "
+                        "similar GPU"));
+    if (candidates.size() > 1)
+      fail(first.line,
+           Error(fmt::format("the GPUs are {}, which have the same architecture ({})", product,
+                             facts))
+               .suggest(fmt::format("choose with --gpu {}", fmt::join(types, " or --gpu "))));
+    set("gpu", std::string(types.front()), fmt::format("{}, {}", location(first.line), facts));
   }
 
   // Wiring according to the file. In the matrix of nvidia-smi, a GPU behind a switch shows all of
@@ -150,19 +211,56 @@ class NodeImporter {
     if (is_full && parts_.is_matrix && sums.front() > max_links)
       return NodeWiring{"nvswitch", *pairs.begin()};
     if (is_full) return NodeWiring{"mesh", *pairs.begin()};
-    const bool is_cube =
-        count == 8 && linked == 32 && std::ranges::all_of(sums, [](int sum) { return sum == 6; });
-    if (is_cube) return NodeWiring{"cube_mesh", 1};
-    fail(uneven_line(),
-         fmt::format(
-             "NVLinks connect pairs of GPUs unevenly, which a node file cannot express (allowed: "
-             "nvswitch, mesh, DGX-1's cube_mesh, pcie); --wiring pcie ignores NVLinks"));
+    return paired_wiring();
   }
-  int uneven_line() const {
-    const auto& gpus = parts_.gpus;
-    const auto uneven = std::ranges::find_if(
-        gpus, [&](const NodeParts::Gpu& gpu) { return gpu.links.size() + 1 < gpus.size(); });
-    return uneven == gpus.end() ? gpus.front().line : uneven->line;
+
+  LinkCounts listed_links() const {
+    const std::size_t count = parts_.gpus.size();
+    LinkCounts links(count, std::vector<int>(count, 0));
+    for (std::size_t a = 0; a < count; ++a)
+      for (const auto& [b, number] : parts_.gpus[a].links) links[a][b] = number;
+    for (std::size_t a = 0; a < count; ++a)
+      for (std::size_t b = 0; b < count; ++b)
+        if (links[a][b] > links[b][a])
+          fail(
+              parts_.gpus[a].line,
+              Error(fmt::format("{} links lead from GPU {} to GPU {}, but {} lead back",
+                                links[a][b], parts_.gpus[a].name, parts_.gpus[b].name, links[b][a]))
+                  .suggest("check for links that are down, or ignore all links with --wiring "
+                           "pcie"));
+    return links;
+  }
+
+  // Wiring of GPUs of which links join some pairs: that of a DGX-1 or of MI250X, or any other.
+  NodeWiring paired_wiring() const {
+    const LinkCounts links = listed_links();
+    using Wiring = NodeKind::Wiring;
+    const auto in_table = [&](Wiring wiring, const char* name,
+                              bool counts_known) -> std::optional<NodeWiring> {
+      auto places = places_in(wiring, links, counts_known);
+      if (!places) return std::nullopt;
+      if (std::ranges::is_sorted(*places)) places->clear();
+      return NodeWiring{name, 1, {}, std::move(*places), counts_known};
+    };
+    if (auto wiring = in_table(Wiring::twin_mesh, "twin_mesh", true)) return *wiring;
+    if (auto wiring = in_table(Wiring::cube_mesh, "cube_mesh", true)) return *wiring;
+    // Virtual machines show one link for each pair that has any.
+    if (is_twin_ && is_single(links))
+      if (auto wiring = in_table(Wiring::twin_mesh, "twin_mesh", false)) return *wiring;
+    NodeWiring wiring{"pairs", 0, {}, {}, true};
+    for (std::uint32_t a = 0; a < links.size(); ++a)
+      for (std::uint32_t b = a + 1; b < links.size(); ++b)
+        if (links[a][b] > 0) {
+          wiring.pairs.push_back({a, b, links[a][b]});
+          wiring.links = std::gcd(wiring.links, links[a][b]);
+        }
+    for (PairLinks& pair : wiring.pairs) pair.links /= wiring.links;
+    return wiring;
+  }
+  static bool is_single(const LinkCounts& links) {
+    return std::ranges::all_of(links, [](const auto& row) {
+      return std::ranges::all_of(row, [](int n) { return n <= 1; });
+    });
   }
 
   void set_wires() {
@@ -173,7 +271,9 @@ class NodeImporter {
     if (!listed) {
       const bool type_has_links = type_ != nullptr && type_->links > 0;
       const bool is_cube = type_ != nullptr && type_->nvlink == 2 && parts_.gpus.size() == 8;
+      const bool is_twin = is_twin_ && parts_.gpus.size() == 8;
       wires.wiring = !type_has_links  ? "pcie"
+                     : is_twin        ? "twin_mesh"
                      : type_->is_xgmi ? "mesh"
                      : is_cube        ? "cube_mesh"
                                       : "nvswitch";
@@ -187,16 +287,21 @@ class NodeImporter {
               : 1;
     }
     set("wiring", wires.wiring,
-        listed ? (wires.wiring == "pcie" ? here + ", no NVLinks" : here + ", NVLinks")
+        listed ? fmt::format("{}, {}{}", here, wires.wiring == "pcie" ? "no " : "",
+                             parts_.has_xgmi ? "xGMI links" : "NVLinks")
                : fmt::format("{}: the file does not list NVLinks", type_default()));
-    if (wires.wiring == "pcie") return set_pcie();
-    if (type_ == nullptr && !has_option("link_bandwidth"))
+    if (wires.wiring == "pcie") return set_pcie("link_bandwidth");
+    if ((type_ == nullptr || type_->link_bandwidth == 0) && !has_option("link_bandwidth"))
       fail(parts_.gpus.front().line,
            Error(fmt::format("the bandwidth of a link of {} is unknown", gpu_))
                .suggest("give it with --nvlink, such as --nvlink '370 GB/s'"));
     if (type_ != nullptr && type_->nvlink > 0)
       set("nvlink", std::to_string(type_->nvlink), type_default());
-    if (type_ != nullptr && type_->is_xgmi) set("link_class", "xgmi", type_default());
+    if (parts_.has_xgmi)
+      set("link_class", "xgmi", here + ", xGMI links");
+    else if (type_ != nullptr && type_->is_xgmi)
+      set("link_class", "xgmi", type_default());
+    set_pairs(wires, here);
     const double per_link = type_ != nullptr ? type_->link_bandwidth : 0;
     set("link_bandwidth", rate_text(wires.links * per_link),
         fmt::format("{} x {} {}", wires.links, rate_text(per_link),
@@ -206,14 +311,70 @@ class NodeImporter {
       set("sharp_efficiency", fmt::format("{:g}", type_->sharp), type_default());
   }
 
-  void set_pcie() {
+  // Sets the keys that say which GPUs links join.
+  void set_pairs(const NodeWiring& wires, const std::string& here) {
+    if (!wires.places.empty()) {
+      set_list("places", texts_of(wires.places),
+               here + ", GPUs in another order than the wiring's");
+    } else if (!wires.counts_known) {
+      findings_.push_back({"links of pairs", "those of twin_mesh",
+                           here + " shows one link for each pair that has any"});
+    }
+    if (wires.pairs.empty()) return;
+    note_missing_links(here);
+    std::vector<std::string> pairs;
+    for (const PairLinks& pair : wires.pairs)
+      pairs.push_back(pair.links == 1 ? fmt::format("{}-{}", pair.a, pair.b)
+                                      : fmt::format("{}-{} x{}", pair.a, pair.b, pair.links));
+    set_list("pairs", pairs, here);
+    if (parts_.has_xgmi)
+      set("relay", "true", "default of xGMI: messages to further GPUs go over those between");
+    set_pcie("pcie_bandwidth");
+  }
+  void note_missing_links(const std::string& here) {
+    const bool has_number = type_ != nullptr && type_->links > 0 && !type_->is_twin;
+    std::vector<std::string> gpus;
+    for (std::size_t i = 0; i < parts_.gpus.size() && has_number; ++i) {
+      int links = 0;
+      for (const auto& [peer, number] : parts_.gpus[i].links) links += number;
+      if (links < type_->links) gpus.push_back(fmt::format("GPU {} has {}", i, links));
+    }
+    if (!gpus.empty())
+      findings_.push_back({"links missing", fmt::format("{}", fmt::join(gpus, ", ")),
+                           fmt::format("{}; other {} have {}", here, gpu_, type_->links)});
+  }
+  template <class Numbers>
+  static std::vector<std::string> texts_of(const Numbers& numbers) {
+    std::vector<std::string> texts;
+    for (const auto number : numbers) texts.push_back(std::to_string(number));
+    return texts;
+  }
+  void set_list(const std::string& key, const std::vector<std::string>& texts,
+                const std::string& from) {
+    config::Value list{.kind = config::Value::Kind::list};
+    list.origin = {parts_.source.name};
+    for (const std::string& item : texts)
+      list.items.push_back(config::make_text(item, {parts_.source.name}));
+    config::set_value(tree_, key, std::move(list));
+    findings_.push_back({key, fmt::format("{}", fmt::join(texts, ", ")), from});
+  }
+
+  void set_pcie(const std::string& key) {
     constexpr double default_rate = 31.5e9;  // 4.0 x16
     constexpr double payload_part = 0.8;     // assumed payload fraction
     const double nominal = parts_.pcie > 0 ? parts_.pcie : default_rate;
-    set("link_bandwidth", rate_text(payload_part * nominal),
+    set(key, rate_text(payload_part * nominal),
         parts_.pcie > 0 ? fmt::format("0.8 of PCIe's {}, {}", rate_text(nominal),
                                       location(parts_.gpus.front().line))
                         : "default: 0.8 of PCIe 4.0 x16");
+  }
+
+  // Payload rate of a NIC. A rate that the file does not know is that of --nic, or else the GPU
+  // type's default.
+  double rate_or_default(const NodeParts::Nic& nic) const {
+    if (nic.rate > 0) return payload_of(nic.rate);
+    if (!has_option("nic_bandwidth")) return type_ != nullptr ? type_->nic_bandwidth : 0;
+    return config::parse_bandwidth(options_.at("nic_bandwidth"), "--nic", "bandwidth of a NIC");
   }
 
   // NICs that carry training traffic: those on PCIe switches with GPUs, if there are any, and of
@@ -231,9 +392,11 @@ class NodeImporter {
     };
     keep_only([](const NodeParts::Nic& nic) { return !nic.near_gpus.empty(); },
               "not on a PCIe switch with a GPU; override with --nics and --nic");
+    keep_only([](const NodeParts::Nic& nic) { return !is_virtual(nic.name); },
+              "no NICs but interfaces of virtual machines or containers");
     double fastest = 0;
-    for (const auto* nic : nics) fastest = std::max(fastest, nic->rate);
-    keep_only([&](const NodeParts::Nic& nic) { return nic.rate == fastest; },
+    for (const auto* nic : nics) fastest = std::max(fastest, rate_or_default(*nic));
+    keep_only([&](const NodeParts::Nic& nic) { return rate_or_default(nic) == fastest; },
               fmt::format("slower than {}; override with --nics and --nic", rate_text(fastest)));
     return nics;
   }
@@ -258,9 +421,7 @@ class NodeImporter {
       else if (is_even && count > gpus)
         count = gpus;
       else if (!is_even)
-        fail(nics.front()->line, fmt::format("{} NICs cannot be shared evenly among {} GPUs ({}); "
-                                             "override with --nics N and --nic RATE",
-                                             count, gpus, range_text(nics)));
+        fail_uneven(nics);
       ports = nics.size() / count;
     }
     const std::string here = location(nics.front()->line);
@@ -271,6 +432,25 @@ class NodeImporter {
                     hosts > 1 ? fmt::format(", on each of {} hosts", hosts) : ""));
     report_nearest(nics);
     const double rate = nics.front()->rate;
+    if (!nics.front()->bad_speed.empty() && !has_option("nic_bandwidth"))
+      fail(
+          nics.front()->line,
+          Error(fmt::format("speed=\"{}\" of NIC '{}' is no plausible rate; it is in Mb/s, such as "
+                            "400000",
+                            config::shown(nics.front()->bad_speed), nics.front()->name))
+              .suggest("give the rate with --nic, such as --nic '47 GB/s'"));
+    constexpr double min_rate = 1e9;            // of a node file
+    constexpr double management_rate = 1.25e9;  // 10 Gb/s
+    if (rate > 0 && rate <= management_rate && !has_option("nic_bandwidth")) {
+      const Error error(fmt::format("the only NICs are of {} nominal ({}), as for management",
+                                    rate_text(rate), range_text(nics)));
+      if (payload_of(rate) < min_rate)
+        fail(nics.front()->line,
+             Error(error).suggest("give those of the training traffic, such as --nics 8 --nic '47 "
+                                  "GB/s'"));
+      findings_.push_back(
+          {"NICs are slow", range_text(nics), "as for management; override with --nics and --nic"});
+    }
     if (rate > 0)
       set("nic_bandwidth", rate_text(static_cast<double>(ports) * payload_of(rate)),
           fmt::format("{}{} nominal x {:g} payload, {}",
@@ -285,6 +465,20 @@ class NodeImporter {
       fail(nics.front()->line,
            Error("lists no NIC rate").suggest("give it with --nic, such as --nic '47 GB/s'"));
   }
+  [[noreturn]] void fail_uneven(const std::vector<const NodeParts::Nic*>& nics) const {
+    const EvenNics even =
+        even_nics(static_cast<std::uint32_t>(parts_.gpus.size()),
+                  static_cast<std::uint32_t>(nics.size()), rate_or_default(*nics.front()));
+    fail(nics.front()->line,
+         Error(fmt::format("{} NICs cannot be shared evenly among {} GPUs ({})", nics.size(),
+                           parts_.gpus.size(), range_text(nics)))
+             .suggest(even.bandwidth > 0
+                          ? fmt::format("use {} with the same bandwidth together: --nics {} --nic "
+                                        "'{}'; or give others with --nics N and --nic RATE",
+                                        even.nics, even.nics, rate_text(even.bandwidth))
+                          : "give --nics N and --nic RATE"));
+  }
+
   // Number of hosts in an NVLink domain of which the file describes one: --gpus-per-node 72 with 4
   // GPUs in the file is 18 hosts.
   std::size_t hosts_of_domain() const {
@@ -339,6 +533,7 @@ class NodeImporter {
   Findings findings_;
   std::string gpu_;
   const GpuType* type_ = nullptr;  // null if the GPU is defined by the user
+  bool is_twin_ = false;           // GPUs are dies of MI250X, by the file or by --gpu
 };
 
 }  // namespace

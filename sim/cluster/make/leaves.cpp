@@ -1,7 +1,8 @@
 #include "sim/cluster/make/leaves.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "sim/cluster/make/pair_links.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -32,55 +33,7 @@ void write_star(XmlText& xml, const NodeKind& kind, std::string_view node, std::
   xml.close("cluster");
 }
 
-// Number of NVLinks between two GPUs of a DGX-1, for the first GPU (row) and each GPU after it
-// (column). GPUs with 0 NVLinks communicate over PCIe.
-constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
-                                                       {0, 0, 2, 1, 0, 2, 0, 0},
-                                                       {0, 0, 0, 2, 0, 0, 1, 0},
-                                                       {0, 0, 0, 0, 0, 0, 0, 1},
-                                                       {0, 0, 0, 0, 0, 1, 1, 2},
-                                                       {0, 0, 0, 0, 0, 0, 2, 1},
-                                                       {0, 0, 0, 0, 0, 0, 0, 2},
-                                                       {}}};
-constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
-constexpr double pcie3_latency = 2.85e-6;
-
-// Number of xGMI links between two dies of four MI250X, for the first die (row) and each die after
-// it (column), from Frontier's user guide.
-constexpr std::array<std::array<int, 8>, 8> twin_mesh{{{0, 4, 1, 0, 0, 0, 2, 0},
-                                                       {0, 0, 0, 1, 0, 1, 0, 0},
-                                                       {0, 0, 0, 4, 2, 0, 0, 0},
-                                                       {0, 0, 0, 0, 0, 0, 0, 1},
-                                                       {0, 0, 0, 0, 0, 4, 1, 0},
-                                                       {0, 0, 0, 0, 0, 0, 0, 1},
-                                                       {0, 0, 0, 0, 0, 0, 0, 4},
-                                                       {}}};
-
-int links_of_pair(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
-  if (kind.wiring == Wiring::mesh) return 1;
-  const auto& links = kind.wiring == Wiring::twin_mesh ? twin_mesh : cube_mesh;
-  return links.at(std::min(a, b)).at(std::max(a, b));
-}
-
-// GPUs that relay between two GPUs of a twin mesh without a common link, on the path with the
-// fewest hops and, among these, with the most parallel links on its narrowest hop.
-std::vector<std::uint32_t> path_through(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
-  std::vector<std::uint32_t> best;
-  int widest = 0;
-  for (std::uint32_t i = 0; i < kind.gpus; ++i)
-    for (std::uint32_t j = 0; j < kind.gpus; ++j) {
-      const int first = links_of_pair(kind, a, i);
-      const int last = links_of_pair(kind, j, b);
-      const int middle = i == j ? first : links_of_pair(kind, i, j);
-      const int width = std::min({first, middle, last});
-      const std::size_t count = i == j ? 1 : 2;
-      if (width == 0 || (!best.empty() && best.size() < count)) continue;
-      if (!best.empty() && best.size() == count && width <= widest) continue;
-      best = i == j ? std::vector{i} : std::vector{i, j};
-      widest = width;
-    }
-  return best;
-}
+constexpr double pcie_pair_latency = 2.85e-6;  // see the sources of DGX-1 nodes
 
 // Writes the GPUs of a node that are linked in pairs, with the links and the routes over them.
 void write_mesh(XmlText& xml, const NodeKind& kind, std::string_view node, std::string_view nics,
@@ -98,32 +51,32 @@ void write_mesh(XmlText& xml, const NodeKind& kind, std::string_view node, std::
     xml.line("<prop id=\"class\" value=\"{}\"/>", class_name);
     xml.close("link");
   };
+  const LinkCounts links = link_counts(kind);
   const auto for_each_pair = [&](auto&& visit) {
     for (std::uint32_t a = 0; a < kind.gpus; ++a)
-      for (std::uint32_t b = a + 1; b < kind.gpus; ++b) visit(a, b, links_of_pair(kind, a, b));
+      for (std::uint32_t b = a + 1; b < kind.gpus; ++b) visit(a, b);
   };
-  for (std::uint32_t gpu = 0; gpu < kind.gpus && kind.wiring == Wiring::cube_mesh; ++gpu)
-    link(fmt::format("{}-pcie-{}", node, gpu), "pcie", pcie3_bandwidth, pcie3_latency);
-  for_each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
-    if (links > 0)
+  const bool has_pcie = has_pcie_pairs(kind);
+  for (std::uint32_t gpu = 0; gpu < kind.gpus && has_pcie; ++gpu)
+    link(fmt::format("{}-pcie-{}", node, gpu), "pcie", kind.pcie_bandwidth, pcie_pair_latency);
+  for_each_pair([&](std::uint32_t a, std::uint32_t b) {
+    if (links[a][b] > 0)
       link(fmt::format("{}-{}-{}-{}", node, kind.link_class, a, b), link_class,
-           links * kind.link_bandwidth, kind.link_latency);
+           links[a][b] * kind.link_bandwidth, kind.link_latency);
   });
-  for_each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
+  for_each_pair([&](std::uint32_t a, std::uint32_t b) {
     xml.open("<route src=\"{0}-gpu-{1}\" dst=\"{0}-gpu-{2}\">", node, a, b);
-    const auto write_crossing = [&](std::uint32_t from, std::uint32_t to) {
+    std::uint32_t from = a;
+    const auto cross = [&](std::uint32_t to) {
       xml.line("<link_ctn id=\"{}-{}-{}-{}\" direction=\"{}\"/>", node, kind.link_class,
                std::min(from, to), std::max(from, to), from < to ? "UP" : "DOWN");
+      from = to;
     };
-    if (links > 0) {
-      write_crossing(a, b);
-    } else if (kind.wiring == Wiring::twin_mesh) {
-      std::uint32_t gpu_before = a;
-      for (const std::uint32_t next : path_through(kind, a, b)) {
-        write_crossing(gpu_before, next);
-        gpu_before = next;
-      }
-      write_crossing(gpu_before, b);
+    const auto relays =
+        is_relaying(kind) ? relays_between(links, a, b) : std::vector<std::uint32_t>();
+    if (links[a][b] > 0 || !relays.empty()) {
+      for (const std::uint32_t relay : relays) cross(relay);
+      cross(b);
     } else {
       xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"UP\"/>", node, a);
       xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"DOWN\"/>", node, b);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "sim/cluster/make/pair_links.hpp"
+
 namespace pipewright::cluster {
 namespace {
 
@@ -174,7 +176,7 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
     const NodeKind& kind = *group.kind;
     using Wiring = NodeKind::Wiring;
     launch = std::max(launch, launch_of(kind));
-    has_pcie = has_pcie || kind.wiring == Wiring::pcie || kind.wiring == Wiring::cube_mesh;
+    has_pcie = has_pcie || kind.wiring == Wiring::pcie || has_pcie_pairs(kind);
     if (kind.wiring == Wiring::pcie) continue;
     const Links links{kind.nvlink, &costs_of(kind), kind.sharp};
     const auto [entry, is_new] = classes.try_emplace(link_class(kind, request.nodes), links);

@@ -5,9 +5,13 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
@@ -21,8 +25,8 @@ using config::ValueType;
 
 constexpr config::Document node_document{"a node", "gpu, link_bandwidth and nic_bandwidth",
                                          "gpu: h100-sxm"};
-constexpr std::array<std::string_view, 5> wiring_names{"nvswitch", "mesh", "cube_mesh", "twin_mesh",
-                                                       "pcie"};
+constexpr std::array<std::string_view, 6> wiring_names{"nvswitch",  "mesh", "cube_mesh",
+                                                       "twin_mesh", "pcie", "pairs"};
 
 // Default latencies of half a ring step, in seconds; latency_source() says where they are from.
 constexpr double nvlink_latency = 1.7e-6;
@@ -65,6 +69,41 @@ std::vector<std::string> read_sources(const Field& field) {
     sources.push_back(std::move(text));
   }
   return sources;
+}
+
+// Reads two GPUs that links join, and the number of links: "0-1" or "0-1 x4".
+PairLinks read_pair(const Field& field) {
+  constexpr std::string_view allowed = "two GPUs and a number of links, such as 0-1 or 0-1 x4";
+  const std::string& text = config::read_text(field, allowed);
+  const std::size_t hyphen = text.find('-');
+  const std::size_t times = text.find(" x");
+  if (hyphen == std::string::npos) throw config::wrong(field, allowed);
+  const std::string_view whole(text);
+  const auto a = base::parse_number<std::uint32_t>(whole.substr(0, hyphen));
+  const auto b = base::parse_number<std::uint32_t>(
+      whole.substr(hyphen + 1, times == std::string::npos ? times : times - hyphen - 1));
+  const auto links = times == std::string::npos ? std::optional<int>(1)
+                                                : base::parse_number<int>(whole.substr(times + 2));
+  constexpr int max_links = 64;
+  if (!a || !b || !links || *a == *b || *links < 1 || *links > max_links)
+    throw config::wrong(field, allowed);
+  return {std::min(*a, *b), std::max(*a, *b), *links};
+}
+std::vector<PairLinks> read_pairs(const Field& field) {
+  std::vector<PairLinks> pairs;
+  for (const Field& item : config::items(field, "pairs of GPUs, such as [0-1, 2-3]"))
+    pairs.push_back(read_pair(item));
+  return pairs;
+}
+std::vector<std::uint32_t> read_places(const Field& field) {
+  constexpr std::string_view allowed = "numbers of GPUs, such as [0, 1, 4, 5, 6, 7, 2, 3]";
+  std::vector<std::uint32_t> places;
+  for (const Field& item : config::items(field, allowed)) {
+    const auto place = base::parse_number<std::uint32_t>(config::read_text(item, allowed));
+    if (!place) throw config::wrong(item, allowed);
+    places.push_back(*place);
+  }
+  return places;
 }
 
 template <auto member>
@@ -118,6 +157,24 @@ constexpr std::array table{
                            "of two GPUs",
                    .default_value = "1.7 us"},
                   seconds<&NodeKind::link_latency>},
+    Key<NodeKind>{{.name = "pairs",
+                   .help = "wiring pairs: GPUs that links join, and how many: [0-1 x2, 2-3]"},
+                  config::into<&NodeKind::pairs, read_pairs>({ValueType::text, true})},
+    Key<NodeKind>{{.name = "relay",
+                   .help = "wiring pairs: GPUs without a common link communicate over the links of "
+                           "GPUs between them, as with xGMI",
+                   .default_value = "false"},
+                  config::flag<&NodeKind::relay>},
+    Key<NodeKind>{{.name = "pcie_bandwidth",
+                   .help = "wiring cube_mesh and pairs: bandwidth of a GPU's PCIe link in one "
+                           "direction, for GPUs that no links join",
+                   .default_value = "10 GB/s"},
+                  bandwidth<&NodeKind::pcie_bandwidth>},
+    Key<NodeKind>{
+        {.name = "places",
+         .help = "wiring cube_mesh and twin_mesh: place of each GPU in the wiring, if the "
+                 "GPUs are numbered otherwise"},
+        config::into<&NodeKind::places, read_places>({ValueType::count, true})},
     Key<NodeKind>{{.name = "nics", .help = "number of NICs per node; default: one per GPU"},
                   config::count<&NodeKind::nics>},
     Key<NodeKind>{
@@ -159,7 +216,61 @@ config::Error key_error(const config::Value& tree, std::string_view key,
   return config::Error(config::origin_of(tree, key), message);
 }
 
+// Checks the keys that describe a wiring in detail. Throws config::Error.
+void check_wiring(const config::Value& tree, const NodeKind& kind) {
+  using Wiring = NodeKind::Wiring;
+  const bool is_fixed = kind.wiring == Wiring::cube_mesh || kind.wiring == Wiring::twin_mesh;
+  const bool has_pairs = kind.wiring == Wiring::pairs;
+  if (is_fixed && kind.gpus != 8)
+    throw key_error(tree, "gpus", fmt::format("gpus is {}", kind.gpus))
+        .allow(fmt::format("8 for {}", kind.wiring == Wiring::cube_mesh ? "cube_mesh (DGX-1)"
+                                                                        : "twin_mesh (MI250X)"));
+  if (has_pairs == kind.pairs.empty())
+    throw key_error(tree, has_pairs ? "wiring" : "pairs",
+                    has_pairs ? "wiring is pairs, but the key pairs is missing"
+                              : "pairs is given, but wiring is not pairs")
+        .suggest(has_pairs ? "list the GPUs that links join, such as pairs: [0-1, 2-3]"
+                           : "add wiring: pairs");
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  for (const PairLinks& pair : kind.pairs)
+    if (pair.b >= kind.gpus || !seen.insert({pair.a, pair.b}).second)
+      throw key_error(
+          tree, "pairs",
+          fmt::format("pairs lists {}-{}{}", pair.a, pair.b, pair.b >= kind.gpus ? "" : " twice"))
+          .allow(fmt::format("each pair of GPUs 0 to {} once", kind.gpus - 1));
+  const std::set<std::uint32_t> distinct(kind.places.begin(), kind.places.end());
+  const bool is_permutation = kind.places.size() == kind.gpus && distinct.size() == kind.gpus &&
+                              *distinct.rbegin() + 1 == kind.gpus;
+  if (!kind.places.empty() && (!is_fixed || !is_permutation))
+    throw key_error(tree, "places",
+                    is_fixed ? fmt::format("places is no order of {} GPUs", kind.gpus)
+                             : "places is given, but wiring is neither cube_mesh nor twin_mesh")
+        .allow("each place from 0 to 7 once, such as [0, 1, 4, 5, 6, 7, 2, 3]");
+}
+
+// Checks that the NICs can be divided among the GPUs. GPUs on PCIe share all NICs. Throws
+// config::Error with the NICs that have the same bandwidth together.
+void check_nics(const config::Value& tree, const NodeKind& kind) {
+  if (kind.wiring == NodeKind::Wiring::pcie) return;
+  if (kind.nics > kind.gpus)
+    throw key_error(tree, "nics", fmt::format("nics is {} for {} GPUs", kind.nics, kind.gpus))
+        .allow("at most one per GPU, with the combined bandwidth of its ports");
+  if (kind.nics == 0 || kind.gpus % kind.nics == 0) return;
+  const EvenNics even = even_nics(kind.gpus, kind.nics, kind.nic_bandwidth);
+  throw key_error(
+      tree, "nics",
+      fmt::format("nics is {}, which {} GPUs cannot share evenly", kind.nics, kind.gpus))
+      .suggest(fmt::format("use {} with the same bandwidth together: --nics {} --nic '{:.6g} GB/s'",
+                           even.nics, even.nics, even.bandwidth / 1e9));
+}
+
 }  // namespace
+
+EvenNics even_nics(std::uint32_t gpus, std::uint32_t nics, double bandwidth) {
+  std::uint32_t even = std::min(gpus, nics);
+  while (gpus % even != 0) --even;
+  return {even, bandwidth * nics / even};
+}
 
 std::vector<config::KeyRow> node_kind_keys() { return config::rows_of(table); }
 
@@ -185,17 +296,11 @@ NodeKind read_node_kind(const config::Value& tree, const std::string& name) {
   if (kind.link_latency == 0) kind.link_latency = pcie ? pcie_latency : nvlink_latency;
   if (kind.nic_latency == 0) kind.nic_latency = nic_latency;
   if (kind.help.empty()) kind.help = fmt::format("{} {}", kind.gpus, kind.gpu);
-  const bool is_fixed = kind.wiring == Wiring::cube_mesh || kind.wiring == Wiring::twin_mesh;
-  if (is_fixed && kind.gpus != 8)
-    throw key_error(tree, "gpus", fmt::format("gpus is {}", kind.gpus))
-        .allow(fmt::format("8 for {}", kind.wiring == Wiring::cube_mesh ? "cube_mesh (DGX-1)"
-                                                                        : "twin_mesh (MI250X)"));
   if (kind.gpus > max_node_gpus)
     throw key_error(tree, "gpus", fmt::format("gpus is {}", kind.gpus))
         .allow(fmt::format("at most {}", max_node_gpus));
-  if (kind.nics > kind.gpus && kind.wiring != Wiring::pcie)
-    throw key_error(tree, "nics", fmt::format("nics is {} for {} GPUs", kind.nics, kind.gpus))
-        .allow("at most one per GPU, with the combined bandwidth of its ports");
+  check_wiring(tree, kind);
+  check_nics(tree, kind);
   return kind;
 }
 

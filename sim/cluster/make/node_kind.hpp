@@ -16,6 +16,13 @@ struct NodeHost {
   double launch_factor = 1;  // factor of the host times of a software stack
 };
 
+// Links that join two GPUs of a node.
+struct PairLinks {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  int links = 1;
+};
+
 // A kind of node, as described by data sheets and benchmarks: a file of platforms/nodes. Bandwidths
 // are payload in bytes/s per direction. A latency is half of a ring step: a step crosses two links,
 // out of one GPU (or NIC) and into the next.
@@ -26,6 +33,7 @@ struct NodeKind {
     cube_mesh,  // DGX-1: one or two links between some pairs, PCIe between the others
     twin_mesh,  // MI250X: four links between twins, one or two between some other pairs
     pcie,       // a link from each GPU to the host, which also leads to the NICs
+    pairs,      // links between the GPUs that `pairs` lists
   };
 
   std::string name;
@@ -38,9 +46,16 @@ struct NodeKind {
   std::uint32_t nvlink = 0;  // NVLink generation; 0 if there are no NVLinks
   std::string link_class;    // class of the links between GPUs; empty for nvlink or pcie
   // bandwidth in bytes/s of a GPU's link (nvswitch, pcie), of a pair's link (mesh), or of each of
-  // several links (cube_mesh, twin_mesh)
+  // several links (cube_mesh, twin_mesh, pairs)
   double link_bandwidth = 0;
   double link_latency = 0;  // seconds
+  std::vector<PairLinks> pairs;
+  bool relay = false;  // pairs: GPUs without a common link communicate over the links of others
+  // cube_mesh, pairs: bandwidth of a GPU's PCIe link, over which GPUs without a common link
+  // communicate
+  double pcie_bandwidth = 10e9;
+  // cube_mesh, twin_mesh: place of each GPU in the wiring; empty if GPUs are in the wiring's order
+  std::vector<std::uint32_t> places;
   std::uint32_t nics = 8;
   double nic_bandwidth = 0;
   double nic_latency = 0;
@@ -53,6 +68,14 @@ struct NodeKind {
   NodeHost host;
   std::vector<std::string> sources;  // sources of all numbers except the latencies, as lines
 };
+
+// NICs of a node that its GPUs can share evenly, with the same bandwidth together as the given
+// ones.
+struct EvenNics {
+  std::uint32_t nics = 0;
+  double bandwidth = 0;  // of each
+};
+EvenNics even_nics(std::uint32_t gpus, std::uint32_t nics, double bandwidth);
 
 // Keys of a node file, with their types and help texts.
 std::vector<config::KeyRow> node_kind_keys();

@@ -1,5 +1,7 @@
 #include "sim/cluster/import/node_file.hpp"
 
+#include <array>
+
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
@@ -8,6 +10,7 @@
 using namespace pipewright;
 using cluster::ImportedNode;
 using cluster::NodeKind;
+using cluster::PairLinks;
 using tests::sample;
 using tests::typed;
 
@@ -37,6 +40,35 @@ std::string nic(const std::string& card, int port, int speed) {
       "<pci busid=\"{0}\" class=\"0x020700\"><nic><net name=\"{0}_{1}\" port=\"{1}\" "
       "speed=\"{2}\"/></nic></pci>\n",
       card, port, speed);
+}
+
+// Links between the dies of four MI250X, from Frontier's user guide: four in a package.
+const std::vector<PairLinks> frontier_links{{0, 1, 4}, {0, 2, 1}, {0, 6, 2}, {1, 3, 1},
+                                            {1, 5, 1}, {2, 3, 4}, {2, 4, 2}, {3, 7, 1},
+                                            {4, 5, 4}, {4, 6, 1}, {5, 7, 1}, {6, 7, 4}};
+
+// Returns RCCL's XML of a node of 8 GPUs with these links and a NIC of 200 Gb/s.
+std::string rccl(const std::string& gcn, const std::string& device, int compute_units,
+                 const std::vector<PairLinks>& links) {
+  std::string text =
+      "<system version=\"2\"><cpu numaid=\"0\"><pci busid=\"s\" class=\"0x060400\">\n";
+  for (std::uint32_t gpu = 0; gpu < 8; ++gpu) {
+    text += fmt::format(
+        "<pci busid=\"g{0}\" class=\"0x030200\" device=\"{1}\">"
+        "<gpu dev=\"{0}\" sm=\"{2}\" gcn=\"{3}\">",
+        gpu, device, compute_units, gcn);
+    for (const auto& [a, b, count] : links)
+      if (a == gpu || b == gpu)
+        text += fmt::format("<xgmi target=\"g{}\" count=\"{}\"/>", a == gpu ? b : a, count);
+    text += "</gpu></pci>\n";
+  }
+  return text + nic("n", 1, 200000) + "</pci></cpu></system>\n";
+}
+
+std::string pairs_text(const NodeKind& kind) {
+  std::string text;
+  for (const auto& [a, b, links] : kind.pairs) text += fmt::format("{}-{} x{}, ", a, b, links);
+  return text;
 }
 
 std::string fault(const std::function<void()>& reading) { return tests::fault_of(reading); }
@@ -194,17 +226,153 @@ TEST_CASE("the wiring follows from the NVLinks of a matrix: mesh, DGX-1 or PCIe"
       import_smi(typed("\tGPU0\tGPU1\tNIC0\nGPU0 X SYS SYS\nGPU1 SYS X SYS\n"), {{"gpu", "l40s"}});
   CHECK(pcie.kind.wiring == NodeKind::Wiring::pcie);
   CHECK(pcie.kind.link_bandwidth == Approx(25.2e9));
-  // A node file has no representation for NVLink bridges between pairs of GPUs, so they are an
-  // error.
+}
+
+TEST_CASE("NVLink bridges join GPUs in pairs, and PCIe joins the pairs", "[import]") {
   const std::string bridges =
       "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\nGPU0 X NV12 SYS SYS SYS\nGPU1 NV12 X SYS SYS SYS\n"
       "GPU2 SYS SYS X NV12 SYS\nGPU3 SYS SYS NV12 X SYS\n";
-  CHECK_THAT(fault([&] {
-               import_smi(typed(bridges), {{"gpu", "a100-80gb"}});
-             }),
-             Catch::StartsWith("2: NVLinks connect pairs of GPUs unevenly"));
+  const NodeKind kind = import_smi(typed(bridges), {{"gpu", "a100-80gb"}}).kind;
+  CHECK(kind.wiring == NodeKind::Wiring::pairs);
+  CHECK(pairs_text(kind) == "0-1 x1, 2-3 x1, ");
+  CHECK(kind.link_bandwidth == Approx(230e9));         // 12 links of 230 / 12
+  CHECK(kind.pcie_bandwidth == Approx(0.8 * 31.5e9));  // of PCIe 4.0 x16, the file names no rate
+  CHECK_FALSE(kind.relay);
+  CHECK(import_smi(typed(bridges), {{"gpu", "a100-80gb"}, {"link_bandwidth", "200 GB/s"}})
+            .kind.link_bandwidth == 200e9);
+  // An H100 PCIe has no NVLink but bridges of NVLink4: 12 x 370 / 18.
+  CHECK(import_smi(typed(bridges), {{"gpu", "h100-pcie"}}).kind.link_bandwidth ==
+        Approx(12 * 370e9 / 18));
   CHECK(import_smi(typed(bridges), {{"gpu", "a100-80gb"}, {"wiring", "pcie"}}).kind.wiring ==
         NodeKind::Wiring::pcie);
+  CHECK_THAT(fault([&] {
+               import_smi(typed(bridges), {{"gpu", "l40s"}});
+             }),
+             Catch::StartsWith("2: the bandwidth of a link of l40s is unknown; give it with"));
+}
+
+TEST_CASE("a dump of four MI250X is a twin_mesh, in any order of the dies", "[import]") {
+  const ImportedNode node = import_nccl(typed(rccl("gfx90a", "0x7408", 110, frontier_links)));
+  CHECK(node.kind.gpu == "mi250x");
+  CHECK(node.kind.wiring == NodeKind::Wiring::twin_mesh);
+  CHECK(node.kind.places.empty());
+  CHECK(node.kind.link_class == "xgmi");
+  CHECK(node.kind.link_bandwidth == Approx(37.5e9));
+  CHECK(node.kind.nics == 1);
+  // Old versions of RCCL call the architecture 910.
+  CHECK(import_nccl(typed(rccl("910", "", 104, frontier_links))).kind.gpu == "mi250x");
+  // The packages with the dies 2 and 3, 4 and 5, 6 and 7 are numbered in another order.
+  std::vector<PairLinks> moved = frontier_links;
+  constexpr std::array<std::uint32_t, 8> number{0, 1, 6, 7, 2, 3, 4, 5};  // by place
+  for (PairLinks& pair : moved) pair = {number.at(pair.a), number.at(pair.b), pair.links};
+  const NodeKind other = import_nccl(typed(rccl("gfx90a", "0x740c", 104, moved))).kind;
+  CHECK(other.wiring == NodeKind::Wiring::twin_mesh);
+  CHECK(other.places == std::vector<std::uint32_t>{0, 1, 4, 5, 6, 7, 2, 3});
+  // A virtual machine shows one link for each pair that has any.
+  std::vector<PairLinks> single = frontier_links;
+  for (PairLinks& pair : single) pair.links = 1;
+  const ImportedNode virtual_node = import_nccl(typed(rccl("910", "", 104, single)));
+  CHECK(virtual_node.kind.wiring == NodeKind::Wiring::twin_mesh);
+  CHECK(tests::finding(virtual_node.findings, "links of pairs") != nullptr);
+}
+
+TEST_CASE("other xGMI links join listed pairs, and GPUs between two others relay", "[import]") {
+  // Two hives of four GPUs, each a ring of single links.
+  const std::vector<PairLinks> hives{{0, 1}, {1, 3}, {2, 3}, {0, 2},
+                                     {4, 5}, {5, 7}, {6, 7}, {4, 6}};
+  const ImportedNode node = import_nccl(typed(rccl("906", "", 64, hives)),
+                                        {{"gpu", "mi300x"}, {"link_bandwidth", "37 GB/s"}});
+  CHECK(node.kind.wiring == NodeKind::Wiring::pairs);
+  CHECK(pairs_text(node.kind) ==
+        "0-1 x1, 0-2 x1, 1-3 x1, 2-3 x1, 4-5 x1, 4-6 x1, 5-7 x1, 6-7 x1, ");
+  CHECK(node.kind.relay);
+  CHECK(node.kind.link_class == "xgmi");
+  CHECK(tests::finding(node.findings, "GPU of the file")->value == "MI50 or MI60");
+  CHECK_THAT(tests::finding(node.findings, "links missing")->value,
+             Catch::StartsWith("GPU 0 has 2, GPU 1 has 2"));
+  // A link that only one of its GPUs lists is down.
+  std::string text = rccl("906", "", 64, hives);
+  const std::string link = "<xgmi target=\"g1\" count=\"1\"/>";
+  text.erase(text.find(link), link.size());
+  CHECK_THAT(fault([&] {
+               import_nccl(typed(text), {{"gpu", "mi300x"}});
+             }),
+             Catch::Contains("1 links lead from GPU g1 to GPU g0, but 0 lead back"));
+}
+
+TEST_CASE("gcn, the device and the compute units name the type of an AMD GPU", "[import]") {
+  std::vector<PairLinks> mesh;
+  for (std::uint32_t a = 0; a < 8; ++a)
+    for (std::uint32_t b = a + 1; b < 8; ++b) mesh.push_back({a, b});
+  const auto type = [&](const char* gcn, const char* device, int units) {
+    return import_nccl(typed(rccl(gcn, device, units, mesh))).kind.gpu;
+  };
+  CHECK(type("gfx942", "0x74a1", 304) == "mi300x");
+  CHECK(type("gfx942:sramecc+:xnack-", "0x74b5", 304) == "mi300x");
+  CHECK(type("gfx942", "0x74a5", 304) == "mi325x");
+  CHECK(type("gfx950", "0x75a3", 256) == "mi355x");
+  CHECK(type("gfx950", "0x75a0", 256) == "mi350x");
+  const auto complaint = [&](const char* gcn, const char* device, int units) {
+    return fault([&] { type(gcn, device, units); });
+  };
+  CHECK_THAT(
+      complaint("gfx942", "", 304),
+      Catch::Contains("the GPUs are MI300X or MI325X, which have the same architecture (gcn "
+                      "gfx942, 304 compute units); choose with --gpu mi300x or --gpu mi325x"));
+  CHECK_THAT(complaint("gfx950", "", 256),
+             Catch::Contains("choose with --gpu mi350x or --gpu mi355x"));
+  CHECK_THAT(complaint("942", "", 80),
+             Catch::Contains("the GPUs are MI308X (gcn gfx942, 80 compute "
+                             "units), of which the library has no file"));
+  CHECK_THAT(complaint("940", "", 228), Catch::Contains("the GPUs are MI300A"));
+  CHECK_THAT(complaint("908", "0x738c", 120), Catch::Contains("the GPUs are MI100"));
+  CHECK_THAT(complaint("910", "0x740f", 104), Catch::Contains("the GPUs are MI210"));
+  CHECK_THAT(complaint("gfx1100", "", 96), Catch::Contains("the GPU type is unknown (gcn gfx1100"));
+  const auto with_option = [&](const char* gpu) {
+    return import_nccl(typed(rccl("gfx942", "", 304, mesh)), {{"gpu", gpu}});
+  };
+  CHECK(with_option("mi325x").kind.gpu == "mi325x");
+  CHECK(tests::finding(with_option("mi325x").findings, "GPU of the file") == nullptr);
+  CHECK(tests::finding(with_option("mi355x").findings, "GPU of the file")->value ==
+        "MI300X or MI325X");
+}
+
+TEST_CASE("the option --nic stands before an unknown or impossible speed of the file", "[import]") {
+  const auto a100_with = [](const std::string& nics, const cluster::NodeOptions& options = {}) {
+    return import_nccl(typed(a100(2, nics)), options);
+  };
+  const std::string unknown = nic("a", 1, -1) + nic("b", 1, 0);
+  CHECK(a100_with(unknown).kind.nic_bandwidth == 24e9);  // the default of an A100
+  CHECK(a100_with(unknown, {{"nic_bandwidth", "47 GB/s"}}).kind.nic_bandwidth == 47e9);
+  CHECK(a100_with(unknown, {{"nic_bandwidth", "47 GB/s"}}).kind.nics == 2);
+  // Management NICs of 10 Gb/s do not stand for NICs of an unknown rate.
+  const ImportedNode mixed =
+      a100_with(nic("m", 1, 10000) + unknown, {{"nic_bandwidth", "47 GB/s"}});
+  CHECK(mixed.kind.nics == 2);
+  CHECK(tests::finding(mixed.findings, "left out")->value == "m_1");
+  const std::string impossible = nic("a", 1, 200000000) + nic("b", 1, 200000000);
+  CHECK_THAT(
+      fault([&] { a100_with(impossible); }),
+      Catch::Contains("speed=\"200000000\" of NIC 'a_1' is no plausible rate; it is in Mb/s, "
+                      "such as 400000; give the rate with --nic"));
+  CHECK(a100_with(impossible, {{"nic_bandwidth", "23 GB/s"}}).kind.nic_bandwidth == 23e9);
+  const std::string management = nic("a", 1, 1000) + nic("b", 1, 1000);
+  CHECK_THAT(fault([&] { a100_with(management); }),
+             Catch::Contains("the only NICs are of 0.125 GB/s nominal (a_1 .. b_1), as for "
+                             "management; give those of the training traffic"));
+  CHECK(a100_with(management, {{"nic_bandwidth", "23 GB/s"}}).kind.nic_bandwidth == 23e9);
+  CHECK(tests::finding(a100_with(nic("a", 1, 10000) + nic("b", 1, 10000)).findings,
+                       "NICs are slow") != nullptr);
+}
+
+TEST_CASE("NICs that GPUs cannot share evenly suggest some with the same bandwidth", "[import]") {
+  // 3 x 24 GB/s are 2 x 36 GB/s.
+  CHECK_THAT(fault([] {
+               import_nccl(
+                   typed(a100(4, nic("a", 1, 200000) + nic("b", 1, 200000) + nic("c", 1, 200000))));
+             }),
+             Catch::Contains("3 NICs cannot be shared evenly among 4 GPUs (a_1 .. c_1); use 2 with "
+                             "the same bandwidth together: --nics 2 --nic '36 GB/s'"));
 }
 
 TEST_CASE("malformed NCCL topologies and matrices are rejected with their line", "[import]") {
@@ -217,7 +385,7 @@ TEST_CASE("malformed NCCL topologies and matrices are rejected with their line",
   std::string text = a100(2, nic("a", 1, 200000));
   CHECK_THAT(nccl(text.replace(text.find("count=\"12\""), 10, "count=\"-1\"")),
              Catch::StartsWith("2: count=\"-1\" of <nvlink> must be a number >= 0"));
-  CHECK_THAT(nccl(a100(1, nic("a", 1, 400000000))), Catch::Contains("is in Mb/s"));
+  CHECK_THAT(nccl(a100(1, nic("a", 1, 400000000))), Catch::Contains("it is in Mb/s"));
   const auto smi = [](const std::string& rows) {
     return fault([&] { import_smi(typed("\tGPU0\tGPU1\tNIC0\n" + rows), {{"gpu", "h200"}}); });
   };

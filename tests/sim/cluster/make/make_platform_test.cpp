@@ -1,6 +1,7 @@
 #include "sim/cluster/make/make_platform.hpp"
 
 #include <set>
+#include <utility>
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
@@ -273,6 +274,77 @@ TEST_CASE("dies of an MI250X without a direct link reach each other over other d
           // In order: the other die of the card, a die with one link, a die with two links, a die
           // reached over a twin, and a die reached over the nearer of two others.
         }) == "1 of 150, 1 of 37.5, 1 of 75, 2 of 37.5, 2 of 37.5, ");
+}
+
+TEST_CASE("dies of MI250X that are numbered otherwise keep their links", "[make]") {
+  // GPUs 2 and 3 are the dies at places 4 and 5 of the wiring, and so on. GPU 0 has two links to
+  // GPU 4, which is at place 6, and one to GPU 6, at place 2.
+  NodeKind node = kind("mi250x-slingshot");
+  node.places = {0, 1, 4, 5, 6, 7, 2, 3};
+  CHECK(query({.nodes = {{&node, 1}}}, [](auto& cluster) {
+          std::string rates;
+          for (const std::size_t to : {1, 4, 6, 2})
+            rates += fmt::format(
+                "{:g} ", cluster.route(cluster.gpus()[0], cluster.gpus()[to]).bandwidth / 1e9);
+          return rates;
+        }) == "150 75 37.5 37.5 ");
+}
+
+TEST_CASE("NVLink bridges join GPUs in pairs, and PCIe the other GPUs", "[make]") {
+  const tests::CommandFolder place;
+  place.write("bridges.yaml",
+              "gpu: a100-80gb\ngpus: 4\nwiring: pairs\npairs: [0-1, 2-3 x2]\nnvlink: 3\n"
+              "link_bandwidth: 230 GB/s\npcie_bandwidth: 25 GB/s\nnics: 2\n"
+              "nic_bandwidth: 24 GB/s\n");
+  const NodeKind& node = kind((place.folder() / "bridges.yaml").c_str());
+  const auto routes = [](cluster::Cluster& cluster) {
+    std::string text;
+    for (const auto& [from, to] : {std::pair{0, 1}, std::pair{2, 3}, std::pair{1, 2}}) {
+      const auto route = cluster.route(cluster.gpus()[from], cluster.gpus()[to]);
+      text += fmt::format("{} of {:g} {}, ", route.links.size(), route.bandwidth / 1e9,
+                          cluster.link_class(route.links.front()));
+    }
+    return text + fmt::format("{} faults", cluster::find_faults(cluster).faults.size());
+  };
+  CHECK(query({.nodes = {{&node, 2}}}, routes) ==
+        "1 of 230 nvlink, 1 of 460 nvlink, 2 of 25 pcie, 0 faults");
+  NodeKind relayed = node;  // 0-1 and 2-3 are still not joined, so nothing changes
+  relayed.relay = true;
+  CHECK(query({.nodes = {{&relayed, 2}}}, routes) ==
+        "1 of 230 nvlink, 1 of 460 nvlink, 2 of 25 pcie, 0 faults");
+  relayed.pairs.push_back({1, 3, 1});  // now 1 reaches 2 over 3
+  CHECK(query({.nodes = {{&relayed, 2}}}, routes) ==
+        "1 of 230 nvlink, 1 of 460 nvlink, 2 of 230 nvlink, 0 faults");
+}
+
+TEST_CASE("faults of a wiring in pairs are rejected", "[make]") {
+  const tests::CommandFolder place;
+  const auto complaint = [&](const std::string& keys) -> std::string {
+    place.write("k.yaml",
+                "gpu: a100-80gb\ngpus: 4\nlink_bandwidth: 230 GB/s\n"
+                "nic_bandwidth: 24 GB/s\n" +
+                    keys);
+    try {
+      cluster::read_node_kind(cluster::node_kind_tree((place.folder() / "k.yaml").string()), "k");
+    } catch (const config::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(complaint("wiring: pairs\npairs: [0-1, 2-3]\n") == "");
+  CHECK_THAT(complaint("wiring: pairs\n"), Catch::Contains("the key pairs is missing"));
+  CHECK_THAT(complaint("pairs: [0-1]\n"), Catch::Contains("wiring is not pairs"));
+  CHECK_THAT(complaint("wiring: pairs\npairs: [0-4]\n"),
+             Catch::Contains("pairs lists 0-4; allowed: each pair of GPUs 0 to 3 once"));
+  CHECK_THAT(complaint("wiring: pairs\npairs: [0-1, 1-0]\n"), Catch::Contains("lists 0-1 twice"));
+  for (const char* const pair : {"0", "0-0", "a-b", "0-1 x0", "0-1 xx", "0-1-2", "0-1 x2 x3"})
+    CHECK_THAT(complaint(fmt::format("wiring: pairs\npairs: [{}]\n", pair)),
+               Catch::Contains("allowed: two GPUs and a number of links, such as 0-1 or 0-1 x4"));
+  CHECK_THAT(complaint("wiring: mesh\nplaces: [0, 1, 2, 3]\n"),
+             Catch::Contains("neither cube_mesh nor twin_mesh"));
+  CHECK_THAT(complaint("nics: 3\n"),
+             Catch::Contains("nics is 3, which 4 GPUs cannot share evenly; use 2 with the same "
+                             "bandwidth together: --nics 2 --nic '36 GB/s'"));  // 3 x 24 / 2
 }
 
 TEST_CASE("two GPUs share a NIC if a node has half as many NICs as GPUs", "[make]") {
