@@ -108,12 +108,61 @@ TEST_CASE("reduction in NVSwitches makes each GPU send and receive once", "[prot
   // With two nodes, the NIC of each GPU carries an eighth of the bytes, half of it in each of two
   // trees, up and down.
   CHECK(seconds(cluster, Collective::all_reduce, S, ranks(16), Algorithm::nvls) ==
-        Approx(20 * us + 1.5 * 2 * outside +
-               std::max(S * (1 + 1.0 / 8) / (nvlink * 0.8), S / 8 / nic))
+        Approx(20 * us + 2 * outside + std::max(S * (1 + 1.0 / 8) / (nvlink * 0.8), S / 8 / nic) +
+               // Chunks of 128 KiB, of 16 channels and 8 GPUs, cross the switches and two NICs.
+               0x1p24 * (std::max((1 + 1.0 / 8) / (nvlink * 0.8), 1.0 / 8 / nic) + 2.0 / 8 / nic))
             .epsilon(1e-6));
   // NVLS over nodes needs equally many GPUs per node, but here one node has two ranks and the other
   // one.
   CHECK(choice(cluster, S, {0, 1, 8}) != "nvls, Simple");
+}
+
+TEST_CASE("reduction in NVSwitches takes longer with each GPU that sums a part, up to 32",
+          "[protocols]") {
+  auto cluster = make_cluster({{40},
+                               0,
+                               false,
+                               {{"nvlink.sharp-latency", "20us"},
+                                {"nvlink.sharp-gpu-latency", "3us"},
+                                {"nvlink.sharp-efficiency", "1"}}});
+  for (const auto& [gpus, parts] : {std::pair{8U, 8}, std::pair{40U, 32}})
+    CHECK(seconds(cluster, Collective::all_reduce, 8e6, ranks(gpus), Algorithm::nvls) ==
+          Approx(20 * us + parts * 3 * us + 8e6 * (1 + 1.0 / gpus) / nvlink).epsilon(1e-6));
+}
+
+TEST_CASE("direct messages of many ranks reach a fraction of a fabric's bandwidth",
+          "[protocols]") {
+  auto cluster = make_cluster({{4, 4}, 0, false, {{"nic.direct-efficiency", "0.25"}}});
+  const double S = 80e6;
+  // Of the eight parts of a rank, four cross its NIC.
+  CHECK(seconds(cluster, Collective::all_to_all, S, ranks(8), Algorithm::direct) ==
+        Approx(outside + S * 4 / 8 / (nic * 0.25)).epsilon(1e-6));
+  CHECK(seconds(cluster, Collective::all_to_all, S, ranks(4), Algorithm::direct) ==
+        Approx(inside + S * 3 / 4 / nvlink).epsilon(1e-6));
+  CHECK(seconds(cluster, Collective::pairwise, S, ranks(8), Algorithm::direct) ==
+        Approx(outside + S / nic).epsilon(1e-6));
+}
+
+TEST_CASE("no step of a ring over nodes is shorter than its messages take to post",
+          "[protocols]") {
+  auto cluster = make_cluster({{4, 4}, 0, false, {{"collective.post", "1us"}}});
+  // Simple takes three times as long to post; a hop inside a node takes 2 us. The last chunk of the
+  // first round is not waited for, since one round carries all bytes.
+  const double S = 8e6;
+  CHECK(seconds(cluster, Collective::all_gather, S, ranks(8), Algorithm::ring) ==
+        Approx(7 * (3 * 3 * us + outside) / 4 + S * 7 / 8 * std::max(0.75 / nvlink, 0.25 / nic))
+            .epsilon(1e-6));
+  CHECK(seconds(cluster, Collective::all_gather, S, ranks(4), Algorithm::ring) ==
+        Approx(3 * inside + S * 3 / 4 / nvlink).epsilon(1e-6));
+}
+
+TEST_CASE("a ring over nodes waits for a step at the end of each round", "[protocols]") {
+  auto cluster = make_cluster({{1, 1}, 0, false, {{"collective.launch", "1us"}}});
+  // Two ranks send chunks of 2 MiB in two channels: 8 MiB a round.
+  for (const auto& [bytes, rounds] : {std::pair{0x1p22, 0}, std::pair{0x1p25, 3},
+                                      std::pair{0x1p32, 16}})
+    CHECK(seconds(cluster, Collective::all_gather, bytes, ranks(2), Algorithm::ring) ==
+          Approx(us + outside + bytes / 2 / nic + rounds * outside).epsilon(1e-6));
 }
 
 TEST_CASE("reduction in switches between nodes makes each NIC send and receive once",
