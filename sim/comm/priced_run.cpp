@@ -509,8 +509,8 @@ double PricedRun::Prices::estimate(std::size_t variant, double bytes) const {
 // Returns the index of the algorithm and protocol by which a plan runs this size.
 std::size_t PricedRun::Prices::choice(double bytes) const {
   if (actual_.size() < 2) return 0;
-  const execution::Picks::Set picks = picks_.from(
-      bytes, [&](std::size_t variant, double size) { return estimate(variant, size); });
+  const execution::Picks::Set picks =
+      picks_.from(bytes, [&](std::size_t variant, double size) { return estimate(variant, size); });
   std::size_t best = 0;
   double lowest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < actual_.size(); ++i) {

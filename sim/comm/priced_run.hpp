@@ -76,7 +76,14 @@ class PricedRun {
   // Parts of a phase's latency, and of the latency of a ring's further round, that are proportional
   // to one number of the network model; TermKind tells which.
   enum class TermKind : std::uint8_t {
-    step, post, message, class_message, hop, protocol, in_switch, gpu_in_switch
+    step,
+    post,
+    message,
+    class_message,
+    hop,
+    protocol,
+    in_switch,
+    gpu_in_switch
   };
   struct Term {
     TermKind kind;
@@ -140,8 +147,8 @@ class PricedRun {
                      const cluster::MessageModel& model) const;
   // Value of the number that a term is proportional to.
   double number(const Term& term, std::size_t protocol,
-                 const std::vector<const cluster::ClassModel*>& classes,
-                 const cluster::MessageModel& model) const;
+                const std::vector<const cluster::ClassModel*>& classes,
+                const cluster::MessageModel& model) const;
   std::vector<const cluster::ClassModel*> classes_of(const cluster::MessageModel& model) const;
 
   std::vector<Class> classes_;

@@ -132,8 +132,8 @@ double longest_post(const PlatformRequest& request) {
 }
 
 // Fraction of a NIC's bandwidth that payload reaches by LL: half of it is flags, and the host's
-// thread that checks the flags passes 5 GB/s (NCCL's llMaxBws: 39 GB/s over the eight NICs of a node
-// with an Intel CPU).
+// thread that checks the flags passes 5 GB/s (NCCL's llMaxBws: 39 GB/s over the eight NICs of a
+// node with an Intel CPU).
 double ll_efficiency(const PlatformRequest& request) {
   constexpr double most = 5e9;
   return std::min(0.5, most / largest(request, &NodeKind::nic_bandwidth));
@@ -149,19 +149,29 @@ double longest(const PlatformRequest& request, double Costs::*member) {
 }  // namespace
 
 std::string_view message_source() {
-  return "Protocols LL and LL128 over the network and PCIe: parts of latency and bandwidth as in\n"
-         "NCCL's model (tuning.cc: ring 2.7, 4 and 14 us over a network by LL, LL128 and Simple,\n"
-         "1, 2.5 and 5.7 over PCIe; LL at most 22.5 GB/s over two nodes). Of NVLinks of A100, "
-         "H100\n"
-         "and Blackwell what an operation takes to begin (launch; simple-launch, ll128-launch "
-         "more),\n"
-         "steps and bytes by LL, the copies at the ends of rings and of direct messages, the gap\n"
-         "between messages and sums in switches: fitted to every other size of nccl-tests in one\n"
-         "NVLink domain (github.com/ai-dynamo/aiconfigurator; docs/accuracy.md says how well the\n"
-         "others are met). Without NVLink, and of V100: steps as in NCCL's model, and launches of\n"
-         "public logs of nccl-tests. Further messages to other nodes: 2.5 us each (all-to-all of 8 "
-         "B\n"
-         "over 16 A100, 60 us).";
+  return "Protocols LL and LL128 over the network: a step takes 0.25 and 0.55 of Simple's (with "
+         "AMD's\n"
+         "GPUs by LL 0.375: RCCL's model), fitted to public tables of nccl-tests between two "
+         "nodes.\n"
+         "LL passes 5 GB/s of a NIC, or half of a slower one (NCCL's tuning.cc, llMaxBws: 39 GB/s "
+         "of\n"
+         "eight NICs). A message of a ring takes 1 us to post, and 2 with AMD's CPUs (tuning.cc,\n"
+         "getNetOverhead). PCIe: parts of latency and bandwidth as in NCCL's model (1, 2.5 and 5.7 "
+         "us).\n"
+         "Of NVLinks of A100, H100 and Blackwell what an operation takes to begin (launch;\n"
+         "simple-launch, ll128-launch more), steps and bytes by LL, the copies at the ends of "
+         "rings,\n"
+         "the gap between messages and sums in switches: fitted to every other size of nccl-tests "
+         "in\n"
+         "one NVLink domain (github.com/ai-dynamo/aiconfigurator; docs/accuracy.md says how well "
+         "the\n"
+         "others are met). A GPU's copy of its own part: public tables of 4 H100 and 4 GB300. "
+         "Without\n"
+         "NVLink, and of V100: steps as in NCCL's model, and launches of public logs of "
+         "nccl-tests.\n"
+         "Further messages to other nodes: 2.5 us each (all-to-all of 8 B over 16 A100, 60 us), 9 "
+         "over\n"
+         "EFA (all-to-all of 2 KiB over 16 GPUs, 107 us).";
 }
 
 double launch_of(const NodeKind& kind) {

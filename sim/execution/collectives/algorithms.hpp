@@ -58,7 +58,7 @@ PhaseCost tree(const Nodes& nodes, const RankPlacement& placement);
 std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes);
 // Longest path from a GPU through the chain of its node, up one of the trees, and back down.
 struct TreePath {
-  ByProtocol latency{};         // seconds
+  ByProtocol latency{};          // seconds
   std::size_t hops_between = 0;  // hops from node to node
 };
 TreePath up_and_down(const Nodes& nodes, const RankPlacement& placement);

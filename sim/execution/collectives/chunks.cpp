@@ -64,8 +64,7 @@ double further_rounds(const Chunking& chunking, Protocol protocol, double bytes)
 }
 
 double bytes_at_once(const Chunking& chunking, Protocol protocol, double bytes) {
-  if (chunking.kind == Chunking::Kind::whole || chunking.kind == Chunking::Kind::ring)
-    return bytes;
+  if (chunking.kind == Chunking::Kind::whole || chunking.kind == Chunking::Kind::ring) return bytes;
   const double stream_bytes = bytes / chunking.streams;
   const double chunk = chunking.kind == Chunking::Kind::tree
                            ? tree_chunk(chunking, protocol, stream_bytes)

@@ -77,10 +77,9 @@ PhaseCost nvls(const Nodes& nodes, const RankPlacement& placement) {
     const TreePath path = up_and_down(firsts, placement);
     latency += path.latency[0];
     cost.chunking = chunking_of(Chunking::Kind::nvls_tree, nodes, placement);
-    cost.level_seconds[0] =
-        transfer(cost, placement)[0] +
-        static_cast<double>(path.hops_between) *
-            seconds_between(nodes, members_per_node(nodes), placement)[0];
+    cost.level_seconds[0] = transfer(cost, placement)[0] +
+                            static_cast<double>(path.hops_between) *
+                                seconds_between(nodes, members_per_node(nodes), placement)[0];
   }
   set_latency(cost, latency);
   return cost;

@@ -244,8 +244,8 @@ double LeastTime::seconds(std::uint64_t bytes) const {
   if (variants_.empty() || bytes == 0) return 0;
   const auto count = static_cast<double>(bytes);
   if (count_ == 1) return variants_.front().seconds(count);
-  // Each group takes the fastest of the variants that NCCL picks. The bound of all groups together is
-  // known where all take the same variant.
+  // Each group takes the fastest of the variants that NCCL picks. The bound of all groups together
+  // is known where all take the same variant.
   double slowest_group = 0;
   std::size_t taken = count_;
   bool is_unanimous = true;

@@ -76,7 +76,7 @@ double ll_fraction(const NcclView& view, Collective kind) {
 double max_ll128_bandwidth(const NcclView& view) {
   constexpr double channels = 16;
   constexpr std::array<double, 3> channel_limits{20, 20, 36.7};
-  const double blackwell = view.version >= 29                           ? 40
+  const double blackwell = view.version >= 29                      ? 40
                            : view.version == 28 && view.nodes == 2 ? 34.6
                                                                    : 2 * channel_limits[2];
   // NCCL's limit of 20 GB/s per channel has no effect on A100, whose 12 NVLinks have two channels

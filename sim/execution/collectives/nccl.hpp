@@ -40,8 +40,9 @@ std::optional<NcclView> nccl_view(workload::Collective kind, std::span<const std
 double nccl_network_latency(double step);
 
 // NCCL's estimate of the time of a collective, in seconds; infinite where NCCL does not consider
-// the algorithm and protocol. For RCCL, the algorithm and protocol in use has 0. NCCL has no estimate for direct messages, but uses LL up to a number
-// of bytes and Simple from there on: the protocol in use has 0, the other one infinity.
+// the algorithm and protocol. For RCCL, the algorithm and protocol in use has 0. NCCL has no
+// estimate for direct messages, but uses LL up to a number of bytes and Simple from there on: the
+// protocol in use has 0, the other one infinity.
 double nccl_seconds(workload::Collective kind, const AlgorithmProtocol& choice, double bytes,
                     const NcclView& view);
 

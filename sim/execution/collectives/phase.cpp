@@ -11,8 +11,7 @@ std::size_t protocol_index(Protocol protocol) { return static_cast<std::size_t>(
 
 double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol) {
   const bool is_payload = protocol == Protocol::simple || cost.is_raw;
-  const double wire =
-      is_payload ? 1 : 1 / route.per_protocol[protocol_index(protocol)].efficiency;
+  const double wire = is_payload ? 1 : 1 / route.per_protocol[protocol_index(protocol)].efficiency;
   return cost.is_direct ? wire / route.direct_efficiency : wire;
 }
 
@@ -90,8 +89,8 @@ Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol proto
 
 bool has_message_costs(const cluster::MessageModel& model) {
   return !model.classes.empty() || model.launch > 0 || model.simple_launch > 0 ||
-         model.ll128_launch > 0 || model.step > 0 || model.post > 0 || model.message > 0 || model.ring_ends > 0 ||
-         model.direct_ends > 0;
+         model.ll128_launch > 0 || model.step > 0 || model.post > 0 || model.message > 0 ||
+         model.ring_ends > 0 || model.direct_ends > 0;
 }
 
 }  // namespace pipewright::execution

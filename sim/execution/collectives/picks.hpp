@@ -9,10 +9,10 @@
 
 namespace pipewright::execution {
 
-// Which of up to 32 variants (an algorithm with a protocol) NCCL picks for a number of bytes and for
-// all larger numbers. Where NCCL's estimate makes it pick a slow variant for few bytes and a faster
-// one for more, the time of the collective would fall as its bytes grow. Therefore the faster one
-// counts for the few bytes too: a plan takes the fastest among these picks.
+// Which of up to 32 variants (an algorithm with a protocol) NCCL picks for a number of bytes and
+// for all larger numbers. Where NCCL's estimate makes it pick a slow variant for few bytes and a
+// faster one for more, the time of the collective would fall as its bytes grow. Therefore the
+// faster one counts for the few bytes too: a plan takes the fastest among these picks.
 class Picks {
  public:
   using Set = std::uint32_t;  // bit i: variant i
@@ -32,9 +32,8 @@ class Picks {
   template <class Estimate>
   Set from(double bytes, const Estimate& estimate) const {
     const double power = std::max(std::ceil(std::log2(bytes)), 0.0);
-    const Set larger = power < static_cast<double>(from_.size())
-                           ? from_[static_cast<std::size_t>(power)]
-                           : 0;
+    const Set larger =
+        power < static_cast<double>(from_.size()) ? from_[static_cast<std::size_t>(power)] : 0;
     return larger | pick(bytes, estimate);
   }
 

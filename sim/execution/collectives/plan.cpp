@@ -111,7 +111,8 @@ std::vector<Phase> plan(const workload::Operation& kind, double bytes,
   Times times(choices, placement);
   const Variant best = select(choices, kind, bytes, members, algorithm, placement, times);
   const std::vector<PhaseCost>& costs = choices[best.choice].phases;
-  const bool has_ends = std::ranges::any_of(costs, [](const PhaseCost& cost) { return cost.ends > 0; });
+  const bool has_ends =
+      std::ranges::any_of(costs, [](const PhaseCost& cost) { return cost.ends > 0; });
   std::vector<Phase> phases;
   for (std::size_t i = 0; i < costs.size(); ++i)
     phases.push_back(phase_of(costs[i], has_ends ? times.transfers(best.choice)[i] : ByProtocol{},

@@ -43,8 +43,8 @@ void add_rounds(PhaseCost& cost, const std::vector<RingChannel>& channels,
   cost.round_latency = cost.latency;
   double longest_hop = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    longest_hop = std::max(
-        longest_hop, placement.route(ranks[i], ranks[(i + 1) % ranks.size()]).latency);
+    longest_hop =
+        std::max(longest_hop, placement.route(ranks[i], ranks[(i + 1) % ranks.size()]).latency);
   cost.round_latency.front() = longest_hop;
 }
 

@@ -51,7 +51,8 @@ TreePath path_to_root(const Nodes& nodes, Parent parent, const RankPlacement& pl
   return longest;
 }
 
-// Chain of a channel through a node, which begins with the GPU that exchanges data with other nodes.
+// Chain of a channel through a node, which begins with the GPU that exchanges data with other
+// nodes.
 using Chains = std::vector<std::vector<std::uint32_t>>;  // by channel
 
 // Seconds per byte of a hop along the chains of a node, by all channels at once.
@@ -79,8 +80,7 @@ ByProtocol seconds_between(const Nodes& nodes, std::size_t channels,
                            const RankPlacement& placement) {
   std::vector<Flow> flows;
   for (std::size_t channel = 0; channel < channels; ++channel)
-    flows.push_back(
-        {nodes[0][channel], nodes[1][channel], 1 / static_cast<double>(channels)});
+    flows.push_back({nodes[0][channel], nodes[1][channel], 1 / static_cast<double>(channels)});
   return transfer({.flows = std::move(flows)}, placement);
 }
 
@@ -114,8 +114,8 @@ std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double by
 
 namespace {
 
-// Seconds per byte on the way up and down a tree. By LL and LL128 a GPU passes on data inside a node
-// as it arrives, line by line, and only the network waits for whole chunks.
+// Seconds per byte on the way up and down a tree. By LL and LL128 a GPU passes on data inside a
+// node as it arrives, line by line, and only the network waits for whole chunks.
 ByProtocol level_seconds(const Nodes& nodes, const std::vector<Chains>& chains,
                          std::size_t channels, std::size_t hops_between,
                          const RankPlacement& placement) {

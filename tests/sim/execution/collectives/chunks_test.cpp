@@ -18,8 +18,7 @@ constexpr double mib = 1024 * kib;
 }  // namespace
 
 TEST_CASE("a tree by Simple moves 512 KiB in each channel", "[chunks]") {
-  const Chunking tree{
-      .kind = Chunking::Kind::tree, .streams = 16, .nodes = 2, .ranks_per_node = 8};
+  const Chunking tree{.kind = Chunking::Kind::tree, .streams = 16, .nodes = 2, .ranks_per_node = 8};
   CHECK(bytes_at_once(tree, Protocol::simple, 4 * mib) == 4 * mib);
   CHECK(bytes_at_once(tree, Protocol::simple, 1024 * mib) == 16 * 512 * kib);
   // Until NCCL 2.18, chunks were halved to 128 KiB while a channel had fewer than 64 of them: eight
@@ -31,8 +30,7 @@ TEST_CASE("a tree by Simple moves 512 KiB in each channel", "[chunks]") {
 }
 
 TEST_CASE("a tree by LL128 halves its chunks until there are enough", "[chunks]") {
-  const Chunking tree{
-      .kind = Chunking::Kind::tree, .streams = 16, .nodes = 2, .ranks_per_node = 8};
+  const Chunking tree{.kind = Chunking::Kind::tree, .streams = 16, .nodes = 2, .ranks_per_node = 8};
   // A slot has 576,000 bytes of payload. A channel with 1 MiB has too few chunks (22.4 are wanted,
   // for 2.8 steps) until the chunk is below 128 KiB.
   CHECK(bytes_at_once(tree, Protocol::ll128, 16 * mib) == 16 * 72000);

@@ -130,8 +130,7 @@ TEST_CASE("reduction in NVSwitches takes longer with each GPU that sums a part, 
           Approx(20 * us + parts * 3 * us + 8e6 * (1 + 1.0 / gpus) / nvlink).epsilon(1e-6));
 }
 
-TEST_CASE("direct messages of many ranks reach a fraction of a fabric's bandwidth",
-          "[protocols]") {
+TEST_CASE("direct messages of many ranks reach a fraction of a fabric's bandwidth", "[protocols]") {
   auto cluster = make_cluster({{4, 4}, 0, false, {{"nic.direct-efficiency", "0.25"}}});
   const double S = 80e6;
   // Of the eight parts of a rank, four cross its NIC.
@@ -143,8 +142,7 @@ TEST_CASE("direct messages of many ranks reach a fraction of a fabric's bandwidt
         Approx(outside + S / nic).epsilon(1e-6));
 }
 
-TEST_CASE("no step of a ring over nodes is shorter than its messages take to post",
-          "[protocols]") {
+TEST_CASE("no step of a ring over nodes is shorter than its messages take to post", "[protocols]") {
   auto cluster = make_cluster({{4, 4}, 0, false, {{"collective.post", "1us"}}});
   // Simple takes three times as long to post; a hop inside a node takes 2 us. The last chunk of the
   // first round is not waited for, since one round carries all bytes.
@@ -159,8 +157,8 @@ TEST_CASE("no step of a ring over nodes is shorter than its messages take to pos
 TEST_CASE("a ring over nodes waits for a step at the end of each round", "[protocols]") {
   auto cluster = make_cluster({{1, 1}, 0, false, {{"collective.launch", "1us"}}});
   // Two ranks send chunks of 2 MiB in two channels: 8 MiB a round.
-  for (const auto& [bytes, rounds] : {std::pair{0x1p22, 0}, std::pair{0x1p25, 3},
-                                      std::pair{0x1p32, 16}})
+  for (const auto& [bytes, rounds] :
+       {std::pair{0x1p22, 0}, std::pair{0x1p25, 3}, std::pair{0x1p32, 16}})
     CHECK(seconds(cluster, Collective::all_gather, bytes, ranks(2), Algorithm::ring) ==
           Approx(us + outside + bytes / 2 / nic + rounds * outside).epsilon(1e-6));
 }
