@@ -82,7 +82,8 @@ std::vector<Host*> Cluster::place(const std::vector<std::string>& names,
   return placed;
 }
 
-Route Cluster::route(const Host* source, const Host* destination, Numbers numbers) const {
+Route Cluster::route(const Host* source, const Host* destination, Numbers numbers,
+                     Condition condition) const {
   Route route{.source = const_cast<Host*>(source), .destination = const_cast<Host*>(destination)};
   if (is_ideal()) {
     route.latency = ideal_latency_ * latency_factor_;
@@ -92,14 +93,14 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
   }
   if (source == destination) return route;
   const double message = this->model(numbers).message;
-  const bool is_found = network_->find(source, destination, route);
+  const bool is_found = network_->find(source, destination, condition, route);
   // A route without links is valid if it has a latency.
   if (!is_found || (route.links.empty() && route.latency <= 0))
     throw Error(fmt::format("{}: no route leads from '{}' to '{}'", name_, name_of(source),
                             name_of(destination)));
   route.latency *= latency_factor_;  // latency in addition to that of links
   for (Route::ProtocolCost& per_protocol : route.per_protocol) per_protocol.latency = route.latency;
-  if (network_->has_failed_links)
+  if (network_->has_failed_links && condition == Condition::current)
     for (const Link* link : route.links)
       if (link->failed)
         throw Error(fmt::format("link '{}' has failed, and no other route leads from '{}' to '{}'",
@@ -109,8 +110,8 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
                           ? std::find_if(link, route.links.end(),
                                          [&](auto* candidate) { return candidate != *link; })
                           : link + 1;
-    route.bandwidth =
-        std::min(route.bandwidth, capacity_of(*link, numbers) / static_cast<double>(next - link));
+    route.bandwidth = std::min(
+        route.bandwidth, capacity_of(*link, numbers, condition) / static_cast<double>(next - link));
     link = next;
   }
   for (const Link* link : route.path()) {
@@ -210,9 +211,13 @@ std::uint32_t Cluster::parts_of(const Link* link) const { return link->parts; }
 
 double Cluster::capacity_of(const Link* link) { return link->bandwidth; }
 
-double Cluster::capacity_of(const Link* link, Numbers numbers) const {
-  if (numbers == Numbers::actual) return link->bandwidth;
-  return link->bandwidth * link->model(Numbers::expected).efficiency /
+double Cluster::capacity_of(const Link* link, Numbers numbers, Condition condition) const {
+  const double capacity =
+      condition == Condition::current || !has_faults()
+          ? link->bandwidth
+          : link->bandwidth / link->rate_left / link->parts * link->parts_as_built;
+  if (numbers == Numbers::actual) return capacity;
+  return capacity * link->model(Numbers::expected).efficiency /
          link->model(Numbers::actual).efficiency;
 }
 
@@ -242,13 +247,16 @@ void Cluster::scale_link(const std::string& name, double factor) {
         fmt::format("{}: has no link, NIC or switch '{}'; 'pipewright platform show' with --route "
                     "lists the links of a route",
                     name_, name));
-  bool changes_state = false;  // failed or recovered
   for (Link* link : matches) {
-    changes_state = changes_state || link->failed != (factor == 0);
-    if (factor > 0) link->bandwidth *= factor;
+    link->failed = factor == 0;
+    if (factor == 0) continue;
+    link->bandwidth *= factor;
+    link->rate_left *= factor;
   }
-  if (changes_state) network_->fail(matches, factor == 0);
+  network_->faults_changed(matches);
 }
+
+bool Cluster::has_faults() const { return !is_ideal() && network_->has_faults; }
 
 std::vector<std::string> Cluster::switches() const {
   std::vector<std::string> names;
@@ -258,8 +266,8 @@ std::vector<std::string> Cluster::switches() const {
 }
 
 const config::Multipath& Cluster::multipath() const {
-  static const config::Multipath spread;
-  return is_ideal() ? spread : network_->multipath;
+  static const config::Multipath unused;
+  return is_ideal() ? unused : network_->multipath;
 }
 
 void Cluster::set_multipath(const config::Multipath& multipath) {

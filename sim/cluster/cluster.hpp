@@ -37,7 +37,8 @@ class Cluster {
   std::vector<Host*> place(const std::vector<std::string>& names, std::uint32_t count) const;
   // Route from one host to another; a route from a host to itself has no links. Throws Error if the
   // platform has no such route, or if a link on it has failed.
-  Route route(const Host* source, const Host* destination, Numbers numbers = Numbers::actual) const;
+  Route route(const Host* source, const Host* destination, Numbers numbers = Numbers::actual,
+              Condition condition = Condition::current) const;
 
   // Number of the node of a GPU. The hosts of a zone form a node, unless a property `node` assigns
   // them explicitly. Nodes are numbered in the order of their first GPU.
@@ -54,7 +55,8 @@ class Cluster {
   // Capacity in bytes/s that the flows on a link share: the bandwidth times the number of parts
   // into which flows are divided on it (see Route::links).
   static double capacity_of(const Link* link);
-  double capacity_of(const Link* link, Numbers numbers) const;
+  double capacity_of(const Link* link, Numbers numbers,
+                     Condition condition = Condition::current) const;
   std::uint32_t parts_of(const Link* link) const;
   // Name of a link: "node-0-nvlink-7", with "_UP" or "_DOWN" if it is one direction of a duplex
   // link.
@@ -65,6 +67,8 @@ class Cluster {
   // fail: routes avoid them, or throw Error if no path remains. Throws Error if the name is
   // unknown.
   void scale_link(const std::string& name, double factor);
+  // Returns whether scale_link() has made a link fail or changed its rate.
+  bool has_faults() const;
   // Names of the switches: vertices of the platform file that have links and are not hosts.
   std::vector<std::string> switches() const;
   // Get and set how flows are distributed over equally short paths; tell whether any flow is

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -9,12 +10,22 @@
 
 #include "sim/cluster/platform/platform.hpp"
 #include "sim/cluster/platform/platform_file.hpp"
+#include "sim/cluster/platform/torus_grid.hpp"
 #include "sim/cluster/route.hpp"
 #include "sim/config/communication.hpp"
 
 namespace pipewright::cluster {
 
 struct InSimgrid;
+
+// Place of a GPU in a torus: the torus, numbered as in the platform file, and the corner, which is
+// the GPU's own or the one that the NICs of its node are connected to.
+struct TorusPlace {
+  std::uint32_t torus = 0;
+  std::uint32_t corner = 0;
+
+  bool operator==(const TorusPlace&) const = default;
+};
 
 // A loaded platform, which owns its hosts and links.
 class Network {
@@ -39,7 +50,8 @@ class Network {
   virtual ~Network() = default;
   // Finds a route. Sets its source, destination, links, and the latency that it has in addition to
   // that of its links. Returns false if there is no route.
-  virtual bool find(const Host* source, const Host* destination, Route& route) const = 0;
+  virtual bool find(const Host* source, const Host* destination, Condition condition,
+                    Route& route) const = 0;
   // Equivalence class of a GPU by its routes to other nodes (`across`) or inside its own node.
   virtual Equivalence equivalence(const Host* gpu, bool across) const = 0;
   // Says why there is no route from source to destination, if the network can tell.
@@ -48,10 +60,14 @@ class Network {
     return std::nullopt;
   }
 
-  // Marks links as failed or working. A network that finds routes itself avoids failed links.
-  virtual void fail(const std::vector<Link*>& affected, bool failed) {
-    for (Link* link : affected) link->failed = failed;
+  // Called after links have failed, recovered or changed their rates. A network that finds routes
+  // itself avoids failed links and loads slow ones less.
+  virtual void faults_changed(const std::vector<Link*>& /*affected*/) {
     has_failed_links = std::ranges::any_of(links, &Link::failed);
+    constexpr double rounding = 1e-9;  // of a rate that was changed and restored
+    has_faults = has_failed_links || std::ranges::any_of(links, [](const Link& link) {
+                   return std::abs(link.rate_left - 1) > rounding;
+                 });
   }
   // Links that fail together with a host, switch or zone; empty if the name is unknown.
   virtual std::vector<Link*> links_at(const std::string& /*name*/) { return {}; }
@@ -59,6 +75,9 @@ class Network {
   virtual std::vector<std::string> switches() const { return {}; }
   virtual void set_multipath(const config::Multipath& /*now*/) {}
   virtual bool has_divided_routes() const { return false; }
+  // Place of a GPU in a torus, if it has one; and the torus of that number.
+  virtual std::optional<TorusPlace> torus_place(const Host* /*gpu*/) const { return std::nullopt; }
+  virtual TorusGrid torus(std::uint32_t /*torus*/) const { return {}; }
   // SimGrid's hosts and links, if SimGrid has loaded the platform; otherwise null.
   virtual const InSimgrid* in_simgrid() const { return nullptr; }
 
@@ -80,6 +99,7 @@ class Network {
   std::vector<Link> links;  // by number
   std::vector<Host*> gpus;  // in natural order
   bool has_failed_links = false;
+  bool has_faults = false;  // failed links, or links whose rates were changed
   config::Multipath multipath;
   MessageModel model;
   MessageModel expected;  // equal to `model` unless NCCL expects other numbers

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,7 +42,11 @@ class PlatformNetwork final : public Network {
       : platform_(std::move(platform)),
         flow_routes_(platform_, add_hosts(roles_of(file, platform_)), multipath_options) {
     multipath = multipath_options;
-    for (const Platform::Zone& zone : platform_.zones) lines_.push_back(file.line_of(zone.offset));
+    for (const Platform::Zone& zone : platform_.zones) {
+      if (zone.routing == Platform::Routing::torus)
+        tori_.push_back(static_cast<Index>(lines_.size()));
+      lines_.push_back(file.line_of(zone.offset));
+    }
     is_gateway_.resize(platform_.vertices.size());
     for (const Platform::Zone& zone : platform_.zones)
       for (const auto& [key, route] : zone.routes)
@@ -58,12 +63,15 @@ class PlatformNetwork final : public Network {
     update_parts();
   }
 
-  bool find(const Host* source, const Host* destination, Route& route) const override {
+  bool find(const Host* source, const Host* destination, Condition condition,
+            Route& route) const override {
     route.source = const_cast<Host*>(source);
     route.destination = const_cast<Host*>(destination);
     if (source->node != destination->node)
       route.latency = nic_latency_[source->number] + nic_latency_[destination->number];
-    const FlowRoutes::Path* const path = flow_routes_.find(source->number, destination->number);
+    const FlowRoutes& flow_routes =
+        condition == Condition::as_built && as_built_ ? *as_built_ : flow_routes_;
+    const FlowRoutes::Path* const path = flow_routes.find(source->number, destination->number);
     if (path == nullptr) return false;
     for (const Index link : path->links) route.links.push_back(&links[link]);
     for (const Index link : path->single_path) route.single_path.push_back(&links[link]);
@@ -102,9 +110,19 @@ class PlatformNetwork final : public Network {
                     name(missing->destination))};
   }
 
-  void fail(const std::vector<Link*>& affected, bool failed) override {
-    Network::fail(affected, failed);
-    for (const Link* link : affected) platform_.links[link->number].failed = failed;
+  void faults_changed(const std::vector<Link*>& affected) override {
+    Network::faults_changed(affected);
+    // The rates of links matter only to adaptive routing.
+    bool changes_routes = multipath.by == config::MultipathBy::adaptive;
+    for (const Link* link : affected) {
+      Platform::Link& of_file = platform_.links[link->number];
+      changes_routes = changes_routes || of_file.failed != link->failed;
+      of_file.failed = link->failed;
+      of_file.rate_left = link->rate_left;
+    }
+    if (has_faults && !as_built_)
+      as_built_.emplace(platform_, flow_routes_.ends(), multipath, Condition::as_built);
+    if (!changes_routes) return;
     flow_routes_.invalidate();
     update_parts();
   }
@@ -112,9 +130,23 @@ class PlatformNetwork final : public Network {
   void set_multipath(const config::Multipath& options) override {
     multipath = options;
     flow_routes_.set_multipath(options);
+    if (as_built_) as_built_->set_multipath(options);
     update_parts();
   }
   bool has_divided_routes() const override { return flow_routes_.has_divided_routes(); }
+
+  std::optional<TorusPlace> torus_place(const Host* gpu) const override {
+    const End& end = flow_routes_.end(gpu->number);
+    if (const auto place = place_of(end.self.front())) return place;
+    std::optional<TorusPlace> common;
+    for (const Index nic : end.nics) {
+      const std::optional<TorusPlace> place = place_of(nic);
+      if (!place || (common && *common != *place)) return std::nullopt;
+      common = place;
+    }
+    return common;
+  }
+  TorusGrid torus(std::uint32_t torus) const override { return torus_grid(platform_.zones[torus]); }
 
   // Returns the names of switches: vertices that have links and are neither hosts nor zones.
   std::vector<std::string> switches() const override {
@@ -182,8 +214,27 @@ class PlatformNetwork final : public Network {
     for (const Index link : path->links) between.push_back(&links[link]);
   }
 
+  // Corner of a torus at a vertex: the vertex itself, or the corner to which a route connects one
+  // of the zones that contain the vertex.
+  std::optional<TorusPlace> place_of(Index vertex) const {
+    const auto corner = [&](Index torus, Index gateway) {
+      return TorusPlace{torus, gateway - platform_.zones[torus].first_vertex};
+    };
+    for (Index zone = platform_.vertices[vertex].zone; zone != nothing;
+         vertex = platform_.zones[zone].vertex, zone = platform_.zones[zone].parent) {
+      if (platform_.zones[zone].routing == Platform::Routing::torus) return corner(zone, vertex);
+      for (const Index torus : tori_) {
+        const auto& routes = platform_.zones[zone].routes;
+        const auto route = routes.find(Platform::key(vertex, platform_.zones[torus].vertex));
+        if (route != routes.end()) return corner(torus, route->second.destination_gateway);
+      }
+    }
+    return std::nullopt;
+  }
+
   void update_parts() {
     for (Link& link : links) {
+      link.parts_as_built = (as_built_ ? *as_built_ : flow_routes_).parts()[link.number];
       const std::uint32_t parts = flow_routes_.parts()[link.number];
       if (parts == link.parts) continue;
       link.bandwidth = link.bandwidth * parts / link.parts;
@@ -194,6 +245,9 @@ class PlatformNetwork final : public Network {
   Platform platform_;
   std::vector<double> nic_latency_;  // by host: seconds in addition to the links
   FlowRoutes flow_routes_;
+  // Routes without failed and slow links, once there have been any.
+  std::optional<FlowRoutes> as_built_;
+  std::vector<Index> tori_;       // zones
   std::vector<int> lines_;        // by zone
   std::vector<bool> is_gateway_;  // by vertex
 };

@@ -11,6 +11,11 @@
 
 namespace pipewright::cluster {
 
+// State of the network that routes and rates refer to: with its failed and slow links, or as it was
+// built. Communication libraries choose rings, algorithms and protocols for the network as built,
+// since they do not see a slow cable.
+enum class Condition : std::uint8_t { current, as_built };
+
 // A vertex of the network at which flows start or end: a GPU, or a NIC port through which a GPU's
 // flows leave and enter its node.
 struct Host {
@@ -38,7 +43,9 @@ struct Link {
   double latency = 0;  // seconds, from the file
   bool is_shared = true;
   bool failed = false;
+  double rate_left = 1;  // fraction of the bandwidth that a slow link has left; 1 if it failed
   std::uint32_t parts = 1;
+  std::uint32_t parts_as_built = 1;  // `parts` without failed and slow links
   std::uint32_t number = 0;
   // cost models of the link's class, indexed by Numbers
   std::array<const ClassModel*, number_kinds> models{};

@@ -72,7 +72,7 @@ analysis::HashSurvey survey_hashes(Cluster& cluster, const Measure& measure, std
   using config::MultipathBy;
   const config::Multipath before = cluster.multipath();
   analysis::HashSurvey survey{.cluster = cluster.name(), .seeds = seeds};
-  cluster.set_multipath({.by = MultipathBy::spread});
+  cluster.set_multipath({.by = MultipathBy::adaptive});
   survey.spread = measure();
   const double total = static_cast<double>(flows.size()) * seeds;
   double done = 0;

@@ -29,7 +29,8 @@ std::uint32_t read_sms(const Field& field) {
 
 Multipath read_multipath(const Field& field) {
   constexpr std::string_view allowed =
-      "spread, file, or hash with a seed and the flows of a pair, such as hash:3 or hash:3:4";
+      "adaptive, spread, file, or hash with a seed and the flows of a pair, such as hash:3 or "
+      "hash:3:4";
   if (const auto multipath = parse_multipath(read_text(field, allowed))) return *multipath;
   throw wrong(field, allowed);
 }
@@ -128,7 +129,7 @@ constexpr std::array communication_table{
     Key<Communication>{{.name = "multipath",
                         .flag = "--multipath",
                         .help = multipath_help,
-                        .default_value = "spread"},
+                        .default_value = "adaptive"},
                        into<&Communication::multipath, read_multipath>({ValueType::text})},
 };
 

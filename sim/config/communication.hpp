@@ -36,24 +36,26 @@ inline constexpr std::uint32_t default_sms = 16;
 
 enum class Detail : std::uint8_t { fast, full };
 
-// Use of several equally short routes by a flow, over parallel spines or planes: `spread` uses all
-// of them evenly, like adaptive routing; `hash` picks one at each switch by a hash of the end
-// points, like ECMP; `file` uses only the route that SimGrid finds in the platform file.
-enum class MultipathBy : std::uint8_t { spread, hash, file };
-inline constexpr auto multipath_names = std::to_array<std::string_view>({"spread", "hash", "file"});
+// Use of several equally short routes by a flow, over parallel spines or planes: `adaptive` loads
+// each route by its rate, so that a slow cable gets less; `spread` loads all of them evenly, like a
+// switch that sprays packets and ignores rates; `hash` picks one at each switch by a hash of the
+// end points, like ECMP; `file` uses only the route that SimGrid finds in the platform file.
+enum class MultipathBy : std::uint8_t { adaptive, spread, hash, file };
+inline constexpr auto multipath_names =
+    std::to_array<std::string_view>({"adaptive", "spread", "hash", "file"});
 
 struct Multipath {
-  MultipathBy by = MultipathBy::spread;
+  MultipathBy by = MultipathBy::adaptive;
   std::uint32_t seed = 1;   // seed of the hash
   std::uint32_t flows = 1;  // hashed flows per pair of GPUs (NCCL_IB_QPS_PER_CONNECTION)
 
   bool operator==(const Multipath&) const = default;
 };
 inline constexpr std::string_view multipath_help =
-    "choice among equally short routes: spread (evenly over all), hash:SEED:FLOWS (as ECMP), or "
-    "file";
-// Parses a choice of routes: "spread", "file", "hash", "hash:3", or "hash:3:4" (seed 3 and 4 flows
-// per pair of GPUs). Any other text gives no value.
+    "choice among equally short routes: adaptive (all of them, by their rates), spread (all of "
+    "them, evenly), hash:SEED:FLOWS (as ECMP), or file";
+// Parses a choice of routes: "adaptive", "spread", "file", "hash", "hash:3", or "hash:3:4" (seed 3
+// and 4 flows per pair of GPUs). Any other text gives no value.
 std::optional<Multipath> parse_multipath(std::string_view text);
 
 // Collective that sums up the gradients of ZeRO-1. After an all-reduce every rank has all sums, of

@@ -58,7 +58,7 @@ void Layouts::set_multipath(const config::Scenario& scenario) {
     throw config::Error(config::origin_of(scenario.tree, "communication.multipath"),
                         "communication.multipath is file for some candidates only, but a process "
                         "loads a cluster once")
-        .allow("file for all candidates, or only spread and hash");
+        .allow("file for all candidates, or only adaptive, spread and hash");
   cluster_->set_multipath(multipath);
   entries_.clear();
 }

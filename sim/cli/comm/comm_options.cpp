@@ -96,8 +96,8 @@ config::Multipath multipath_of(const po::variables_map& options) {
   const std::string& text = single(words, "--multipath");
   if (const auto parsed_multipath = config::parse_multipath(text)) return *parsed_multipath;
   throw UsageError(
-      fmt::format("--multipath '{}': must be spread, file, or hash with a seed and the flows per "
-                  "pair, such as hash:3 or hash:3:4",
+      fmt::format("--multipath '{}': must be adaptive, spread, file, or hash with a seed and the "
+                  "flows per pair, such as hash:3 or hash:3:4",
                   analysis::printable(text)));
 }
 

@@ -217,6 +217,15 @@ std::string bisection_text(const cluster::Bisection& bisection, std::size_t half
                              : "");
 }
 
+std::string routing_text(std::string_view routing) {
+  if (routing == "torus")
+    return "torus: one dimension after the other, the shorter way round each ring";
+  if (routing == "single") return "one route for each pair of GPUs";
+  if (routing == "adaptive")
+    return "adaptive: flows divide among equally short routes by the rates of the routes";
+  return std::string(routing);
+}
+
 Json shown_json(const cluster::Bisection& bisection, std::size_t half) {
   if (half == 0) return nullptr;
   Json json;
@@ -248,6 +257,7 @@ std::string platform_json_text(const Cluster& cluster, const cluster::Descriptio
   const Json json{{"cluster", cluster.name()},
                   {"nodes", description.nodes},
                   {"gpus", cluster.gpus().size()},
+                  {"routing", description.routing},
                   {"gpu_types", json_rows(gpu_columns(), description.gpus)},
                   {"links", json_rows(link_columns(), description.links)},
                   {"messages", std::move(parameters)},
@@ -275,6 +285,7 @@ int show_platform(const Arguments& arguments) {
   for (const cluster::GpuKind& kind : description.gpus) fmt::print("  {}\n", gpu_kind_text(kind));
   if (const auto nccl = cluster.nccl())
     fmt::print("  NCCL 2.{} chooses algorithms and protocols\n", *nccl);
+  fmt::print("  routing {}\n", routing_text(description.routing));
   fmt::print("\n{}{}{}{}", analysis::table_text(link_columns(), description.links),
              messages_text(messages),
              bisection_text(description.bisection, cluster.gpus().size() / 2),

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/checks/gpu_groups.hpp"
+#include "sim/cluster/checks/torus_loads.hpp"
+#include "sim/cluster/torus.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -47,7 +49,8 @@ class BisectionSearch {
 
   Bisection find() {
     if (half_ == 0) return {};
-    for (const Team& team : teams()) add(team);
+    for (const Team& team : teams())
+      if (!add_torus(team)) add(team);
     for (const auto& [groups, product] : products_) result_.total_routes += product.routes();
     for (const auto& [groups, product] : products_) add_flows(product);
     if (result_.missing > 0) return result_;
@@ -92,6 +95,61 @@ class BisectionSearch {
     for (const auto& [number, side] : sides)
       if (side == 3) nodes.push_back(number);
     return nodes;
+  }
+
+  // Adds the flows of a team whose two sides are at different corners of one torus, without looking
+  // at every pair. Returns false for any other team.
+  bool add_torus(const Team& team) {
+    const std::optional<TorusPlace> first = torus_place(cluster_, gpus_[team.sources.front()]);
+    if (!first || cluster_.network()->has_failed_links ||
+        cluster_.multipath().by == config::MultipathBy::hash)
+      return false;
+    const TorusGrid grid = torus(cluster_, first->torus);
+    const std::uint32_t corners = grid.corners();
+    std::vector<double> sources(corners);
+    std::vector<double> destinations(corners);
+    const auto count = [&](const Indices& side, double flow, std::vector<double>& flow_at) {
+      for (const std::uint32_t gpu : side) {
+        const std::optional<TorusPlace> place = torus_place(cluster_, gpus_[gpu]);
+        if (!place || place->torus != first->torus) return false;
+        flow_at[place->corner] += flow;
+      }
+      return true;
+    };
+    if (!count(team.sources, 1, sources) ||
+        !count(team.destinations, 1 / static_cast<double>(team.destinations.size()), destinations))
+      return false;
+    for (std::uint32_t corner = 0; corner < corners; ++corner)
+      if (sources[corner] > 0 && destinations[corner] > 0) return false;
+    add_torus_loads(grid, sources, destinations, [&](std::uint32_t number, double flow) {
+      const Link& link = cluster_.network()->links[number];
+      load(&link, flow * cluster_.parts_of(&link));
+    });
+    // Links between a GPU and its corner carry the same, whatever the GPU at the other end.
+    const double received =
+        static_cast<double>(team.sources.size()) / static_cast<double>(team.destinations.size());
+    for (const std::uint32_t gpu : team.sources)
+      for (const Link* link : links_outside(grid, gpu, team.destinations.front(), true))
+        load(link, 1);
+    for (const std::uint32_t gpu : team.destinations)
+      for (const Link* link : links_outside(grid, team.sources.front(), gpu, false))
+        load(link, received);
+    const std::uint64_t routes = team.sources.size() * team.destinations.size();
+    result_.routes += routes;
+    result_.total_routes += routes;
+    return true;
+  }
+
+  // Links of a route before it enters a torus (`first`), or after it has left the torus.
+  std::vector<const Link*> links_outside(const TorusGrid& grid, std::uint32_t from,
+                                         std::uint32_t to, bool first) const {
+    const auto path = route(from, to);
+    if (!path) return {};
+    std::vector<const Link*> links = path->links;
+    if (!first) std::ranges::reverse(links);
+    const auto is_inside = [&](const Link* link) { return grid.has_link(link->number); };
+    links.erase(std::ranges::find_if(links, is_inside), links.end());
+    return links;
   }
 
   void add(const Team& team) {

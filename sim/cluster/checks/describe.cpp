@@ -4,6 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "sim/base/enum_names.hpp"
+#include "sim/cluster/torus.hpp"
+
 namespace pipewright::cluster {
 namespace {
 
@@ -37,6 +40,12 @@ std::vector<LinkKind> link_kinds(const Cluster& cluster) {
   return kinds;
 }
 
+std::string_view routing_of(const Cluster& cluster) {
+  if (torus_place(cluster, cluster.gpus().front())) return "torus";
+  if (!cluster.has_divided_routes()) return "single";
+  return base::name_of(config::multipath_names, cluster.multipath().by);
+}
+
 }  // namespace
 
 Description describe(const Cluster& cluster) {
@@ -44,6 +53,7 @@ Description describe(const Cluster& cluster) {
   for (const Host* host : cluster.gpus())
     description.nodes = std::max<std::size_t>(description.nodes, cluster.node_of(host) + 1);
   description.bisection = find_bisection(cluster, cluster.gpus());
+  description.routing = routing_of(cluster);
   return description;
 }
 

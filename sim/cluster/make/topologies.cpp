@@ -101,7 +101,8 @@ std::vector<std::uint32_t> near_cube(std::uint32_t nodes) {
   return best;
 }
 
-// Removes sides of length 1, because SimGrid gives the links of two such sides the same name.
+// Removes sides of length 1, because SimGrid gives the links of two such sides the same name, and
+// because their links are on no route.
 std::vector<std::uint32_t> sides_above_1(const std::vector<std::uint32_t>& dimensions) {
   std::vector<std::uint32_t> sides;
   std::copy_if(dimensions.begin(), dimensions.end(), std::back_inserter(sides),

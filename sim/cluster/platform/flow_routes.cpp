@@ -13,9 +13,15 @@ namespace {
 // parts is chosen so that every flow crosses the link with a whole number of parts.
 constexpr std::uint32_t max_parts = 1024;
 
+// Number of equal parts of which a share of a flow is a multiple. Shares by the rates of slow links
+// may be fractions of large numbers, which are rounded: a flow with hundreds of parts takes long to
+// simulate. The tolerance is below 1 / max_parts, so that no fraction 1 / n is rounded.
 std::uint32_t denominator_of(double part) {
-  for (std::uint32_t parts = 1; parts <= max_parts; ++parts)
-    if (std::abs(part * parts - std::round(part * parts)) < 1e-6) return parts;
+  constexpr double tolerance = 5e-4;
+  for (std::uint32_t parts = 1; parts <= max_parts; ++parts) {
+    const double count = std::round(part * parts);
+    if (std::abs(part * parts - count) < std::max(1e-6, tolerance * count)) return parts;
+  }
   return max_parts;
 }
 
@@ -34,32 +40,15 @@ std::vector<Share> merge_shares(const std::vector<Share>& shares) {
   return merged;
 }
 
-// Returns the share of a flow that each link carries if the flow uses these pairs of ports.
-std::vector<Share> flow_shares(const PlatformRoutes& routes,
-                               const std::vector<std::pair<Index, Index>>& pairs,
-                               const config::Multipath& multipath) {
-  std::vector<Share> collected;
-  MissingHop ignored;
-  const auto add = [&](std::size_t pair, double part, std::uint32_t flow) {
-    routes.append(pairs[pair].first, pairs[pair].second, part, flow, collected, ignored);
-  };
-  if (multipath.by == config::MultipathBy::hash) {
-    for (std::uint32_t flow = 0; flow < multipath.flows && !pairs.empty(); ++flow)
-      add((multipath.seed + flow) % pairs.size(), 1.0 / multipath.flows, flow);
-  } else {
-    for (std::size_t pair = 0; pair < pairs.size(); ++pair)
-      add(pair, 1 / static_cast<double>(pairs.size()), 0);
-  }
-  return merge_shares(collected);
-}
-
 }  // namespace
 
 FlowRoutes::FlowRoutes(const Platform& platform, std::vector<End> ends,
-                       const config::Multipath& multipath)
+                       const config::Multipath& multipath, Condition condition)
     : platform_(platform),
       multipath_(multipath),
-      routes_(platform, multipath),
+      condition_(condition),
+      routes_(platform, multipath, condition),
+      routes_as_built_(platform, multipath, Condition::as_built),
       ends_(std::move(ends)),
       parts_(platform.links.size(), 1) {
   for (Index i = 0; i < ends_.size(); ++i) {
@@ -83,12 +72,13 @@ FlowRoutes::FlowRoutes(const Platform& platform, std::vector<End> ends,
 
 void FlowRoutes::set_multipath(const config::Multipath& multipath) {
   multipath_ = multipath;
-  routes_ = PlatformRoutes(platform_, multipath);
+  routes_ = PlatformRoutes(platform_, multipath, condition_);
+  routes_as_built_ = PlatformRoutes(platform_, multipath, Condition::as_built);
   invalidate();
 }
 
 void FlowRoutes::invalidate() {
-  routes_.forget();
+  routes_.update_faults();
   paths_.clear();
   count_parts();
 }
@@ -107,8 +97,59 @@ FlowRoutes::Ports FlowRoutes::ports(const End& from, const End& to) {
 }
 
 bool FlowRoutes::all_links_work(const std::vector<Share>& shares) const {
-  return std::ranges::none_of(
-      shares, [&](const Share& share) { return platform_.links[share.link].failed; });
+  return condition_ == Condition::as_built || std::ranges::none_of(shares, [&](const Share& share) {
+           return platform_.links[share.link].failed;
+         });
+}
+
+// Share of a flow between two ports that each link carries.
+std::vector<Share> FlowRoutes::links_of(const std::pair<Index, Index>& ports,
+                                        const PlatformRoutes& routes) const {
+  std::vector<Share> shares;
+  MissingHop ignored;
+  routes.append(ports.first, ports.second, 1, 0, shares, ignored);
+  return merge_shares(shares);
+}
+
+// Fraction of a flow that adaptive routing puts on each pair of ports. Ports have the same rate as
+// built. A pair with faults gets as much as its most affected link has left, relative to the share
+// of the flow that the link carried as built.
+std::vector<double> FlowRoutes::port_weights(const Ports& pairs) const {
+  std::vector<double> weights(pairs.size(), 1);
+  if (multipath_.by == config::MultipathBy::adaptive && routes_.has_faults() && pairs.size() > 1)
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      std::unordered_map<Index, double> share_as_built;
+      for (const Share& share : links_of(pairs[i], routes_as_built_))
+        share_as_built[share.link] = share.part;
+      for (const Share& share : links_of(pairs[i], routes_)) {
+        const auto built = share_as_built.find(share.link);
+        const double growth =
+            built == share_as_built.end() ? 1 : std::max(share.part / built->second, 1.0);
+        weights[i] = std::min(weights[i], rate_left(platform_.links[share.link]) / growth);
+      }
+    }
+  const double sum = std::reduce(weights.begin(), weights.end());
+  if (!(sum > 0)) return std::vector<double>(pairs.size(), 1 / static_cast<double>(pairs.size()));
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+// Returns the share of a flow that each link carries if the flow uses these pairs of ports.
+std::vector<Share> FlowRoutes::flow_shares(const Ports& pairs, const PlatformRoutes& routes) const {
+  std::vector<Share> collected;
+  MissingHop ignored;
+  const auto add = [&](std::size_t pair, double part, std::uint32_t flow) {
+    routes.append(pairs[pair].first, pairs[pair].second, part, flow, collected, ignored);
+  };
+  if (routes.multipath().by == config::MultipathBy::hash) {
+    const config::Multipath& multipath = routes.multipath();
+    for (std::uint32_t flow = 0; flow < multipath.flows && !pairs.empty(); ++flow)
+      add((multipath.seed + flow) % pairs.size(), 1.0 / multipath.flows, flow);
+  } else {
+    const std::vector<double> weights = port_weights(pairs);
+    for (std::size_t pair = 0; pair < pairs.size(); ++pair) add(pair, weights[pair], 0);
+  }
+  return merge_shares(collected);
 }
 
 // Pairs of ports that are connected by working links. If there are none, pairs that are connected
@@ -175,8 +216,7 @@ const FlowRoutes::Path* FlowRoutes::find(Index source, Index destination) const 
   if (!is_new) return path.links.empty() && path.single_path.empty() ? nullptr : &path;
   std::vector<Index> single_path;
   for (const auto& [begin, end] : legs(from, to)) {
-    const std::vector<Share> link_shares =
-        flow_shares(routes_, connected_ports(*begin, *end), multipath_);
+    const std::vector<Share> link_shares = flow_shares(connected_ports(*begin, *end), routes_);
     for (const Share& share : link_shares) {
       const double count = share.part * parts_[share.link];
       path.links.insert(path.links.end(), std::max<std::size_t>(std::llround(count), 1),
@@ -205,11 +245,14 @@ std::optional<MissingHop> FlowRoutes::missing_hop(Index from, Index to) const {
 void FlowRoutes::count_parts() {
   if (!has_divided_routes_) return;
   std::vector<std::uint32_t> seen(parts_.size(), 0);
-  constexpr config::Multipath spread;
-  const PlatformRoutes evenly(platform_, spread);
+  // Flows that take a single path by hash have parts where they could be divided.
+  const bool divides = multipath_.by == config::MultipathBy::adaptive;
+  const PlatformRoutes divided(
+      platform_, divides ? multipath_ : config::Multipath{.by = config::MultipathBy::spread},
+      condition_);
   for (const auto& [from, to] : sample_pairs())
     for (const auto& [begin, end] : legs(ends_[from], ends_[to]))
-      for (const Share& share : flow_shares(evenly, connected_ports(*begin, *end), spread)) {
+      for (const Share& share : flow_shares(connected_ports(*begin, *end), divided)) {
         std::uint32_t& count = seen[share.link];
         const std::uint32_t common = std::lcm(std::max(count, 1U), denominator_of(share.part));
         count = common <= max_parts ? common : std::max(count, denominator_of(share.part));

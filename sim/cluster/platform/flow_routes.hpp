@@ -35,8 +35,10 @@ class FlowRoutes {
 
   // The platform must outlive this object. `ends` lists the GPUs of a node by their index within
   // the node.
-  FlowRoutes(const Platform& platform, std::vector<End> ends, const config::Multipath& multipath);
+  FlowRoutes(const Platform& platform, std::vector<End> ends, const config::Multipath& multipath,
+             Condition condition = Condition::current);
 
+  const std::vector<End>& ends() const { return ends_; }
   const End& end(Index number) const { return ends_[number]; }
   // Finds the path of a flow between two ends; null if there is no route. The result is valid until
   // the next call.
@@ -63,6 +65,10 @@ class FlowRoutes {
 
   static Ports ports(const End& from, const End& to);
   bool all_links_work(const std::vector<Share>& shares) const;
+  std::vector<Share> links_of(const std::pair<Index, Index>& ports,
+                              const PlatformRoutes& routes) const;
+  std::vector<double> port_weights(const Ports& pairs) const;
+  std::vector<Share> flow_shares(const Ports& pairs, const PlatformRoutes& routes) const;
   Ports connected_ports(const End& from, const End& to) const;
   bool append_first(const End& from, const End& to, std::vector<Index>& links) const;
   const End* peer_on_rail(const End& a, const End& b) const;
@@ -73,7 +79,9 @@ class FlowRoutes {
 
   const Platform& platform_;
   config::Multipath multipath_;
+  Condition condition_;
   PlatformRoutes routes_;
+  PlatformRoutes routes_as_built_;
   std::vector<End> ends_;
   std::vector<std::vector<Index>> nodes_;  // ends of a node's GPUs, by index within the node
   std::vector<std::uint32_t> parts_;

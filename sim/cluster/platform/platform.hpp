@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "sim/cluster/platform/platform_file.hpp"
+#include "sim/cluster/platform/torus_grid.hpp"
 
 namespace pipewright::cluster {
 
@@ -30,6 +33,7 @@ struct Platform {
     Index reverse = nothing;  // opposite direction; the link itself if half duplex
     std::string link_class;
     bool failed = false;
+    double rate_left = 1;       // fraction of the bandwidth that a slow link has left
     std::ptrdiff_t offset = 0;  // position in the file's text
   };
   // Route between two vertices of a zone. A route between two zones leads from gateway to gateway.
@@ -58,6 +62,7 @@ struct Platform {
     std::vector<std::pair<Index, Index>> edges;       // routes of a graph as (from, to), ascending
     std::vector<std::pair<Index, Index>> back_edges;  // the same as (to, from), ascending
     Index vertex_count = 0;                           // number of vertices of a graph
+    double slowest_route = 0;                         // bytes/s of a graph's slowest route
     Index first_link = nothing;    // first link of a <cluster>; links follow the order of hosts
     Index first_vertex = nothing;  // first host of a <cluster>
     Index hosts = 0;               // number of hosts of a <cluster>
@@ -95,6 +100,16 @@ struct Platform {
 // Number of links per host of a <cluster> around a switch: 2 (up and down), or 1 if half duplex.
 inline Index links_per_star_host(const Platform& platform, const Platform::Zone& zone) {
   return platform.links[zone.first_link].reverse != zone.first_link ? 2 : 1;
+}
+
+// The torus of a <cluster>. It refers to the zone's list of sides.
+inline TorusGrid torus_grid(const Platform::Zone& zone) { return {zone.sides, zone.first_link}; }
+
+// Bytes/s of the narrowest link of a route, as built.
+inline double rate_of(const Platform& platform, const Platform::Route& route) {
+  double rate = std::numeric_limits<double>::infinity();
+  for (const Index link : route.links) rate = std::min(rate, platform.links[link].bandwidth);
+  return rate;
 }
 
 // Reads the part of SimGrid's language that describes GPU clusters: <zone> with routing Full, None,

@@ -1,6 +1,7 @@
 #include "sim/cluster/platform/platform_builder.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -276,6 +277,9 @@ void PlatformBuilder::prepare_paths() {
     zone.routing = Platform::Routing::graph;
     for (const auto& [from, to] : zone.edges) zone.back_edges.emplace_back(to, from);
     std::sort(zone.back_edges.begin(), zone.back_edges.end());
+    zone.slowest_route = std::numeric_limits<double>::infinity();
+    for (const auto& [key, route] : zone.routes)
+      zone.slowest_route = std::min(zone.slowest_route, rate_of(platform_, route));
     for (const auto& edges : {&zone.edges, &zone.back_edges})
       for (const auto& [from, to] : *edges)
         if (Index& position = platform_.vertices[from].position; position == nothing)

@@ -210,19 +210,20 @@ class PlatformReader {
     spec.sides = torus_sides(text(node, "topo_parameters"), spec.hosts.size());
     builder_.add_torus(node.offset_debug(), parent, spec);
   }
-  // Parses the sizes of the torus dimensions. Their product must be the number of hosts. A
-  // dimension of size 1 is allowed only alone, because SimGrid would otherwise give two links the
-  // same name.
+  // Parses the sizes of the torus dimensions. Their product must be the number of hosts. Dimensions
+  // of size 1 are left out: their links, from a host to itself, are on no route.
   static std::vector<Index> torus_sides(const std::string& text, std::size_t hosts) {
     const auto numbers = text.find('-') == std::string::npos ? parse_radical(text) : std::nullopt;
     if (!numbers) throw OnlySimgrid{};
     std::vector<Index> sides;
     std::size_t corners = 1;
     for (const int side : *numbers) {
-      if (side < 1 || (side == 1 && numbers->size() > 1)) throw OnlySimgrid{};
+      if (side < 1) throw OnlySimgrid{};
+      if (side == 1) continue;
       sides.push_back(static_cast<Index>(side));
       corners *= sides.back();
     }
+    if (sides.empty()) sides.push_back(1);
     if (corners != hosts) throw OnlySimgrid{};
     return sides;
   }

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <queue>
+#include <set>
 
 #include "sim/base/mix.hpp"
 
@@ -44,7 +46,16 @@ auto edges_at(const std::vector<std::pair<Index, Index>>& edges, Index vertex) {
                                }));
 }
 
+constexpr std::uint64_t unreachable = std::numeric_limits<std::uint64_t>::max();
+
 }  // namespace
+
+double rate_left(const Platform::Link& link) {
+  if (link.failed) return 0;
+  constexpr double steps = 100;
+  constexpr double rounding = 1e-6;
+  return std::max(std::floor(link.rate_left * steps + rounding), 1.0) / steps;
+}
 
 bool has_equal_paths(const Platform& platform) {
   return std::ranges::any_of(
@@ -59,8 +70,9 @@ bool PlatformRoutes::append(Index source, Index destination, double part, std::u
                             std::vector<Share>& shares, MissingHop& missing) const {
   const std::uint64_t pair =
       base::mix(base::mix(multipath_.seed) ^ Platform::key(source, destination));
-  const bool spread = multipath_.by == config::MultipathBy::spread;
-  Walk walk{.choice = {.spread = spread, .hash = base::mix(pair ^ flow) | 1U},
+  const bool by_rate = multipath_.by == config::MultipathBy::adaptive;
+  const bool spread = by_rate || multipath_.by == config::MultipathBy::spread;
+  Walk walk{.choice = {.spread = spread, .by_rate = by_rate, .hash = base::mix(pair ^ flow) | 1U},
             .shares = shares,
             .missing = missing};
   return walk_from(source, destination, part, walk);
@@ -73,6 +85,19 @@ bool PlatformRoutes::append_first(Index source, Index destination, std::vector<I
   if (!walk_from(source, destination, 1, first)) return false;
   for (const Share& share : shares) links.push_back(share.link);
   return true;
+}
+
+void PlatformRoutes::update_faults() {
+  distances_.clear();
+  is_faulty_.assign(platform_->zones.size(), false);
+  const auto is_slow = [](const Platform::Link& link) { return rate_left(link) < 1; };
+  has_faults_ = condition_ == Condition::current && std::ranges::any_of(platform_->links, is_slow);
+  if (!has_faults_) return;
+  for (std::size_t i = 0; i < is_faulty_.size(); ++i)
+    is_faulty_[i] = std::ranges::any_of(platform_->zones[i].routes, [&](const auto& entry) {
+      return std::ranges::any_of(entry.second.links,
+                                 [&](Index link) { return is_slow(platform_->links[link]); });
+    });
 }
 
 bool PlatformRoutes::from_gateway(Index arrival, Index departure, double part, Walk& walk) const {
@@ -102,12 +127,13 @@ bool PlatformRoutes::through_tree(const Zone& zone, Index source, Index destinat
 
 // Cost of a route, for comparison: the number of links counts first, then the latency in
 // picoseconds (below 17 s in total).
-PlatformRoutes::Cost PlatformRoutes::cost_of(const PlatformRoute& route) const {
+PlatformRoutes::Cost PlatformRoutes::cost_of(const PlatformRoute& route,
+                                             Condition condition) const {
   constexpr Cost link_cost = Cost{1} << 44U;
   Cost cost = 0;
   for (const Index index : route.links) {
     const Platform::Link& link = platform_->links[index];
-    if (link.failed) return std::numeric_limits<Cost>::max();
+    if (link.failed && condition == Condition::current) return unreachable;
     cost += link_cost + static_cast<Cost>(std::llround(std::min(link.latency, 1.0) * 1e12));
   }
   return cost;
@@ -116,76 +142,187 @@ PlatformRoutes::Cost PlatformRoutes::cost_of(const PlatformRoute& route) const {
 // Computes the cost from every vertex of a zone to the destination, by Dijkstra's algorithm from
 // the destination along reversed edges.
 const std::vector<PlatformRoutes::Cost>& PlatformRoutes::distances_to(const Zone& zone,
-                                                                      Index destination) const {
-  constexpr Cost unreachable = std::numeric_limits<Cost>::max();
-  const auto [entry, is_new] = distances_.try_emplace(destination);
+                                                                      Index destination,
+                                                                      Condition condition) const {
+  auto& known = condition == Condition::current && has_faults_ ? distances_ : distances_as_built_;
+  const auto [entry, is_new] = known.try_emplace(destination);
   std::vector<Cost>& distances = entry->second;
   if (!is_new) return distances;
   distances.assign(zone.vertex_count, unreachable);
-  const auto distance = [&](Index vertex) -> Cost& {
+  const auto distance_of = [&](Index vertex) -> Cost& {
     return distances[platform_->vertices[vertex].position];
   };
   std::priority_queue<std::pair<Cost, Index>, std::vector<std::pair<Cost, Index>>, std::greater<>>
       open;
   if (platform_->vertices[destination].position == nothing) return distances;
-  distance(destination) = 0;
+  distance_of(destination) = 0;
   open.emplace(0, destination);
   while (!open.empty()) {
     const auto [cost, vertex] = open.top();
     open.pop();
-    if (cost > distance(vertex)) continue;
+    if (cost > distance_of(vertex)) continue;
     for (const auto& [to, from] : edges_at(zone.back_edges, vertex)) {
-      const Cost hop_cost = cost_of(*find_listed_route(zone, from, to));
-      if (hop_cost == unreachable || cost + hop_cost >= distance(from)) continue;
-      distance(from) = cost + hop_cost;
+      const Cost hop_cost = cost_of(*find_listed_route(zone, from, to), condition);
+      if (hop_cost == unreachable || cost + hop_cost >= distance_of(from)) continue;
+      distance_of(from) = cost + hop_cost;
       open.emplace(cost + hop_cost, from);
     }
   }
   return distances;
 }
 
+PlatformRoutes::Cost PlatformRoutes::at(const std::vector<Cost>& distances, Index vertex) const {
+  const Index position = platform_->vertices[vertex].position;
+  return position == nothing ? unreachable : distances[position];
+}
+
+// Next hops of a vertex on all shortest paths to a destination, each with the same part.
+// `distances` are those to the destination in this condition.
+std::vector<PlatformRoutes::Hop> PlatformRoutes::shortest_hops(const Zone& zone, Index vertex,
+                                                               const std::vector<Cost>& distances,
+                                                               Condition condition) const {
+  const Cost remaining = at(distances, vertex);
+  std::vector<Hop> hops;
+  for (const auto& [from, to] : edges_at(zone.edges, vertex)) {
+    const Cost beyond = at(distances, to);
+    if (beyond >= remaining) continue;
+    const PlatformRoute* const route = find_listed_route(zone, from, to);
+    const Cost cost = cost_of(*route, condition);
+    if (cost != unreachable && cost + beyond == remaining)
+      hops.push_back({.to = to, .route = route});
+  }
+  for (Hop& hop : hops) hop.part = 1 / static_cast<double>(hops.size());
+  return hops;
+}
+
+// Ways that begin with a hop.
+PlatformRoutes::Ways PlatformRoutes::ways_over(const Hop& hop,
+                                               const std::unordered_map<Index, Ways>& ways) const {
+  Ways over = ways.at(hop.to);
+  for (const Index link : hop.route->links) {
+    over.rate = std::min(over.rate, platform_->links[link].bandwidth);
+    if (has_faults_) over.left = std::min(over.left, rate_left(platform_->links[link]));
+  }
+  return over;
+}
+
+// Ways over any of several hops. Each carries a part of the flow that is proportional to its rate
+// as built, so a hop's loss counts by its rate.
+PlatformRoutes::Ways PlatformRoutes::ways_over(const std::vector<Hop>& hops,
+                                               const std::unordered_map<Index, Ways>& ways) const {
+  Ways sum{.rate = 0, .left = 0};
+  for (const Hop& hop : hops) {
+    const Ways over = ways_over(hop, ways);
+    sum.rate += over.rate;
+    sum.left += over.rate * over.left;
+  }
+  sum.left /= sum.rate;
+  return sum;
+}
+
+// Returns whether all hops have the same rate, and no link of the zone is slower, so that ways over
+// all of them have the same rate.
+bool PlatformRoutes::is_even(const Zone& zone, const std::vector<Hop>& hops) const {
+  const double rate = rate_of(*platform_, *hops.front().route);
+  return !is_faulty_[static_cast<std::size_t>(&zone - platform_->zones.data())] &&
+         rate <= zone.slowest_route && std::ranges::all_of(hops, [&](const Hop& hop) {
+           return rate_of(*platform_, *hop.route) == rate;
+         });
+}
+
+// Divides a flow among next hops in proportion to the rates of the ways that begin with them, up to
+// the vertex at which all ways meet: links behind that vertex carry the whole flow in any case.
+// `as_built` are the next hops without faults; `hops` are those that are left.
+void PlatformRoutes::divide_by_rate(const Zone& zone, Index destination,
+                                    const std::vector<Hop>& as_built,
+                                    std::vector<Hop>& hops) const {
+  // The farthest vertex is expanded first, so that all ways to a vertex are known before it is.
+  const std::vector<Cost>& distances = distances_to(zone, destination, Condition::as_built);
+  std::set<std::pair<Cost, Index>, std::greater<>> open;
+  const auto open_ends = [&](const std::vector<Hop>& next) {
+    for (const Hop& hop : next) open.emplace(at(distances, hop.to), hop.to);
+  };
+  open_ends(as_built);
+  std::vector<std::pair<Index, std::vector<Hop>>> expanded;
+  while (open.size() > 1) {
+    const Index vertex = open.begin()->second;
+    open.erase(open.begin());
+    expanded.emplace_back(vertex, shortest_hops(zone, vertex, distances, Condition::as_built));
+    open_ends(expanded.back().second);
+  }
+  std::unordered_map<Index, Ways> ways{
+      {open.begin()->second, {.rate = std::numeric_limits<double>::infinity()}}};
+  for (auto entry = expanded.rbegin(); entry != expanded.rend(); ++entry)
+    ways.emplace(entry->first, ways_over(entry->second, ways));
+  std::vector<double> rates;
+  for (const Hop& hop : hops) {
+    const Ways over = ways_over(hop, ways);
+    rates.push_back(over.rate * over.left);
+  }
+  const double sum = std::reduce(rates.begin(), rates.end());
+  for (std::size_t i = 0; i < hops.size() && sum > 0; ++i) hops[i].part = rates[i] / sum;
+}
+
+// Hop that a flow takes by its hash. A flow whose hop has not failed keeps it when others fail
+// (resilient hashing).
+PlatformRoutes::Hop PlatformRoutes::picked_hop(const Choice& choice, Index vertex,
+                                               const std::vector<Hop>& as_built,
+                                               const std::vector<Hop>& hops) {
+  const Index preferred = as_built[choice.pick(vertex, as_built.size())].to;
+  auto hop = std::ranges::find(hops, preferred, &Hop::to);
+  if (hop == hops.end())
+    hop = hops.begin() + static_cast<std::ptrdiff_t>(choice.pick(vertex, hops.size()));
+  return {.to = hop->to, .route = hop->route};
+}
+
+// Next hops of a flow at a vertex of a graph, with the part of the flow that takes each of them.
+std::vector<PlatformRoutes::Hop> PlatformRoutes::next_hops(const Zone& zone, Index vertex,
+                                                           Index destination,
+                                                           const std::vector<Cost>& distances,
+                                                           const Choice& choice) const {
+  std::vector<Hop> hops = shortest_hops(zone, vertex, distances, condition_);
+  if (hops.size() < 2 || (choice.spread && (!choice.by_rate || is_even(zone, hops)))) return hops;
+  std::vector<Hop> as_built = hops;
+  if (has_faults_) {
+    // A detour, which is longer than the paths as built, replaces them.
+    const std::vector<Cost>& without = distances_to(zone, destination, Condition::as_built);
+    if (at(distances, vertex) == at(without, vertex))
+      as_built = shortest_hops(zone, vertex, without, Condition::as_built);
+  }
+  if (!choice.spread) return {picked_hop(choice, vertex, as_built, hops)};
+  divide_by_rate(zone, destination, as_built, hops);
+  return hops;
+}
+
 bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destination, double part,
                                    Walk& walk, Ends& ends) const {
-  constexpr Cost unreachable = std::numeric_limits<Cost>::max();
   walk.missing = {platform_->vertices[source].zone, source, destination};
-  const std::vector<Cost>& distances = distances_to(zone, destination);
-  const auto distance = [&](Index vertex) {
-    const Index position = platform_->vertices[vertex].position;
-    return position == nothing ? unreachable : distances[position];
-  };
-  if (distance(source) == unreachable) return false;
+  const std::vector<Cost>& distances = distances_to(zone, destination, condition_);
+  if (at(distances, source) == unreachable) return false;
   // Fractions of the flow that have reached a vertex and not left it yet, by vertex and by the
   // gateway through which they arrived. The farthest vertex is processed first, so that everything
   // that reaches a vertex has arrived before it leaves.
   using Stop = std::pair<Cost, Index>;
   std::map<Stop, std::map<Index, double>, std::greater<>> open;
-  open[{distance(source), source}][nothing] = part;
+  open[{at(distances, source), source}][nothing] = part;
   while (true) {
     const auto [stop, arrivals] = *open.begin();
-    const auto [remaining, vertex] = stop;
+    const Index vertex = stop.second;
     if (vertex == destination) {
       ends.destinations.assign(arrivals.begin(), arrivals.end());
       return true;
     }
     open.erase(open.begin());
-    std::vector<std::pair<Index, const PlatformRoute*>> hops;
-    for (const auto& [from, to] : edges_at(zone.edges, vertex)) {
-      const PlatformRoute* const route = find_listed_route(zone, from, to);
-      const Cost cost = cost_of(*route);
-      if (cost != unreachable && distance(to) != unreachable && cost + distance(to) == remaining)
-        hops.emplace_back(to, route);
-    }
-    if (!walk.choice.spread) hops = {hops[walk.choice.pick(vertex, hops.size())]};
-    for (const auto& [to, route] : hops) {
+    for (const Hop& hop : next_hops(zone, vertex, destination, distances, walk.choice)) {
       double through = 0;
       for (const auto& [gateway, arrived] : arrivals) {
-        const double portion = arrived / static_cast<double>(hops.size());
+        const double portion = arrived * hop.part;
         through += portion;
-        if (!from_gateway(gateway, route->source_gateway, portion, walk)) return false;
+        if (!from_gateway(gateway, hop.route->source_gateway, portion, walk)) return false;
       }
-      if (vertex == source) ends.sources.emplace_back(route->source_gateway, through);
-      for (const Index link : route->links) walk.shares.push_back({link, through});
-      open[{distance(to), to}][route->destination_gateway] += through;
+      if (vertex == source) ends.sources.emplace_back(hop.route->source_gateway, through);
+      for (const Index link : hop.route->links) walk.shares.push_back({link, through});
+      open[{at(distances, hop.to), hop.to}][hop.route->destination_gateway] += through;
     }
   }
 }
@@ -194,37 +331,27 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
 // shorter direction, measured from the source.
 void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destination, double part,
                                    Walk& walk) const {
+  const TorusGrid grid = torus_grid(zone);
   const Index destination_corner = destination - zone.first_vertex;
-  Index corner_index = source - zone.first_vertex;
-  Index stride = 1;
-  for (Index dimension = 0; dimension < zone.sides.size(); ++dimension) {
-    const Index side = zone.sides[dimension];
-    const Index begin = corner_index / stride % side;
-    const Index end = destination_corner / stride % side;
-    const bool up = (end > begin && end <= begin + side / 2) ||
-                    (begin > side / 2 && (begin + side / 2) % side >= end);
-    const bool is_opposite = side > 2 && (begin + side - end) % side * 2 == side;
-    const auto cross = [&](bool upwards, double share) {
-      Index corner = corner_index;
-      for (Index position = begin; position != end;) {
-        const Index next = upwards ? (position + 1) % side : (position + side - 1) % side;
-        const Index from = corner + (upwards ? 0 : next * stride - position * stride);
-        const auto link =
-            static_cast<Index>(2 * (from * zone.sides.size() + dimension) + (upwards ? 0 : 1));
-        walk.shares.push_back({zone.first_link + link, share});
-        corner += next * stride - position * stride;
-        position = next;
-      }
+  Index corner = source - zone.first_vertex;
+  for (std::size_t dimension = 0; dimension < grid.sides.size(); ++dimension) {
+    const Index side = grid.sides[dimension];
+    const Index begin = grid.position(corner, dimension);
+    const Index end = grid.position(destination_corner, dimension);
+    const auto cross = [&](bool up, double share) {
+      for (Index position = begin; position != end; position = TorusGrid::next(position, up, side))
+        walk.shares.push_back(
+            {grid.link(grid.moved(corner, dimension, position), dimension, up), share});
     };
+    const auto [up, is_opposite] = TorusGrid::ways(begin, end, side);
     if (!is_opposite || (!walk.choice.spread && walk.choice.hash == 0)) {
       cross(up, part);
     } else if (walk.choice.spread) {
       for (const bool upwards : {up, !up}) cross(upwards, part / 2);
     } else {
-      cross(walk.choice.pick(zone.first_vertex + corner_index, 2) == 0, part);
+      cross(walk.choice.pick(zone.first_vertex + corner, 2) == 0, part);
     }
-    corner_index += end * stride - begin * stride;
-    stride *= side;
+    corner = grid.moved(corner, dimension, end);
   }
 }
 

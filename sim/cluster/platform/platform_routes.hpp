@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/cluster/platform/platform.hpp"
+#include "sim/cluster/route.hpp"
 #include "sim/config/communication.hpp"
 
 namespace pipewright::cluster {
@@ -23,6 +24,10 @@ struct Share {
   double part = 1;
 };
 
+// Fraction of a link's rate that adaptive routing counts on: 0 for a failed link. The fraction of a
+// slow link is rounded down to hundredths, so that flows have few parts and do not overload it.
+double rate_left(const Platform::Link& link);
+
 // Returns whether the platform may have several equally short paths between two hosts, of which
 // SimGrid would use one.
 bool has_equal_paths(const Platform& platform);
@@ -30,13 +35,21 @@ bool has_equal_paths(const Platform& platform);
 // Finds routes between the vertices of a platform as SimGrid does: inside a zone, and between zones
 // from gateway to gateway. In a graph, routes follow the paths with the fewest links, then the
 // least latency, and avoid failed links. If several paths remain, every switch divides its traffic
-// among the next hops (ECMP, RFC 2992), evenly or by hash. In a torus, routes cross one dimension
-// after the other; to the opposite side of a ring both directions are equally short.
+// among the next hops: by their rates, evenly, or by hash (ECMP, RFC 2992). In a torus, routes
+// cross one dimension after the other; to the opposite side of a ring both directions are equally
+// short.
 class PlatformRoutes {
  public:
-  // The platform must outlive this object.
-  PlatformRoutes(const Platform& platform, const config::Multipath& multipath)
-      : platform_(&platform), multipath_(multipath) {}
+  // The platform must outlive this object. `as_built`: failed and slow links are ignored.
+  PlatformRoutes(const Platform& platform, const config::Multipath& multipath,
+                 Condition condition = Condition::current)
+      : platform_(&platform), multipath_(multipath), condition_(condition) {
+    update_faults();
+  }
+
+  const config::Multipath& multipath() const { return multipath_; }
+  // Returns whether the routes are affected by failed or slow links.
+  bool has_faults() const { return has_faults_; }
 
   // Appends the links of a flow, in path order, with the fraction of the flow on each. `flow` tells
   // the flows of the same pair apart when paths are chosen by hash. Returns false and sets
@@ -48,19 +61,33 @@ class PlatformRoutes {
   bool append_first(Index source, Index destination, std::vector<Index>& links,
                     MissingHop& missing) const;
 
-  // Discards cached path costs. Must be called after links have failed or recovered.
-  void forget() { distances_.clear(); }
+  // Must be called after links have failed, recovered or changed their rates.
+  void update_faults();
 
  private:
   using Zone = Platform::Zone;
   using Cost = std::uint64_t;  // links and latency combined; see cost_of
 
-  // Decides which of several equally short next hops a flow takes: all of them, or one by a hash.
+  // Decides which of several equally short next hops a flow takes: all of them, by their rates or
+  // evenly, or one by a hash.
   struct Choice {
     bool spread = true;
+    bool by_rate = false;    // if `spread`
     std::uint64_t hash = 0;  // picks a hop if `spread` is false; 0 picks the first
 
     std::size_t pick(Index vertex, std::size_t hops) const;
+  };
+  // A next hop on a shortest path through a graph.
+  struct Hop {
+    Index to = nothing;
+    const Platform::Route* route = nullptr;
+    double part = 1;  // fraction of the flow that takes the hop
+  };
+  // Paths from a vertex to the vertex at which all of them meet: their rate as built, in bytes/s,
+  // and the fraction of their capacity that failed and slow links leave.
+  struct Ways {
+    double rate = 0;
+    double left = 1;
   };
   // Gateways through which a flow leaves the source zone and enters the destination zone, each with
   // the fraction of the flow that uses it.
@@ -85,14 +112,31 @@ class PlatformRoutes {
   void through_torus(const Zone& zone, Index source, Index destination, double part,
                      Walk& walk) const;
   bool from_gateway(Index arrival, Index departure, double part, Walk& walk) const;
-  Cost cost_of(const Platform::Route& route) const;
-  const std::vector<Cost>& distances_to(const Zone& zone, Index destination) const;
+  Cost cost_of(const Platform::Route& route, Condition condition) const;
+  const std::vector<Cost>& distances_to(const Zone& zone, Index destination,
+                                        Condition condition) const;
+  Cost at(const std::vector<Cost>& distances, Index vertex) const;
+  std::vector<Hop> shortest_hops(const Zone& zone, Index vertex, const std::vector<Cost>& distances,
+                                 Condition condition) const;
+  bool is_even(const Zone& zone, const std::vector<Hop>& hops) const;
+  Ways ways_over(const Hop& hop, const std::unordered_map<Index, Ways>& ways) const;
+  Ways ways_over(const std::vector<Hop>& hops, const std::unordered_map<Index, Ways>& ways) const;
+  void divide_by_rate(const Zone& zone, Index destination, const std::vector<Hop>& as_built,
+                      std::vector<Hop>& hops) const;
+  static Hop picked_hop(const Choice& choice, Index vertex, const std::vector<Hop>& as_built,
+                        const std::vector<Hop>& hops);
+  std::vector<Hop> next_hops(const Zone& zone, Index vertex, Index destination,
+                             const std::vector<Cost>& distances, const Choice& choice) const;
 
   const Platform* platform_;
   config::Multipath multipath_;
+  Condition condition_;
+  bool has_faults_ = false;
+  std::vector<bool> is_faulty_;  // by zone: a link of its routes is slow or has failed
   // Path costs from all vertices of a graph to one vertex, keyed by that vertex; indexed by
-  // position.
+  // position. `distances_` avoids failed links.
   mutable std::unordered_map<Index, std::vector<Cost>> distances_;
+  mutable std::unordered_map<Index, std::vector<Cost>> distances_as_built_;
 };
 
 }  // namespace pipewright::cluster

@@ -95,7 +95,8 @@ class SimgridNetwork final : public Network {
     return {across ? nics_[gpu->number].port : gpu->number, false};
   }
 
-  bool find(const Host* source, const Host* destination, Route& route) const override {
+  bool find(const Host* source, const Host* destination, Condition /*condition*/,
+            Route& route) const override {
     const bool across = source->node != destination->node;
     const Nic from = across ? nics_[source->number] : Nic{source->number};
     const Nic to = across ? nics_[destination->number] : Nic{destination->number};

@@ -92,6 +92,32 @@ TEST_CASE("a dragonfly's bisection does not depend on how groups divide the node
         }) == fmt::format("{:.6g}", 25 * 16 * 4 * 24 / 9.0));
 }
 
+TEST_CASE("the bisection of a torus is exact, whatever its size and sides", "[bisection]") {
+  const auto torus = [](const std::string& sides, std::uint32_t chips) {
+    return fmt::format(
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><cluster id='t' topology='TORUS' topo_parameters='{}' "
+        "prefix='chip-' radical='0-{}' suffix='' speed='1Tf' bw='45GBps' lat='1us' "
+        "sharing_policy='SPLITDUPLEX'/></platform>\n",
+        sides, chips - 1);
+  };
+  CHECK(compare(torus("5,4,3", 60), false) == "");
+  CHECK(compare(torus("2,7", 14), false) == "");
+  CHECK(compare(torus("9", 9), false) == "");
+  const auto bisection_of = [&](const std::string& sides, std::uint32_t chips) {
+    return query(torus(sides, chips), [](const Cluster& cluster) {
+      const cluster::Bisection bisection = cluster::find_bisection(cluster, cluster.gpus());
+      return fmt::format("{:.6g}{}", bisection.bandwidth / 1e9,
+                         bisection.is_sampled() ? ", sampled" : "");
+    });
+  };
+  // 16 x 16 rings are cut twice.
+  CHECK(bisection_of("16,16,16", 4096) == fmt::format("{}", 2 * 16 * 16 * 45));
+  // A dimension of 1 changes nothing: four rings are cut twice.
+  for (const char* sides : {"4,4", "4,4,1", "1,4,4", "4,1,1,4"})
+    CHECK(bisection_of(sides, 16) == fmt::format("{}", 2 * 4 * 45));
+}
+
 TEST_CASE("in one node, each GPU of a half sends to all GPUs of the other half", "[bisection]") {
   // GPUs a, b, c and d form a ring with links of 1 GB/s; a and b send to c and d.
   std::string text;

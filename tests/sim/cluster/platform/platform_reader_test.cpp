@@ -79,7 +79,7 @@ std::string difference(const std::filesystem::path& path) {
       for (const auto* to : simgrid->gpus) {
         if (from == to) continue;
         cluster::Route route;
-        simgrid->find(from, to, route);
+        simgrid->find(from, to, cluster::Condition::current, route);
         std::string simgrid_links;
         for (const auto* link : route.links)
           simgrid_links += cluster::Cluster::link_name(link) + " ";

@@ -125,12 +125,84 @@ TEST_CASE("traffic avoids a failed spine, and no GPU is cut off", "[routes]") {
         }) == "40");
 }
 
-TEST_CASE("a slow cable limits the flow instead of being balanced", "[routes]") {
+TEST_CASE("a slow cable limits a flow that is spread evenly", "[routes]") {
   // A quarter of the flow crosses the cable that has half of its bandwidth.
+  CHECK(query(fabric(),
+              [](auto& cluster) {
+                cluster.scale_link("up-0-0", 0.5);
+                return halves(cluster);
+              },
+              {.by = MultipathBy::spread}) == "20");
+}
+
+TEST_CASE("adaptive routing loads each route by its rate", "[routes]") {
+  // Rates of 5, 10, 10 and 10 GB/s carry 1, 2, 2 and 2 sevenths of a flow, which loses nothing: 35
+  // GB/s. The cable from spine 0 to the other leaf carries the same seventh.
+  CHECK(query(fabric(),
+              [](auto& cluster) {
+                cluster.scale_link("up-0-0", 0.5);
+                return route_text(cluster, 0, 3) + "; " + halves(cluster);
+              }) ==
+        "35 GB/s, 4 us: leaf-0_link_0_UP 1/1 leaf-1_link_3_DOWN 1/1 up-0-0_UP 1/7 up-0-1_UP 2/7 "
+        "up-0-2_UP 2/7 up-0-3_UP 2/7 up-1-0_DOWN 1/7 up-1-1_DOWN 2/7 up-1-2_DOWN 2/7 "
+        "up-1-3_DOWN 2/7; 35");
+  // A cable that is slow behind the spine counts as well, at the switch that chooses the spine.
   CHECK(query(fabric(), [](auto& cluster) {
-          cluster.scale_link("up-0-0", 0.5);
+          cluster.scale_link("up-1-0", 0.5);
           return halves(cluster);
-        }) == "20");
+        }) == "35");
+  // After the repair, the flow is divided as before.
+  CHECK(query(fabric(), [](auto& cluster) {
+          const std::string before = route_text(cluster, 0, 3);
+          cluster.scale_link("up-0-0", 0.3);
+          cluster.scale_link("up-0-0", 1 / 0.3);
+          return route_text(cluster, 0, 3) == before && !cluster.has_faults() ? "" : before;
+        }) == "");
+}
+
+TEST_CASE("adaptive routing counts on hundredths of a slow link's rate", "[routes]") {
+  // A rate of 0.379 counts as 0.37: of 3.37, the three whole links carry 1 each.
+  const std::string text = query(fabric(), [](auto& cluster) {
+    cluster.scale_link("up-0-0", 0.379);
+    return halves(cluster);
+  });
+  CHECK(std::stod(text) == Approx(33.7).epsilon(1e-3));
+}
+
+TEST_CASE("adaptive routing counts parallel cables of different rates", "[routes]") {
+  // The cables to spine 3 have three times the rate of the others, from the file: 10 + 10 + 10
+  // + 30.
+  std::string text = fabric();
+  for (const char* cable : {"up-0-3", "up-1-3"}) {
+    const std::string before = fmt::format("<link id='{}' bandwidth='10GBps'", cable);
+    text.replace(text.find(before), before.size(),
+                 fmt::format("<link id='{}' bandwidth='30GBps'", cable));
+  }
+  CHECK(query(text, [](auto& cluster) { return halves(cluster); }) == "60");
+  CHECK(query(text, [](auto& cluster) { return halves(cluster); }, {.by = MultipathBy::spread}) ==
+        "40");
+}
+
+TEST_CASE("a slow plane carries less, and ECMP does not notice", "[routes]") {
+  // 8 nodes with a port in each of 8 planes: with one plane at half rate, 7.5 of 8 are left.
+  const cluster::PlatformRequest request{.nodes = {{&cluster::find_node_kind("dgx-h100"), 8}},
+                                         .fabric = "rail",
+                                         .planes = 8,
+                                         .leaf_nodes = 4};
+  const auto left = [&](const char* part, const Multipath& multipath) {
+    return std::stod(query(
+        cluster::make_platform(request),
+        [&](auto& cluster) {
+          const double before = cluster::bisection(cluster);
+          cluster.scale_link(part, 0.5);
+          return fmt::format("{}", cluster::bisection(cluster) / before);
+        },
+        multipath));
+  };
+  CHECK(left("plane-3", {}) == Approx(7.5 / 8).epsilon(1e-3));
+  // The uplink of a leaf, which the ports of four nodes share, counts like a port.
+  CHECK(left("leaf-0-3-up", {}) == Approx(7.5 / 8).epsilon(1e-3));
+  CHECK(left("plane-3", {.by = MultipathBy::spread}) == Approx(0.5));
 }
 
 TEST_CASE("an error names GPUs that are cut off", "[routes]") {
@@ -214,9 +286,11 @@ TEST_CASE("separate planes and spines have the same bisection as merged links", 
 }
 
 TEST_CASE("multipath accepts seeds and flows", "[routes]") {
-  CHECK(config::parse_multipath("spread") == Multipath{});
+  CHECK(config::parse_multipath("adaptive") == Multipath{});
+  CHECK(config::parse_multipath("spread") == Multipath{.by = MultipathBy::spread});
   CHECK(config::parse_multipath("hash:3:4") ==
         Multipath{.by = MultipathBy::hash, .seed = 3, .flows = 4});
-  for (const char* wrong : {"", "even", "spread:1", "hash:", "hash:1:0", "hash:1:2:3", "hash:x"})
+  for (const char* wrong :
+       {"", "even", "spread:1", "adaptive:1", "hash:", "hash:1:0", "hash:1:2:3", "hash:x"})
     CHECK_FALSE(config::parse_multipath(wrong));
 }

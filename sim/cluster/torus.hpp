@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/network.hpp"
+
+namespace pipewright::cluster {
+
+// Place of a GPU in a torus of the platform file. Empty if the GPU is in none.
+std::optional<TorusPlace> torus_place(const Cluster& cluster, const Host* gpu);
+// A torus of the platform file, by the number in TorusPlace. It refers to the cluster.
+TorusGrid torus(const Cluster& cluster, std::uint32_t torus);
+
+}  // namespace pipewright::cluster
