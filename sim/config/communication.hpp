@@ -13,12 +13,21 @@ namespace pipewright::config {
 
 // Algorithm of a collective. `automatic` leaves the choice to NCCL's own tuning model.
 // sim/execution/collectives/algorithm_choice.cpp explains the algorithms.
-enum class Algorithm : std::uint8_t { automatic, ring, tree, hierarchical, direct, nvls, sharp };
+enum class Algorithm : std::uint8_t {
+  automatic,
+  ring,
+  tree,
+  hierarchical,
+  direct,
+  nvls,
+  sharp,
+  torus
+};
 
 // Names of the algorithms in scenario files, options and reports, in the order of the enumeration.
 inline constexpr auto algorithm_names = std::to_array<std::string_view>(
-    {"automatic", "ring", "tree", "hierarchical", "direct", "nvls", "sharp"});
-static_assert(algorithm_names.size() == static_cast<std::size_t>(Algorithm::sharp) + 1);
+    {"automatic", "ring", "tree", "hierarchical", "direct", "nvls", "sharp", "torus"});
+static_assert(algorithm_names.size() == static_cast<std::size_t>(Algorithm::torus) + 1);
 
 std::string_view to_string(Algorithm algorithm);
 std::optional<Algorithm> parse_algorithm(std::string_view name);

@@ -128,6 +128,12 @@ bool can_be_hierarchical(const Task& task) {
          (is_even_exchange || !is_direct_only(task.kind));
 }
 
+bool can_use_torus(const Task& task) {
+  return (is_all_reduce(task.kind) || task.kind == Collective::all_gather ||
+          task.kind == Collective::reduce_scatter) &&
+         find_torus(task.members, task.placement).has_value();
+}
+
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
 // Properties of an algorithm. Where NCCL expects equal times, the first entry of the table wins.
@@ -170,6 +176,15 @@ constexpr std::array algorithm_table{
                    .can_run = can_be_hierarchical,
                    .phases = hierarchical_phases,
                    .automatic_from = never,
+                   .last_protocol = Protocol::ll128},
+    AlgorithmEntry{.algorithm = Algorithm::torus,
+                   .can_run = can_use_torus,
+                   .phases =
+                       [](const Task& t) {
+                         return torus_phases(*find_torus(t.members, t.placement), t.kind,
+                                             t.placement);
+                       },
+                   .automatic_from = 2,
                    .last_protocol = Protocol::ll128},
     // NCCL does not use LL128 for direct messages between ranks.
     AlgorithmEntry{.algorithm = Algorithm::direct,

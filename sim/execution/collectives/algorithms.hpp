@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/execution/collectives/phase.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/workload/dispatch.hpp"
+#include "sim/workload/traffic.hpp"
 
 // The algorithms from which plan() builds a collective. Each returns the cost of a collective of
 // one byte, and needs two members or more.
@@ -125,6 +127,30 @@ PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement);
 // library's kernel.
 PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch,
                           const RankPlacement& placement);
+
+// Group of ranks that fills a torus, a sub-torus, or a line of a torus: its corners' positions in
+// each dimension are independent of those in the other dimensions, and each corner has the same
+// number of ranks. Empty for any other group.
+struct TorusRanks {
+  struct Dimension {
+    std::size_t size = 0;  // number of positions, at least 2
+    // Cables by which a corner sends to its neighbours in the group: 2 around a ring, 1 along a
+    // line, whose ends are joined by the cables between them.
+    double cables = 1;
+  };
+  std::vector<Dimension> dimensions;
+  Nodes corners;  // ranks at each corner; the first dimension varies fastest
+};
+std::optional<TorusRanks> find_torus(std::span<const std::uint32_t> members,
+                                     const RankPlacement& placement);
+// all_reduce, all_gather or reduce_scatter along the rings of all dimensions in both directions at
+// once. The bytes are divided into two parts for each dimension, one for each direction. A part is
+// reduce-scattered in one dimension after the other, beginning with its own, and gathered back in
+// the reverse order, so that all cables of a corner are in use (bucket algorithm: Chan et al. 2007;
+// Sack and Gropp 2012). Several ranks of a corner first reduce, and finally gather, among
+// themselves.
+std::vector<PhaseCost> torus_phases(const TorusRanks& torus, workload::Collective kind,
+                                    const RankPlacement& placement);
 
 // Groups the ranks by their position in the nodes: the first members of all nodes, the second ones,
 // and so on. Requires nodes of equal size.

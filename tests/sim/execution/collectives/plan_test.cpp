@@ -218,7 +218,8 @@ TEST_CASE("every named algorithm runs an all-reduce", "[collectives]") {
     const Algorithm algorithm = config::parse_algorithm(name).value();
     CAPTURE(name);
     CHECK_FALSE(plan(Collective::all_reduce, S, ranks(8), algorithm, placement).empty());
-    if (algorithm != Algorithm::automatic)
+    // These nodes are in no torus; torus_test.cpp has clusters that are.
+    if (algorithm != Algorithm::automatic && algorithm != Algorithm::torus)
       CHECK(choose(Collective::all_reduce, S, ranks(8), algorithm, placement).algorithm ==
             algorithm);
   }
