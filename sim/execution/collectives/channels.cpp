@@ -20,6 +20,7 @@ constexpr std::size_t max_searched_members = 8;
 // indices.
 class RingSearch {
  public:
+  // Libraries search for rings among the links as they were built.
   RingSearch(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement)
       : size_(ranks.size()), preferred_(ranks.size()) {
     std::iota(preferred_.begin(), preferred_.end(), 0);
@@ -30,10 +31,12 @@ class RingSearch {
         if (source == destination) continue;
         for (const cluster::Link* link : placement.route(source, destination).links) {
           const auto [it, is_new] = index_of.emplace(link, links_.size());
-          if (is_new)
-            links_.push_back({.capacity = cluster::Cluster::capacity_of(link),
-                              .remaining = cluster::Cluster::capacity_of(link),
-                              .shared = cluster::is_shared(link)});
+          if (is_new) {
+            const double capacity = placement.cluster().capacity_of(link, cluster::Numbers::actual,
+                                                                    cluster::Condition::as_built);
+            links_.push_back(
+                {.capacity = capacity, .remaining = capacity, .shared = cluster::is_shared(link)});
+          }
           route.push_back(it->second);
         }
       }
@@ -215,7 +218,8 @@ RingSet find_rings(const std::vector<std::uint32_t>& ranks, bool is_uniform,
 }  // namespace
 
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
-                                          const RankPlacement& placement) {
+                                          const RankPlacement& current) {
+  const RankPlacement placement = current.as_built();
   if (ranks.size() < 3 || ranks.size() > max_searched_members) return {{ranks, 1}};
   const bool is_uniform = has_uniform_bandwidth(ranks, placement);
   if (is_uniform && is_behind_switch(ranks, placement)) return {{ranks, 1}};
@@ -232,7 +236,7 @@ std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& rank
 std::vector<std::vector<std::uint32_t>> paths_through(const std::vector<std::uint32_t>& node,
                                                       const RankPlacement& placement) {
   const std::size_t n = node.size();
-  const bool zigzag = is_full_mesh(node, placement);
+  const bool zigzag = is_full_mesh(node, placement.as_built());
   std::vector<std::vector<std::uint32_t>> paths;
   for (std::size_t first = 0; first < n; ++first) {
     std::vector<std::uint32_t>& path = paths.emplace_back();

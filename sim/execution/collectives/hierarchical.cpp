@@ -103,10 +103,12 @@ PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement)
   return at_once(std::move(flows), placement);
 }
 
-// The routes between the first two nodes stand for those between any two nodes.
-PeerForwarding::PeerForwarding(const Nodes& nodes, const RankPlacement& placement)
+// The routes between the first two nodes, as they were built, stand for those between any two
+// nodes.
+PeerForwarding::PeerForwarding(const Nodes& nodes, const RankPlacement& current)
     : members_per_node_(nodes.size() > 1 ? members_per_node(nodes) : 0),
       has_peer_(members_per_node_ * members_per_node_) {
+  const RankPlacement placement = current.as_built();
   for (std::size_t a = 0; a < members_per_node_; ++a)
     for (std::size_t b = 0; b < members_per_node_; ++b) {
       if (a == b) continue;

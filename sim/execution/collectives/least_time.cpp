@@ -159,10 +159,15 @@ LeastTime::LeastTime(const workload::Operation& kind, const Groups& groups, Algo
   const Choices choices = choices_on(placement);
   add_variants(choices, placement, together);
   count_ = variants_.size();
-  if (count_ > 1) add_nccl_views(groups, choices, placement);
-  if (count_ > 1 && views_.empty() && placement.cluster().has_tuning_model()) {
-    const RankPlacement expected = placement.expected();
-    add_variants(choices_on(expected), expected, false);
+  if (count_ > 1) {
+    const RankPlacement as_built = placement.as_built();
+    chooses_as_built_ = placement.has_faults();
+    add_nccl_views(groups, chooses_as_built_ ? choices_on(as_built) : choices, as_built);
+    const bool is_expected = views_.empty() && placement.cluster().has_tuning_model();
+    if (is_expected || chooses_as_built_) {
+      const RankPlacement basis = is_expected ? as_built.expected() : as_built;
+      add_variants(choices_on(basis), basis, false);
+    }
   }
   merge_equal();
   add_picks();
@@ -256,7 +261,8 @@ double LeastTime::seconds(std::uint64_t bytes) const {
     const Picks::Set group_picks = picks(group, count);
     for (std::size_t i = 0; i < count_; ++i) {
       if (!Picks::contains(group_picks, i)) continue;
-      const double seconds = variants_[i].group_seconds(group, count);
+      const std::size_t basis = chooses_as_built_ ? i + count_ : i;
+      const double seconds = variants_[basis].group_seconds(group, count);
       if (seconds < lowest) {
         second = lowest;
         lowest = seconds;
@@ -265,7 +271,7 @@ double LeastTime::seconds(std::uint64_t bytes) const {
         second = std::min(second, seconds);
       }
     }
-    slowest_group = std::max(slowest_group, lowest);
+    slowest_group = std::max(slowest_group, variants_[best].group_seconds(group, count));
     constexpr double clearly = 1 - 1e-6;
     is_unanimous = is_unanimous && lowest < second * clearly && (group == 0 || best == taken);
     taken = best;

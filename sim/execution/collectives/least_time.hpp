@@ -87,9 +87,12 @@ class LeastTime {
   }
 
   // Variants among which NCCL chooses. If it bases the choice on other link parameters than the
-  // actual ones, the same variants with those parameters follow.
+  // actual ones, or on the network without its faults, the same variants with those parameters
+  // follow.
   std::vector<Variant> variants_;
   std::size_t count_ = 0;  // number of variants to choose from
+  // The fastest of NCCL's picks is that of the network without its faults.
+  bool chooses_as_built_ = false;
   // Properties of each group that NCCL's own model uses; empty if that model does not choose.
   std::vector<NcclView> views_;
   // What NCCL picks, by group; empty if the fastest variant is taken.

@@ -80,6 +80,14 @@ Variant select(const std::vector<AlgorithmChoice>& choices, const workload::Oper
                const RankPlacement& placement, Times& times) {
   const std::vector<Variant> variants = variants_of(choices);
   if (variants.size() == 1) return variants.front();
+  if (placement.has_faults()) {
+    // Libraries do not see slow cables, and choose for the network as it was built.
+    const RankPlacement as_built = placement.as_built();
+    const std::vector<AlgorithmChoice> choices_as_built =
+        algorithm_choices(kind, members, algorithm, as_built);
+    Times times_as_built(choices_as_built, as_built);
+    return select(choices_as_built, kind, bytes, members, algorithm, as_built, times_as_built);
+  }
   if (const auto view = nccl_view(kind.kind, members, choices, placement))
     return fastest_pick(
         variants, bytes,

@@ -22,14 +22,25 @@ class RankPlacement {
   cluster::Host* host(std::uint32_t rank) const { return ranks_->hosts[rank]; }
   const cluster::Cluster& cluster() const { return cluster_; }
   cluster::Route route(std::uint32_t source, std::uint32_t destination) const {
-    return cluster_.route(host(source), host(destination), numbers_);
+    return cluster_.route(host(source), host(destination), numbers_, condition_);
   }
   double capacity_of(const cluster::Link* link) const {
-    return cluster_.capacity_of(link, numbers_);
+    return cluster_.capacity_of(link, numbers_, condition_);
   }
   const cluster::MessageModel& model() const { return cluster_.model(numbers_); }
   std::optional<cluster::InSwitch> in_switch(const cluster::Route& route) const {
     return cluster_.in_switch(route, numbers_);
+  }
+  // Copy of this placement in the network as it was built, for which libraries choose rings and
+  // algorithms.
+  RankPlacement as_built() const {
+    RankPlacement placement = *this;
+    placement.condition_ = cluster::Condition::as_built;
+    return placement;
+  }
+  // Returns whether routes or rates differ from those of as_built().
+  bool has_faults() const {
+    return condition_ == cluster::Condition::current && cluster_.has_faults();
   }
   // Copy of this placement with the link parameters that NCCL assumes when it chooses an algorithm.
   RankPlacement expected() const {
@@ -57,6 +68,7 @@ class RankPlacement {
   const cluster::Cluster& cluster_;
   std::shared_ptr<const RankTable> ranks_;
   cluster::Numbers numbers_ = cluster::Numbers::actual;
+  cluster::Condition condition_ = cluster::Condition::current;
 };
 
 }  // namespace pipewright::execution
