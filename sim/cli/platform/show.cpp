@@ -219,10 +219,9 @@ std::string bisection_text(const cluster::Bisection& bisection, std::size_t half
 
 std::string routing_text(std::string_view routing) {
   if (routing == "torus")
-    return "torus: one dimension after the other, the shorter way round each ring";
+    return "one dimension of the torus after the other, the shorter way round";
   if (routing == "single") return "one route for each pair of GPUs";
-  if (routing == "adaptive")
-    return "adaptive: flows divide among equally short routes by the rates of the routes";
+  if (routing == "adaptive") return "adaptive, over all equally short routes by their rates";
   return std::string(routing);
 }
 
@@ -285,7 +284,7 @@ int show_platform(const Arguments& arguments) {
   for (const cluster::GpuKind& kind : description.gpus) fmt::print("  {}\n", gpu_kind_text(kind));
   if (const auto nccl = cluster.nccl())
     fmt::print("  NCCL 2.{} chooses algorithms and protocols\n", *nccl);
-  fmt::print("  routing {}\n", routing_text(description.routing));
+  fmt::print("  routing: {}\n", routing_text(description.routing));
   fmt::print("\n{}{}{}{}", analysis::table_text(link_columns(), description.links),
              messages_text(messages),
              bisection_text(description.bisection, cluster.gpus().size() / 2),

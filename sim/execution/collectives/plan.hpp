@@ -19,6 +19,8 @@ namespace pipewright::execution {
 //                 trees).
 //   hierarchical  rings in each node, and rings across nodes over GPUs in the same position.
 //   direct        every rank sends to every other rank at once.
+//   torus         rings of all dimensions in both directions at once, for a group that fills a
+//                 torus, a sub-torus or a line; `automatic` considers it too.
 //   nvls, sharp   all_reduce by switches inside nodes or between them, where the platform file says
 //                 that the switches can reduce.
 //

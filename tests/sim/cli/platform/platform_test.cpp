@@ -30,6 +30,7 @@ TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
         "mine.xml: 4 nodes, 32 GPUs\n"
         "  32 x a100-80gb, 312 TFLOP/s, 80.0 GiB\n"
         "  NCCL 2.27 chooses algorithms and protocols\n"
+        "  routing: one route for each pair of GPUs\n"
         "\n"
         "                   bandwidth  latency\n"
         "link class  links       GB/s       us\n"
@@ -247,4 +248,19 @@ TEST_CASE("an option of another fabric is rejected", "[cli][platform]") {
   CHECK_THAT(complaint("--group-leaves 2"), Catch::Contains("it is for dragonfly"));
   CHECK(place.run("platform make --node dgx-h100 --nodes 7 --fabric torus --dimensions 7").status ==
         0);
+}
+
+TEST_CASE("platform show names the routing of a fabric", "[cli][platform]") {
+  const tests::CommandFolder place;
+  const auto routing = [&](const std::string& options) {
+    REQUIRE(place.run("platform make --node a100-4nic --nodes 8 " + options + " -o f.xml").status ==
+            0);
+    return place.run("platform show f.xml").out;
+  };
+  using Catch::Contains;
+  CHECK_THAT(routing("--fabric leaf-spine --leaf-nodes 4 --spines 4"),
+             Contains("  routing: adaptive, over all equally short routes by their rates\n"));
+  CHECK_THAT(routing("--fabric dragonfly"),
+             Contains("  routing: one route for each pair of GPUs\n"));
+  CHECK_THAT(routing("--fabric torus"), Contains("  routing: one dimension of the torus after"));
 }
