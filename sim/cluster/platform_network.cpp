@@ -73,6 +73,7 @@ class PlatformNetwork final : public Network {
         condition == Condition::as_built && as_built_ ? *as_built_ : flow_routes_;
     const FlowRoutes::Path* const path = flow_routes.find(source->number, destination->number);
     if (path == nullptr) return false;
+    route.links.reserve(path->links.size());
     for (const Index link : path->links) route.links.push_back(&links[link]);
     for (const Index link : path->single_path) route.single_path.push_back(&links[link]);
     return true;

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -107,16 +109,24 @@ bool uses_algorithm(const BenchmarkRun& run, Algorithm algorithm) {
              .algorithm == algorithm;
 }
 
-Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes) {
+Simulation::Simulation(const cluster::Cluster& cluster, const BenchmarkRun& run)
+    : cluster_(cluster), run_(run) {
   const workload::Operation kind = collective_of(run);
-  const auto size = static_cast<double>(bytes);
-  std::vector<std::vector<execution::Phase>> plans;
   for (const std::vector<std::uint32_t>& group : run.groups)
-    plans.push_back(execution::plan(kind, size, group, run.algorithm, run.placement));
-  const std::vector<double> seconds = execution::simulate_alone(cluster, run.placement, plans);
+    planners_.emplace_back(kind, group, run.algorithm, run.placement);
+}
+
+Prediction Simulation::predict(std::uint64_t bytes) const {
+  std::vector<std::vector<execution::Phase>> plans;
+  const auto size = static_cast<double>(bytes);
+  for (const execution::GroupPlanner& planner : planners_) plans.push_back(planner.plan(size));
+  const std::vector<double> seconds = execution::simulate_alone(cluster_, run_.placement, plans);
   return {.seconds = *std::ranges::max_element(seconds),
-          .method = execution::to_string(
-              execution::choose(kind, size, run.groups.front(), run.algorithm, run.placement))};
+          .method = execution::to_string(first_group().choose(size).method)};
+}
+
+Prediction simulate(const cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes) {
+  return Simulation(cluster, run).predict(bytes);
 }
 
 struct Formula::Parts {
@@ -145,18 +155,20 @@ std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
                                                 Algorithm algorithm, const RowProgress& progress) {
   struct KnownRun {
     BenchmarkRun run;
+    std::optional<Simulation> simulation;
     std::map<std::uint64_t, Prediction> by_bytes;
   };
   std::map<RunKey, KnownRun> runs;
   for (const Measurement& row : rows)
     if (!runs.contains(run_key(row)))
-      runs.emplace(run_key(row), KnownRun{benchmark_run(cluster, row, algorithm), {}});
+      runs.emplace(run_key(row), KnownRun{benchmark_run(cluster, row, algorithm), {}, {}});
   std::vector<analysis::ComparedRow> predicted;
   for (const Measurement& row : rows) {
-    auto& [run, by_bytes] = runs.at(run_key(row));
+    auto& [run, simulation, by_bytes] = runs.at(run_key(row));
+    if (!simulation) simulation.emplace(cluster, run);
     auto prediction = by_bytes.find(row.bytes);
     if (prediction == by_bytes.end())
-      prediction = by_bytes.emplace(row.bytes, simulate(cluster, run, row.bytes)).first;
+      prediction = by_bytes.emplace(row.bytes, simulation->predict(row.bytes)).first;
     predicted.push_back({.measured = row,
                          .predicted = prediction->second.seconds,
                          .method = prediction->second.method,

@@ -56,9 +56,22 @@ struct Prediction {
 // execution::plan().
 bool uses_algorithm(const BenchmarkRun& run, Algorithm algorithm);
 
-// Simulates an operation as flows in SimGrid with all groups at the same time, including contention
-// on shared links.
-Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes);
+// Simulates an operation of any size as flows with all groups at the same time, including
+// contention on shared links. Costs that do not depend on the size are computed once. The cluster
+// and the run must outlive this object, and the cluster's numbers must not change meanwhile.
+class Simulation {
+ public:
+  Simulation(const cluster::Cluster& cluster, const BenchmarkRun& run);
+
+  Prediction predict(std::uint64_t bytes) const;
+  const execution::GroupPlanner& first_group() const { return planners_.front(); }
+
+ private:
+  const cluster::Cluster& cluster_;
+  const BenchmarkRun& run_;
+  std::vector<execution::GroupPlanner> planners_;  // by group
+};
+Prediction simulate(const cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes);
 
 // Predicts the time of one group alone by a formula instead of the engine, in about a microsecond
 // per size. Exact if flows that share a link end together, as with evenly placed ranks; a lower

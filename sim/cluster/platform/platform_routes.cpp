@@ -80,15 +80,16 @@ bool PlatformRoutes::append(Index source, Index destination, double part, std::u
 
 bool PlatformRoutes::append_first(Index source, Index destination, std::vector<Index>& links,
                                   MissingHop& missing) const {
-  std::vector<Share> shares;
-  Walk first{.choice = {.spread = false}, .shares = shares, .missing = missing};
+  first_shares_.clear();
+  Walk first{.choice = {.spread = false}, .shares = first_shares_, .missing = missing};
   if (!walk_from(source, destination, 1, first)) return false;
-  for (const Share& share : shares) links.push_back(share.link);
+  for (const Share& share : first_shares_) links.push_back(share.link);
   return true;
 }
 
 void PlatformRoutes::update_faults() {
   distances_.clear();
+  middles_.clear();
   is_faulty_.assign(platform_->zones.size(), false);
   const auto is_slow = [](const Platform::Link& link) { return rate_left(link) < 1; };
   has_faults_ = condition_ == Condition::current && std::ranges::any_of(platform_->links, is_slow);
@@ -395,6 +396,14 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
   return false;
 }
 
+// Appends a route through two zones and the known part between them.
+bool PlatformRoutes::through_middle(Index source, Index destination, double part,
+                                    const Middle& middle, Walk& walk) const {
+  if (!walk_from(source, middle.source_gateway, part, walk)) return false;
+  for (const Index link : middle.links) walk.shares.push_back({link, part});
+  return walk_from(middle.destination_gateway, destination, part, walk);
+}
+
 bool PlatformRoutes::walk_from(Index source, Index destination, double part, Walk& walk) const {
   if (source == destination) return true;
   const auto& zones = platform_->zones;
@@ -412,6 +421,13 @@ bool PlatformRoutes::walk_from(Index source, Index destination, double part, Wal
   Ends ends;
   if (from == source && to == destination)
     return local(zone, source, destination, part, walk, ends);
+  // Other kinds of zones find the part between two gateways as fast as the cache would.
+  const bool is_cached = walk.choice.takes_first() && zone.routing == Platform::Routing::tree;
+  if (is_cached) {
+    const auto middle = middles_.find(Platform::key(from, to));
+    if (middle != middles_.end())
+      return through_middle(source, destination, part, middle->second, walk);
+  }
   // The links to the gateways come first in the result, but only the route between the zones tells
   // which gateways it uses.
   std::vector<Share> between;
@@ -422,6 +438,12 @@ bool PlatformRoutes::walk_from(Index source, Index destination, double part, Wal
       !std::ranges::all_of(ends.destinations, has_gateway)) {
     walk.missing = {platform_->vertices[from].zone, from, to};
     return false;
+  }
+  if (is_cached) {
+    Middle found{ends.sources.front().first, ends.destinations.front().first, {}};
+    for (const Share& share : between) found.links.push_back(share.link);
+    const auto entry = middles_.emplace(Platform::key(from, to), std::move(found)).first;
+    return through_middle(source, destination, part, entry->second, walk);
   }
   for (const auto& [gateway, portion] : ends.sources)
     if (!walk_from(source, gateway, portion, walk)) return false;

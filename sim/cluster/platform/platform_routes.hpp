@@ -61,7 +61,7 @@ class PlatformRoutes {
   bool append_first(Index source, Index destination, std::vector<Index>& links,
                     MissingHop& missing) const;
 
-  // Must be called after links have failed, recovered or changed their rates.
+  // Discards cached paths. Must be called after links have failed, recovered or changed their rates.
   void update_faults();
 
  private:
@@ -76,6 +76,7 @@ class PlatformRoutes {
     std::uint64_t hash = 0;  // picks a hop if `spread` is false; 0 picks the first
 
     std::size_t pick(Index vertex, std::size_t hops) const;
+    bool takes_first() const { return !spread && hash == 0; }
   };
   // A next hop on a shortest path through a graph.
   struct Hop {
@@ -95,6 +96,13 @@ class PlatformRoutes {
     std::vector<std::pair<Index, double>> sources;
     std::vector<std::pair<Index, double>> destinations;
   };
+  // Part of a route between the gateways of two zones. All pairs of hosts of the two zones share it
+  // if they take the first of several equally short paths.
+  struct Middle {
+    Index source_gateway = nothing;
+    Index destination_gateway = nothing;
+    std::vector<Index> links;
+  };
   // State of a flow, or part of a flow, while its route is collected.
   struct Walk {
     Choice choice;
@@ -103,6 +111,8 @@ class PlatformRoutes {
   };
 
   bool walk_from(Index source, Index destination, double part, Walk& walk) const;
+  bool through_middle(Index source, Index destination, double part, const Middle& middle,
+                      Walk& walk) const;
   bool local(const Zone& zone, Index source, Index destination, double part, Walk& walk,
              Ends& ends) const;
   bool through_tree(const Zone& zone, Index source, Index destination, double part, Walk& walk,
@@ -137,6 +147,8 @@ class PlatformRoutes {
   // position. `distances_` avoids failed links.
   mutable std::unordered_map<Index, std::vector<Cost>> distances_;
   mutable std::unordered_map<Index, std::vector<Cost>> distances_as_built_;
+  mutable std::unordered_map<std::uint64_t, Middle> middles_;  // by the keys of two zones
+  mutable std::vector<Share> first_shares_;  // of append_first(), to reuse its memory
 };
 
 }  // namespace pipewright::cluster

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -160,21 +161,37 @@ PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes,
 // Messages are all of the same size, which avoids a list of all messages: there may be millions.
 PhaseCost pairs_by_peers(const Nodes& nodes, const PeerForwarding& forwarding, double bytes,
                          const RankPlacement& placement) {
-  FlowSum flows;
+  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  const std::size_t members = nodes.front().size();
+  std::vector<Flow> flows;
+  // Positions in `flows`, by position of the sender in its node and by position of the receiver
+  // among all members.
+  std::vector<std::size_t> flow_of(members * members * nodes.size());
   MessageGaps gaps;  // of the first member, equal for all members
-  for (const std::vector<std::uint32_t>& node : nodes)
-    for (std::size_t a = 0; a < node.size(); ++a)
-      for (const std::vector<std::uint32_t>& peer_node : nodes)
-        for (std::size_t b = 0; b < peer_node.size(); ++b) {
-          if (&node == &peer_node && a == b) continue;
-          const bool is_forwarded = &node != &peer_node && forwarding.has_peer(a, b);
-          if (is_forwarded) flows.add(node[a], node[b], bytes);
-          const std::uint32_t sender = is_forwarded ? node[b] : node[a];
-          flows.add(sender, peer_node[b], bytes);
-          if (&node == nodes.data() && a == 0)
-            gaps.add(placement.route(sender, peer_node[b]).message);
+  for (const std::vector<std::uint32_t>& node : nodes) {
+    std::ranges::fill(flow_of, none);
+    const auto add = [&](std::size_t from, std::size_t to_node, std::size_t to) {
+      std::size_t& flow = flow_of[(from * nodes.size() + to_node) * members + to];
+      if (flow == none) {
+        flow = flows.size();
+        flows.push_back({node[from], nodes[to_node][to], 0});
+      }
+      flows[flow].bytes += bytes;
+    };
+    const auto own = static_cast<std::size_t>(&node - nodes.data());
+    for (std::size_t a = 0; a < members; ++a)
+      for (std::size_t peer_node = 0; peer_node < nodes.size(); ++peer_node)
+        for (std::size_t b = 0; b < members; ++b) {
+          if (peer_node == own && a == b) continue;
+          const bool is_forwarded = peer_node != own && forwarding.has_peer(a, b);
+          if (is_forwarded) add(a, own, b);
+          const std::size_t sender = is_forwarded ? b : a;
+          add(sender, peer_node, b);
+          if (own == 0 && a == 0)
+            gaps.add(placement.route(node[sender], nodes[peer_node][b]).message);
         }
-  PhaseCost cost{.flows = flows.take(), .is_direct = true};
+  }
+  PhaseCost cost{.flows = std::move(flows), .is_direct = true};
   cost.latency = longest_latency(cost.flows, placement);
   for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += forwarding.latency()[p];
   add_messages(gaps.seconds(), placement, cost.latency);

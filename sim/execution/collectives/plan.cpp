@@ -4,54 +4,55 @@
 #include <bit>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "sim/execution/collectives/nccl.hpp"
 #include "sim/execution/collectives/picks.hpp"
 
 namespace pipewright::execution {
-namespace {
-
-// An algorithm with a protocol, among those that can run a collective.
-struct Variant {
-  std::size_t choice = 0;  // index of the algorithm
-  AlgorithmProtocol method;
-};
-std::vector<Variant> variants_of(const std::vector<AlgorithmChoice>& choices) {
-  std::vector<Variant> variants;
-  for (std::size_t i = 0; i < choices.size(); ++i)
-    for (const Protocol protocol : choices[i].protocols)
-      variants.push_back({i, {choices[i].algorithm, protocol}});
-  return variants;
-}
 
 // Times of a collective by each algorithm and protocol. Transfers are found when they are needed.
-class Times {
+class GroupPlanner::Times {
  public:
-  Times(const std::vector<AlgorithmChoice>& choices, const RankPlacement& placement)
+  Times(std::span<const AlgorithmChoice> choices, const RankPlacement& placement)
       : choices_(choices), placement_(placement), transfers_(choices.size()) {}
 
-  const std::vector<ByProtocol>& transfers(std::size_t choice) {
-    std::vector<ByProtocol>& transfers = transfers_[choice];
+  const std::vector<ByProtocol>& transfers(std::size_t index) {
+    std::vector<ByProtocol>& transfers = transfers_[index];
     if (transfers.empty())
-      for (const PhaseCost& cost : choices_[choice].phases)
+      for (const PhaseCost& cost : choices_[index].phases)
         transfers.push_back(transfer(cost, placement_));
     return transfers;
   }
-  double seconds(const Variant& variant, double bytes) {
-    const std::vector<ByProtocol>& per_byte = transfers(variant.choice);
-    const Protocol protocol = variant.method.protocol;
+  double seconds(const Choice& choice, double bytes) {
+    const std::vector<ByProtocol>& per_byte = transfers(choice.index);
+    const Protocol protocol = choice.method.protocol;
     double sum = 0;
     for (std::size_t i = 0; i < per_byte.size(); ++i)
       sum += per_byte[i][static_cast<std::size_t>(protocol)] * bytes +
-             overhead(choices_[variant.choice].phases[i], per_byte[i], protocol, bytes);
+             overhead(choices_[choice.index].phases[i], per_byte[i], protocol, bytes);
     return sum;
   }
 
  private:
-  const std::vector<AlgorithmChoice>& choices_;
+  std::span<const AlgorithmChoice> choices_;
   const RankPlacement& placement_;
   std::vector<std::vector<ByProtocol>> transfers_;  // by choice and phase
 };
+
+namespace {
+
+// An algorithm with a protocol, among those that can run a collective.
+using Variant = GroupPlanner::Choice;
+using Times = GroupPlanner::Times;
+
+std::vector<Variant> variants_of(const std::vector<AlgorithmChoice>& choices) {
+  std::vector<Variant> variants;
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    for (const Protocol protocol : choices[i].protocols)
+      variants.push_back({{choices[i].algorithm, protocol}, i});
+  return variants;
+}
 
 // The fastest of the variants that NCCL picks for these bytes and for more (Picks). NCCL picks by
 // its own model; without a version of NCCL by the link parameters that NCCL assumes, or else by the
@@ -114,17 +115,33 @@ std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement) {
   if (members.size() < 2 || bytes <= 0) return {};
-  const std::vector<AlgorithmChoice> choices =
-      algorithm_choices(kind, members, algorithm, placement);
-  Times times(choices, placement);
-  const Variant best = select(choices, kind, bytes, members, algorithm, placement, times);
-  const std::vector<PhaseCost>& costs = choices[best.choice].phases;
+  return GroupPlanner(kind, members, algorithm, placement).plan(bytes);
+}
+
+GroupPlanner::GroupPlanner(workload::Operation kind, std::span<const std::uint32_t> members,
+                           Algorithm algorithm, const RankPlacement& placement)
+    : kind_(std::move(kind)),
+      members_(members.begin(), members.end()),
+      algorithm_(algorithm),
+      placement_(placement),
+      choices_(algorithm_choices(kind_, members_, algorithm, placement)),
+      times_(std::make_shared<Times>(choices_, placement)) {}
+
+GroupPlanner::Choice GroupPlanner::choose(double bytes) const {
+  if (is_empty(bytes)) return {.method = {.algorithm = algorithm_}};
+  return select(choices_, kind_, bytes, members_, algorithm_, placement_, *times_);
+}
+
+std::vector<Phase> GroupPlanner::plan(double bytes) const {
+  std::vector<Phase> phases;
+  if (is_empty(bytes)) return phases;
+  const Choice best = choose(bytes);
+  const std::vector<PhaseCost>& costs = choices_[best.index].phases;
   const bool has_ends =
       std::ranges::any_of(costs, [](const PhaseCost& cost) { return cost.ends > 0; });
-  std::vector<Phase> phases;
   for (std::size_t i = 0; i < costs.size(); ++i)
-    phases.push_back(phase_of(costs[i], has_ends ? times.transfers(best.choice)[i] : ByProtocol{},
-                              best.method.protocol, bytes, placement));
+    phases.push_back(phase_of(costs[i], has_ends ? times_->transfers(best.index)[i] : ByProtocol{},
+                              best.method.protocol, bytes, placement_));
   return phases;
 }
 
@@ -132,10 +149,7 @@ AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
                          std::span<const std::uint32_t> members, Algorithm algorithm,
                          const RankPlacement& placement) {
   if (members.size() < 2 || bytes <= 0) return {.algorithm = algorithm};
-  const std::vector<AlgorithmChoice> choices =
-      algorithm_choices(kind, members, algorithm, placement);
-  Times times(choices, placement);
-  return select(choices, kind, bytes, members, algorithm, placement, times).method;
+  return GroupPlanner(kind, members, algorithm, placement).choose(bytes).method;
 }
 
 }  // namespace pipewright::execution

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,35 @@ namespace pipewright::execution {
 std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement);
+
+// Plans a collective of one group for any number of sizes: the costs of the algorithms do not
+// depend on the size, and are computed once. The placement must outlive this object, and the
+// numbers of its cluster must not change meanwhile.
+class GroupPlanner {
+ public:
+  GroupPlanner(workload::Operation kind, std::span<const std::uint32_t> members,
+               Algorithm algorithm, const RankPlacement& placement);
+
+  struct Choice {
+    AlgorithmProtocol method;
+    std::size_t index = 0;  // of the algorithm in choices()
+  };
+  class Times;
+  Choice choose(double bytes) const;
+  // Empty for a group of one rank, or without bytes.
+  std::vector<Phase> plan(double bytes) const;
+  const std::vector<AlgorithmChoice>& choices() const { return choices_; }
+
+ private:
+  bool is_empty(double bytes) const { return choices_.empty() || bytes <= 0; }
+
+  workload::Operation kind_;
+  std::vector<std::uint32_t> members_;
+  Algorithm algorithm_;
+  const RankPlacement& placement_;
+  std::vector<AlgorithmChoice> choices_;
+  std::shared_ptr<Times> times_;  // of choices()
+};
 
 // Algorithm and protocol by which plan() runs this collective.
 AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
