@@ -123,7 +123,7 @@ constexpr std::array scenario_table{
         section<&Scenario::goodput, read_goodput, goodput_keys>},
     ScenarioKey{{.name = "symmetric",
                  .flag = "--symmetric",
-                 .help = "simulate a single replica in place of all",
+                 .help = "simulate one replica of each kind in place of all",
                  .default_value = "false"},
                 flag<&Scenario::symmetric>},
     ScenarioKey{{.name = "layer_times",

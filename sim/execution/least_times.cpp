@@ -13,7 +13,7 @@ LeastTimes::LeastTimes(const Job& job, Sharing sharing)
       cuts_boundary_(job.conditions.cuts_boundary),
       links_vary_(!job.conditions.variation.links.empty()),
       sharing_(sharing) {
-  if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas());
+  if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, first_replicas(job));
 }
 
 // The tensor has arrived when the last GPU's part has. No link carries its flows faster than its

@@ -46,8 +46,16 @@ void check_switches(const Job& job) {
 
 }  // namespace
 
-ProcessGroups::ProcessGroups(const workload::Ranks& ranks, std::uint32_t simulated_replicas)
-    : ranks_(ranks), simulated_replicas_(simulated_replicas) {}
+std::vector<std::uint32_t> first_replicas(const Job& job) {
+  std::vector<std::uint32_t> replicas(job.simulated_replicas());
+  std::iota(replicas.begin(), replicas.end(), 0U);
+  return replicas;
+}
+
+ProcessGroups::ProcessGroups(const workload::Ranks& ranks, std::span<const std::uint32_t> simulated)
+    : ranks_(ranks), is_simulated_(ranks.replicas()) {
+  for (const std::uint32_t replica : simulated) is_simulated_[replica] = true;
+}
 
 const ProcessGroups::GroupsOfKind& ProcessGroups::process_groups(Group kind) {
   GroupsOfKind& cached = groups_by_kind_[static_cast<std::size_t>(kind)];
@@ -86,7 +94,7 @@ ProcessGroups::GroupsOfKind ProcessGroups::split(Group kind) const {
       process_groups.groups.emplace_back();
     }
     process_groups.number_by_device.push_back(number[first]);
-    if (index / devices < simulated_replicas_) ++process_groups.groups[number[first]].members;
+    if (is_simulated_[index / devices]) ++process_groups.groups[number[first]].members;
   }
   for (auto& group : groups) {
     const std::size_t index = copy_index(group.front());
@@ -136,13 +144,18 @@ const RankGroups& ProcessGroups::embedding(std::uint32_t replica) {
   return embedding_[replica];
 }
 
-ReplicaGroups::ReplicaGroups(const Job& job)
-    : ReplicaGroups(job, job.ranks
-                             ? std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas())
-                             : nullptr) {}
+ReplicaGroups::ReplicaGroups(const Job& job) : ReplicaGroups(job, first_replicas(job)) {}
+
+ReplicaGroups::ReplicaGroups(const Job& job, std::vector<std::uint32_t> simulated)
+    : ReplicaGroups(job, simulated,
+                    job.ranks ? std::make_shared<ProcessGroups>(*job.ranks, simulated) : nullptr) {}
 
 ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups)
-    : job_(job), groups_(std::move(groups)) {
+    : ReplicaGroups(job, first_replicas(job), std::move(groups)) {}
+
+ReplicaGroups::ReplicaGroups(const Job& job, std::vector<std::uint32_t> simulated,
+                             std::shared_ptr<ProcessGroups> groups)
+    : job_(job), simulated_(std::move(simulated)), groups_(std::move(groups)) {
   if (groups_ == nullptr) return;
   check_switches(job);
   const schedules::Routes& routes = job.schedule.routes;
@@ -295,7 +308,7 @@ const std::vector<std::uint32_t>& ReplicaGroups::replicas_with(Group kind,
   const auto [it, is_new] = replicas_with_.try_emplace({kind, copy});
   if (!is_new) return it->second;
   const std::uint32_t process_group = process_group_of(kind, copy);
-  for (std::uint32_t replica = 0; replica < job_.simulated_replicas(); ++replica)
+  for (const std::uint32_t replica : simulated_)
     if (replica != copy.replica && process_group_of(kind, {replica, copy.device}) == process_group)
       it->second.push_back(replica);
   return it->second;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,13 +30,18 @@ struct CollectiveOp {
   std::uint32_t times = 1;  // runs, one after the other
 };
 
+// Numbers of the replicas that a run simulates if no kinds of replicas are told apart: the first
+// one of a symmetric job, or else all.
+std::vector<std::uint32_t> first_replicas(const Job& job);
+
 // Divides a job's device copies into process groups, on first use, and caches them. Jobs with the
 // same ranks can share one object.
 class ProcessGroups {
  public:
   using Group = workload::Group;
 
-  ProcessGroups(const workload::Ranks& ranks, std::uint32_t simulated_replicas);
+  // `simulated` are the replicas that the run simulates, ascending.
+  ProcessGroups(const workload::Ranks& ranks, std::span<const std::uint32_t> simulated);
 
   const workload::Ranks& ranks() const { return ranks_; }
   // Number of the process group, among those for this kind of group, to which a device copy
@@ -61,7 +67,7 @@ class ProcessGroups {
   GroupsOfKind split(Group kind) const;
 
   workload::Ranks ranks_;
-  std::uint32_t simulated_replicas_;
+  std::vector<bool> is_simulated_;  // by replica
   std::array<GroupsOfKind, workload::group_kinds> groups_by_kind_;
   std::map<std::pair<Group, std::vector<std::uint32_t>>, ProcessGroup> holders_;
   std::vector<RankGroups> embedding_;  // by replica
@@ -71,9 +77,13 @@ class ProcessGroups {
 // equal.
 class ReplicaGroups {
  public:
+  // Simulates the first replica of a symmetric job, or else all replicas.
   explicit ReplicaGroups(const Job& job);
+  ReplicaGroups(const Job& job, std::vector<std::uint32_t> simulated);
   // Reuses process groups of other jobs with the same ranks.
   ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups);
+
+  const std::vector<std::uint32_t>& simulated() const { return simulated_; }  // replicas, ascending
 
   // True if several GPUs hold the stage's weights. holders() is the list of devices that hold them.
   bool has(std::uint32_t stage) const;
@@ -138,7 +148,11 @@ class ReplicaGroups {
                                           const ProcessGroup* Holders::*holders,
                                           std::uint32_t stage, double bytes_of_parameter) const;
 
+  ReplicaGroups(const Job& job, std::vector<std::uint32_t> simulated,
+                std::shared_ptr<ProcessGroups> groups);
+
   const Job& job_;
+  std::vector<std::uint32_t> simulated_;
   std::shared_ptr<ProcessGroups> groups_;  // null without ranks
   double norm_latency_ = 0;
   std::vector<std::vector<std::uint32_t>> holders_;  // devices, by stage

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -24,9 +25,12 @@ Color mix_double(double x) { return base::mix(std::bit_cast<Color>(x)); }
 // stand for multisets of colours, so that no result depends on an order or an address.
 class FlowSymmetry {
  public:
+  // Representatives of the classes of links that other traffic has.
+  using StandIns = std::unordered_map<const cluster::Link*, const cluster::Link*>;
+  // Links of different classes in `existing` are in different classes here.
   FlowSymmetry(const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
-               std::span<const std::uint64_t> kinds)
-      : placement_(placement) {
+               std::span<const std::uint64_t> kinds, LinkOrder order, const StandIns& existing = {})
+      : placement_(placement), order_(order), existing_(existing) {
     for (const std::vector<Phase>& phases : plans) {
       Color color = phases.size();
       kinds_.push_back(kinds.empty() ? 0 : kinds[groups_.size()]);
@@ -41,12 +45,14 @@ class FlowSymmetry {
     }
   }
 
-  using StandIns = std::unordered_map<const cluster::Link*, const cluster::Link*>;
-  // Class of flows that may use a representative link, by kind and link. A link of the represented
-  // class carries flows of one class per kind, so flows of other classes stay on their own links.
-  using Owners = std::map<std::pair<Color, const cluster::Link*>, Color>;
-  Folded fold(const cluster::Cluster& cluster, std::span<const std::vector<Phase>> plans,
-              const StandIns& existing) const;
+  const std::vector<Color>& classes_of_groups() const { return groups_; }
+
+  // Classes of flows that may use a representative link of `existing`, by kind and link: those that
+  // cross the link itself or, if no flow of the kind does, the first class that crosses another
+  // link of its class. Flows of other classes stay on their own links, as no single link carries
+  // them all.
+  using Owners = std::map<std::pair<Color, const cluster::Link*>, std::set<Color>>;
+  Folded fold(const cluster::Cluster& cluster, std::span<const std::vector<Phase>> plans) const;
 
  private:
   struct PlannedFlow {
@@ -64,6 +70,8 @@ class FlowSymmetry {
   };
 
   void add(const Flow& flow, Index step);
+  Color first_color(const cluster::Link* link) const;
+  Owners owners_of_existing() const;
   bool refine();
   std::span<const Index> links_of(std::size_t flow_index) const {
     const std::size_t begin = flow_index == 0 ? 0 : planned_[flow_index - 1].links_end;
@@ -71,9 +79,11 @@ class FlowSymmetry {
   }
   cluster::Route representative(const cluster::Cluster& cluster, std::size_t flow_index,
                                 const std::unordered_map<Index, Index>& times,
-                                const StandIns& existing, Owners& owners) const;
+                                Owners& owners) const;
 
   const RankPlacement& placement_;
+  LinkOrder order_;
+  StandIns existing_;
   std::vector<PlannedFlow> planned_;
   std::vector<Index> flow_links_;
   std::vector<SharedLink> links_;
@@ -95,7 +105,7 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
       continue;
     }
     const auto [it, is_new] = index_of_.emplace(link, static_cast<Index>(links_.size()));
-    if (is_new) links_.push_back({link, mix_double(bandwidth)});
+    if (is_new) links_.push_back({link, first_color(link)});
     flow_links_.push_back(it->second);
   }
   planned_.push_back({.flow = &flow,
@@ -106,6 +116,12 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
                       .color = base::mix(base::mix(bytes) + step) ^ mix_double(cap)});
 }
 
+Color FlowSymmetry::first_color(const cluster::Link* link) const {
+  const Color color = mix_double(cluster::Cluster::capacity_of(link));
+  const auto it = existing_.find(link);
+  return it == existing_.end() ? color : base::mix(color + it->second->number + 1);
+}
+
 // Runs one round of colour refinement. Returns false if the number of classes stays the same.
 bool FlowSymmetry::refine() {
   std::vector<Color> link_sums(links_.size());
@@ -114,9 +130,13 @@ bool FlowSymmetry::refine() {
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     PlannedFlow& planned = planned_[i];
     Color sum = base::mix(groups_[planned.group]);
-    for (const Index link : links_of(i)) sum += base::mix(links_[link].color);
+    const std::span<const Index> links = links_of(i);
+    const auto position = [&](std::size_t at) { return order_ == LinkOrder::kept ? at : 0; };
+    for (std::size_t at = 0; at < links.size(); ++at)
+      sum += base::mix(links_[links[at]].color + position(at));
     planned.color = base::mix(base::mix(planned.color) + sum);
-    for (const Index link : links_of(i)) link_sums[link] += base::mix(planned.color);
+    for (std::size_t at = 0; at < links.size(); ++at)
+      link_sums[links[at]] += base::mix(planned.color + position(at));
     group_sums[planned.group] += base::mix(planned.color);
     colors.insert(planned.color);
   }
@@ -132,20 +152,34 @@ bool FlowSymmetry::refine() {
   return classes > std::exchange(classes_, classes);
 }
 
+FlowSymmetry::Owners FlowSymmetry::owners_of_existing() const {
+  Owners owners;
+  if (existing_.empty()) return owners;
+  std::vector<bool> is_representative;
+  for (const SharedLink& shared : links_) {
+    const auto it = existing_.find(shared.link);
+    is_representative.push_back(it != existing_.end() && it->second == shared.link);
+  }
+  for (std::size_t i = 0; i < planned_.size(); ++i)
+    for (const Index link : links_of(i))
+      if (is_representative[link])
+        owners[{kinds_[planned_[i].group], links_[link].link}].insert(planned_[i].color);
+  return owners;
+}
+
 // Route of a flow that stands for its class: crosses each representative link as many times as the
 // flows of the class do together.
 cluster::Route FlowSymmetry::representative(const cluster::Cluster& cluster, std::size_t flow_index,
                                             const std::unordered_map<Index, Index>& times,
-                                            const StandIns& existing, Owners& owners) const {
+                                            Owners& owners) const {
   const auto stand_in = [&](Index link) {
     const cluster::Link* const original = links_[link].link;
-    const auto it = existing.find(original);
-    if (it == existing.end()) return original;
-    const Color owner = owners
-                            .try_emplace({kinds_[planned_[flow_index].group], it->second},
-                                         planned_[flow_index].color)
-                            .first->second;
-    return owner == planned_[flow_index].color ? it->second : original;
+    const auto it = existing_.find(original);
+    if (it == existing_.end()) return original;
+    const Color color = planned_[flow_index].color;
+    std::set<Color>& users = owners[{kinds_[planned_[flow_index].group], it->second}];
+    if (users.empty()) users.insert(color);
+    return users.contains(color) ? it->second : original;
   };
   const Flow& flow = *planned_[flow_index].flow;
   cluster::Route original_route = placement_.route(flow.source, flow.destination);
@@ -167,8 +201,7 @@ cluster::Route FlowSymmetry::representative(const cluster::Cluster& cluster, std
 }
 
 Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
-                          std::span<const std::vector<Phase>> plans,
-                          const StandIns& existing) const {
+                          std::span<const std::vector<Phase>> plans) const {
   Folded folded;
   std::unordered_map<Color, Index> link_of_class;
   for (Index link = 0; link < links_.size(); ++link) {
@@ -182,7 +215,7 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
     for (const Index link : links_of(i))
       if (link_of_class.at(links_[link].color) == link) ++times[planned_[i].color][link];
 
-  Owners owners;
+  Owners owners = owners_of_existing();
   std::unordered_map<Color, Index> plan_of_class;
   std::size_t flow_index = 0;
   for (Index group = 0; group < groups_.size(); ++group) {
@@ -196,7 +229,7 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
     for (; flow_index < planned_.size() && planned_[flow_index].group == group; ++flow_index) {
       if (!is_new || !seen_colors.insert(planned_[flow_index].color).second) continue;
       const cluster::Route route =
-          representative(cluster, flow_index, times[planned_[flow_index].color], existing, owners);
+          representative(cluster, flow_index, times[planned_[flow_index].color], owners);
       transfer_plan.steps[planned_[flow_index].step].transfers.push_back(
           {route.source, route.destination, planned_[flow_index].bytes});
     }
@@ -210,14 +243,22 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
 }  // namespace
 
 Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
-            std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds) {
-  return FlowSymmetry(placement, plans, kinds).fold(cluster, plans, {});
+            std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds,
+            LinkOrder order) {
+  return FlowSymmetry(placement, plans, kinds, order).fold(cluster, plans);
+}
+
+std::vector<std::uint64_t> classes_of_groups(const RankPlacement& placement,
+                                             std::span<const std::vector<Phase>> plans,
+                                             std::span<const std::uint64_t> kinds) {
+  return FlowSymmetry(placement, plans, kinds, LinkOrder::kept).classes_of_groups();
 }
 
 Folded fold_beside(const Folded& base, const cluster::Cluster& cluster,
                    const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
                    std::span<const std::uint64_t> kinds) {
-  return FlowSymmetry(placement, plans, kinds).fold(cluster, plans, base.stand_in);
+  return FlowSymmetry(placement, plans, kinds, LinkOrder::ignored, base.stand_in)
+      .fold(cluster, plans);
 }
 
 }  // namespace pipewright::execution

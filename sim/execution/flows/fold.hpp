@@ -18,6 +18,12 @@ struct Folded {
   std::unordered_map<const cluster::Link*, const cluster::Link*> stand_in;
 };
 
+// Whether classes tell apart flows that cross equivalent links in another order, and links at other
+// positions of the same flows. The order does not change the rates of these flows, but other
+// traffic that is folded beside them may load the first links of their routes and not the last
+// ones.
+enum class LinkOrder : std::uint8_t { ignored, kept };
+
 // Groups flows, links and collectives' groups into classes such that all flows of a class cross the
 // same number of links of each class, all links of a class carry the same number of flows of each
 // class, and all groups of a class have the same number of flows of each class in each phase (the
@@ -31,7 +37,14 @@ struct Folded {
 // groups of different kinds at independent times. Without kinds all groups start together. Adds
 // routes to the cluster.
 Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
-            std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds = {});
+            std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds = {},
+            LinkOrder order = LinkOrder::ignored);
+
+// Number of the class of each group, if the order of links is kept: equal numbers for groups of one
+// class.
+std::vector<std::uint64_t> classes_of_groups(const RankPlacement& placement,
+                                             std::span<const std::vector<Phase>> plans,
+                                             std::span<const std::uint64_t> kinds);
 
 // Folds additional traffic on a network that has already been folded as `base`: links that `base`
 // puts into one class are represented by the same link here.

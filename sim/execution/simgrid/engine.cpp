@@ -28,7 +28,8 @@ struct RunningJob {
         epoch(run_start),
         sink(row_sink),
         placement(run_job.cluster, run_job.hosts),
-        replica_groups(run_job) {
+        kinds(find_replica_kinds(run_job, placement)),
+        replica_groups(run_job, kinds.simulated) {
     if (sink.wants_links()) book.emplace(job.cluster);
   }
   RunningJob(const RunningJob&) = delete;  // its parts refer to each other
@@ -37,6 +38,7 @@ struct RunningJob {
   LinkAccount account() {
     return {.book = book ? &*book : nullptr, .epoch = epoch, .other_jobs = &other_jobs};
   }
+  std::size_t devices_to_simulate() const { return kinds.simulated.size() * job.schedule.devices; }
   void start_devices(const Mirror& mirror, std::exception_ptr& failure, IterationCount* iterations);
   // Throws schedules::Deadlock if devices are still blocked: SimGrid itself returns from a deadlock
   // as if the simulation were complete.
@@ -46,6 +48,7 @@ struct RunningJob {
   const double epoch;
   trace::Sink& sink;
   RankPlacement placement;
+  ReplicaKinds kinds;
   ReplicaGroups replica_groups;
   std::optional<Wiring> wiring;
   std::optional<LinkBook> book;
@@ -60,7 +63,7 @@ void RunningJob::start_devices(const Mirror& mirror, std::exception_ptr& failure
                                IterationCount* iterations) {
   runner.emplace(*wiring, account());
   synchronizer.emplace(job, replica_groups, epoch, *runner);
-  for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica) {
+  for (const std::uint32_t replica : kinds.simulated) {
     const Network& network = networks.emplace_back(job, *wiring, replica, account());
     for (std::uint32_t index = 0; index < job.schedule.devices; ++index) {
       Device& device = devices.emplace_back(job, ReplicaDevice{replica, index}, epoch,
@@ -137,7 +140,8 @@ std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double f
 void simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
   RunningJob running_job(job, sg4::Engine::get_clock(), sink);
-  running_job.wiring.emplace(job, running_job.placement, running_job.replica_groups);
+  running_job.wiring.emplace(job, running_job.placement, running_job.kinds,
+                             running_job.replica_groups);
   std::exception_ptr failure;
   running_job.start_devices(begin_mirror(job.cluster), failure, nullptr);
   engine.run();
@@ -155,9 +159,9 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   std::vector<CommonWindow::Member> members;
   for (const JobStart& start : jobs) {
     RunningJob& job = running_jobs.emplace_back(start.job, epoch + start.offset, start.sink);
-    job.wiring.emplace(start.job, job.placement, job.replica_groups, Wiring::JointRun{});
+    job.wiring.emplace(start.job, job.placement, job.kinds, job.replica_groups, Wiring::JointRun{});
     wirings.push_back(&*job.wiring);
-    members.push_back({start.offset, start.job.simulated_replicas() * start.job.schedule.devices});
+    members.push_back({start.offset, static_cast<std::uint32_t>(job.devices_to_simulate())});
   }
   for (RunningJob& job : running_jobs)
     for (RunningJob& peer : running_jobs)
@@ -195,8 +199,10 @@ LinksOfJob links_of(const Job& job) {
   Job fast_job = job;
   fast_job.conditions.communication.detail = config::Detail::fast;
   const RankPlacement placement(job.cluster, job.hosts);
-  const ReplicaGroups replica_groups(fast_job);
-  return Wiring(fast_job, placement, replica_groups, Wiring::JointRun{}).links(replica_groups);
+  const ReplicaKinds kinds = find_replica_kinds(fast_job, placement);
+  const ReplicaGroups replica_groups(fast_job, kinds.simulated);
+  return Wiring(fast_job, placement, kinds, replica_groups, Wiring::JointRun{})
+      .links(replica_groups);
 }
 
 }  // namespace pipewright::execution

@@ -130,7 +130,8 @@ Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice copy, std::uint32_t 
 }
 
 Synchronizer::Joined Synchronizer::norm(std::uint32_t iteration) {
-  const std::uint32_t members = job_.simulated_replicas() * job_.schedule.devices;
+  const auto members =
+      static_cast<std::uint32_t>(replica_groups_.simulated().size() * job_.schedule.devices);
   return join({.purpose = Purpose::norm, .part = {.iteration = iteration}}, members, nullptr,
               nullptr, [] { return std::vector<CollectiveOp>{}; });
 }

@@ -10,8 +10,9 @@
 
 namespace pipewright::execution {
 
-Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups)
-    : job_(job), placement_(placement) {
+Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaKinds& kinds,
+               const ReplicaGroups& replica_groups)
+    : job_(job), placement_(placement), kinds_(kinds) {
   Plans hops;
   add_hops(hops);
   const bool folds = job.ranks_per_stage() > 1 || job.symmetric;
@@ -31,18 +32,17 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGrou
     take(hops, fold(job.cluster, placement, hops.plans, hops.kinds));
     return;
   }
-  // The pipelines of all replicas are equivalent. The rings between replicas are not, since some of
-  // their edges leave a leaf switch and cross more links; they are put on the links that represent
-  // those of all replicas.
-  const Folded folded = fold(job.cluster, placement, hops.plans, hops.kinds);
-  check_symmetry(hops, folded);
+  // The pipelines of all replicas of a kind are equivalent. The rings between replicas are not,
+  // since some of their edges leave a leaf switch and cross more links; they are put on the links
+  // that represent those of all replicas.
+  const Folded folded = fold(job.cluster, placement, hops.plans, hops.kinds, LinkOrder::kept);
   take(hops, folded);
   take(ops, fold_beside(folded, job.cluster, placement, ops.plans, ops.kinds));
 }
 
-Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups,
-               JointRun /*joint_run*/)
-    : job_(job), placement_(placement) {
+Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaKinds& kinds,
+               const ReplicaGroups& replica_groups, JointRun /*joint_run*/)
+    : job_(job), placement_(placement), kinds_(kinds) {
   add_hops(unfolded_);
   add_all_ops(unfolded_, replica_groups);
 }
@@ -101,19 +101,11 @@ LinksOfJob Wiring::links(const ReplicaGroups& replica_groups) {
 }
 
 void Wiring::add_hops(Plans& plans) {
-  const auto pairs = job_.schedule.routes.neighbours();
-  for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
-    const std::uint64_t group = job_.symmetric ? 0 : replica;
-    for (const auto& [a, b] : pairs)
-      for (const auto& [source, destination, parts] : job_.hop({replica, a}, b)) {
-        const double bytes = parts * static_cast<double>(job_.costs.boundary_bytes);
-        plans.plans.push_back(
-            {{.flows = {{source, destination, bytes}},
-              .latency = placement_.message_latency(placement_.route(source, destination))}});
-        plans.kinds.push_back((group << 32U | a << 16U | b) << 1U);
-        plans.owners.push_back(&hops_[{{replica, a}, b}]);
-      }
-  }
+  HopPlans hop_plans = plan_hops(job_, placement_, kinds_.kind_of);
+  plans.plans = std::move(hop_plans.plans);
+  plans.kinds = std::move(hop_plans.kinds);
+  for (const HopPlans::Hop& hop : hop_plans.hops)
+    plans.owners.push_back(&hops_[{hop.source, hop.destination}]);
 }
 
 std::vector<std::vector<Phase>> Wiring::plan_op(const CollectiveOp& op) const {
@@ -144,14 +136,14 @@ void Wiring::add_ops(Plans& plans, const std::vector<CollectiveOp>& ops) {
   for (const CollectiveOp& op : ops) add_op(plans, op);
 }
 
-// Adds the same collective for every replica. In a symmetric run the collectives of all replicas
-// start together.
+// Adds the same collective for every replica. The collectives of all replicas of a kind start
+// together.
 template <class OpOf>
 void Wiring::add_op_per_replica(Plans& plans, const OpOf& op_of) {
-  std::uint64_t kind = 0;
+  std::vector<std::uint64_t> op_kinds(kinds_.simulated.size());
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
-    const std::uint64_t op_kind = add_op(plans, op_of(replica), kind);
-    if (job_.symmetric) kind = op_kind;
+    std::uint64_t& op_kind = op_kinds[kinds_.kind_of[replica]];
+    op_kind = add_op(plans, op_of(replica), op_kind);
   }
 }
 
@@ -199,23 +191,6 @@ void Wiring::take(const Plans& plans, const Folded& folded, std::size_t first) {
 std::uint32_t Wiring::represents(const cluster::Link* link) const {
   const auto it = represented_by_.find(link);
   return it == represented_by_.end() ? 1 : it->second;
-}
-
-void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
-  const std::size_t plans_per_replica = plans.plans.size() / job_.replicas();
-  for (std::size_t i = plans_per_replica; i < plans.plans.size(); ++i) {
-    if (folded.plan_of[i] == folded.plan_of[i % plans_per_replica]) continue;
-    const Flow& flow = plans.plans[i].front().flows.front();
-    const Flow& first = plans.plans[i % plans_per_replica].front().flows.front();
-    throw cluster::Error(fmt::format("symmetric: replica {} uses links that replica 0 does not: "
-                                     "'{}' -> '{}' differs from '{}' -> '{}' of replica 0",
-                                     i / plans_per_replica,
-                                     cluster::name_of(placement_.host(flow.source)),
-                                     cluster::name_of(placement_.host(flow.destination)),
-                                     cluster::name_of(placement_.host(first.source)),
-                                     cluster::name_of(placement_.host(first.destination))))
-        .suggest("leave out symmetric, or place all replicas symmetrically");
-  }
 }
 
 const Wiring::TransferPlans& Wiring::transfer_plans(const CollectiveOp& op) {

@@ -9,25 +9,26 @@
 
 #include "sim/execution/flows/fold.hpp"
 #include "sim/execution/replica_groups.hpp"
+#include "sim/execution/replica_kinds.hpp"
 #include "sim/execution/together.hpp"
 
 namespace pipewright::execution {
 
 // Planned flows of a job's traffic over the cluster. GPUs of a device run in lockstep; where their
 // placement is symmetric, one flow stands for those of all GPUs (fold.hpp). In a symmetric run it
-// also stands for those of all replicas.
+// also stands for those of all replicas of a kind.
 class Wiring {
  public:
   using TransferPlans = std::vector<std::shared_ptr<const TransferPlan>>;
 
-  // Throws cluster::Error if the run is to be symmetric but the placement is not.
-  Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups);
+  Wiring(const Job& job, const RankPlacement& placement, const ReplicaKinds& kinds,
+         const ReplicaGroups& replica_groups);
 
   // Plans the flows of one of several jobs on a cluster, none of them symmetric. They are available
   // after fold_together().
   struct JointRun {};
-  Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups,
-         JointRun joint_run);
+  Wiring(const Job& job, const RankPlacement& placement, const ReplicaKinds& kinds,
+         const ReplicaGroups& replica_groups, JointRun joint_run);
   // Folds the traffic of all jobs together, so that GPUs which other jobs' traffic affects
   // differently stay separate.
   static void fold_together(std::span<Wiring* const> wirings);
@@ -66,10 +67,10 @@ class Wiring {
   void add_op_per_replica(Plans& plans, const OpOf& op_of);
   // Stores the plans of `folded` from index `first` on, which were made from `plans`.
   void take(const Plans& plans, const Folded& folded, std::size_t first = 0);
-  void check_symmetry(const Plans& plans, const Folded& folded) const;
 
   const Job& job_;
   const RankPlacement& placement_;
+  const ReplicaKinds& kinds_;
   std::map<Hop, TransferPlans> hops_;
   std::map<OpKey, TransferPlans> ops_;
   Plans unfolded_;  // traffic of one of several jobs before folding
