@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "sim/execution/collectives/many_routes.hpp"
 #include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::comm {
@@ -19,8 +20,9 @@ ByProtocol busiest_gpu(const PhaseCost& cost, const execution::RankPlacement& pl
   const auto at = [&](std::uint32_t rank, const cluster::Link* link) -> ByProtocol& {
     return seconds_of[std::uint64_t{rank} << 32U | link->number];
   };
+  execution::ManyRoutes routes(placement, cost.flows.size());
   for (const execution::Flow& flow : cost.flows) {
-    const cluster::Route route = placement.route(flow.source, flow.destination);
+    const cluster::Route& route = routes.route(flow.source, flow.destination);
     if (route.links.empty()) continue;
     ByProtocol& sent = at(flow.source, route.links.front());
     ByProtocol& received = at(flow.destination, route.links.back());

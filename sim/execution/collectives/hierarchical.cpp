@@ -6,6 +6,7 @@
 
 #include "sim/cluster/platform/error.hpp"
 #include "sim/execution/collectives/algorithms.hpp"
+#include "sim/execution/collectives/many_routes.hpp"
 
 namespace pipewright::execution {
 
@@ -40,8 +41,9 @@ double busiest_message_gaps(const std::vector<Flow>& messages, const RankPlaceme
   std::unordered_map<std::uint32_t, MessageGaps> sent;
   std::unordered_map<std::uint32_t, MessageGaps> received;
   double longest = 0;
+  ManyRoutes routes(placement, messages.size());
   for (const Flow& flow : messages) {
-    const double gap = placement.route(flow.source, flow.destination).message;
+    const double gap = routes.route(flow.source, flow.destination).message;
     for (MessageGaps* const gaps : {&sent[flow.source], &received[flow.destination]}) {
       gaps->add(gap);
       longest = std::max(longest, gaps->seconds());
@@ -80,8 +82,9 @@ PhaseCost rings_over(const Nodes& sets, double volume, double steps,
 
 ByProtocol longest_latency(const std::vector<Flow>& flows, const RankPlacement& placement) {
   ByProtocol latency{};
+  ManyRoutes routes(placement, flows.size());
   for (const Flow& flow : flows) {
-    const cluster::Route route = placement.route(flow.source, flow.destination);
+    const cluster::Route& route = routes.route(flow.source, flow.destination);
     for (std::size_t p = 0; p < latency.size(); ++p)
       latency[p] = std::max(latency[p], route.per_protocol[p].latency);
   }

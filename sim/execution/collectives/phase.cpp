@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/execution/collectives/many_routes.hpp"
+
 namespace pipewright::execution {
 namespace {
 
@@ -57,8 +59,9 @@ double uncontended_seconds(std::span<const Phase> phases, const RankPlacement& p
 
 ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement) {
   LinkLoads loads(placement);
+  ManyRoutes routes(placement, cost.flows.size());
   for (const Flow& flow : cost.flows) {
-    const cluster::Route route = placement.route(flow.source, flow.destination);
+    const cluster::Route& route = routes.route(flow.source, flow.destination);
     ByProtocol bytes;
     for (std::size_t i = 0; i < bytes.size(); ++i)
       bytes[i] = flow.bytes * on_wire(cost, route, static_cast<Protocol>(i));
@@ -79,10 +82,11 @@ double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol prot
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
                const RankPlacement& placement) {
   Phase phase{.flows = cost.flows, .latency = overhead(cost, transfer, protocol, bytes)};
+  ManyRoutes routes(placement, cost.flows.size());
   for (Flow& flow : phase.flows) {
     flow.bytes *= bytes;
     if (protocol != Protocol::simple || cost.is_direct)
-      flow.bytes *= on_wire(cost, placement.route(flow.source, flow.destination), protocol);
+      flow.bytes *= on_wire(cost, routes.route(flow.source, flow.destination), protocol);
   }
   return phase;
 }

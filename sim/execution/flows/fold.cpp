@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/mix.hpp"
+#include "sim/execution/collectives/many_routes.hpp"
 #include "sim/workload/batch/random.hpp"
 
 namespace pipewright::execution {
@@ -20,6 +21,13 @@ using Index = std::uint32_t;
 using Color = std::uint64_t;
 
 Color mix_double(double x) { return base::mix(std::bit_cast<Color>(x)); }
+
+std::size_t count_flows(std::span<const std::vector<Phase>> plans) {
+  std::size_t count = 0;
+  for (const std::vector<Phase>& phases : plans)
+    for (const Phase& phase : phases) count += phase.flows.size();
+  return count;
+}
 
 // Colour refinement of the flows of all groups and the shared links that they cross. Sums of hashes
 // stand for multisets of colours, so that no result depends on an order or an address.
@@ -31,13 +39,15 @@ class FlowSymmetry {
   FlowSymmetry(const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
                std::span<const std::uint64_t> kinds, LinkOrder order, const StandIns& existing = {})
       : placement_(placement), order_(order), existing_(existing) {
+    ManyRoutes routes(placement, count_flows(plans));
     for (const std::vector<Phase>& phases : plans) {
       Color color = phases.size();
       kinds_.push_back(kinds.empty() ? 0 : kinds[groups_.size()]);
       color = base::mix(color) ^ base::mix(kinds_.back());
       for (Index step = 0; step < phases.size(); ++step) {
         color = base::mix(color) ^ mix_double(phases[step].latency);
-        for (const Flow& flow : phases[step].flows) add(flow, step);
+        for (const Flow& flow : phases[step].flows)
+          add(flow, step, routes.route(flow.source, flow.destination));
       }
       groups_.push_back(color);
     }
@@ -69,7 +79,7 @@ class FlowSymmetry {
     Color color;
   };
 
-  void add(const Flow& flow, Index step);
+  void add(const Flow& flow, Index step, const cluster::Route& route);
   Color first_color(const cluster::Link* link) const;
   Owners owners_of_existing() const;
   bool refine();
@@ -93,9 +103,8 @@ class FlowSymmetry {
   std::size_t classes_ = 0;
 };
 
-void FlowSymmetry::add(const Flow& flow, Index step) {
+void FlowSymmetry::add(const Flow& flow, Index step, const cluster::Route& route) {
   const auto bytes = static_cast<std::uint64_t>(std::llround(flow.bytes));
-  const cluster::Route route = placement_.route(flow.source, flow.destination);
   if (bytes == 0 || route.links.empty()) return;
   double cap = std::numeric_limits<double>::infinity();
   for (const cluster::Link* link : route.links) {
