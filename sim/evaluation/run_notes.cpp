@@ -12,6 +12,7 @@
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/refusals.hpp"
+#include "sim/evaluation/symmetry.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/schedule_source.hpp"
 
@@ -87,6 +88,9 @@ Notes notes_before(const ScenarioRun& run) {
   add_chunk_notes(run.plans(), notes);
   const Hardware& hardware = run.hardware();
   if (std::string note = straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
+      !note.empty())
+    notes.push_back(std::move(note));
+  if (std::string note = symmetry_note(run.scenario(), hardware, run.plans().front());
       !note.empty())
     notes.push_back(std::move(note));
   add_idle_node_note(run.scenario(), hardware, notes);
