@@ -142,3 +142,28 @@ TEST_CASE("devices with worse placed groups take longer", "[collectives]") {
   CHECK(times.seconds(call, 1) == Approx(6 * (inside + outside) / 2 + 60e6 / nic).epsilon(1e-6));
   CHECK(times.seconds(call, 2) == times.seconds(call, 0));
 }
+
+TEST_CASE("groups are told apart by the order of their links only if it is kept", "[collectives]") {
+  // Three nodes of two GPUs with an uplink each. A and B share the uplink that they leave by, B and
+  // C the one that they arrive by: A crosses a shared and then an unshared uplink, C the reverse.
+  auto cluster = make_cluster({.gpus = {2, 2, 2}, .uplink = 15});
+  const RankPlacement placement(cluster, cluster.gpus());
+  const auto message = [](std::uint32_t source, std::uint32_t destination) {
+    return std::vector<Phase>{{.flows = {{source, destination, 1e6}}, .latency = 0}};
+  };
+  const std::vector<std::vector<Phase>> plans{message(0, 2), message(1, 4), message(3, 5)};
+  const std::vector<std::uint64_t> kinds(3, 1);
+  const auto folded = execution::fold(cluster, placement, plans, kinds);
+  CHECK(folded.plan_of[0] == folded.plan_of[2]);
+  CHECK(folded.plan_of[0] != folded.plan_of[1]);
+  const auto kept = execution::fold(cluster, placement, plans, kinds, execution::LinkOrder::kept);
+  CHECK(kept.transfer_plans.size() == 3);
+  const auto classes = execution::classes_of_groups(placement, plans, kinds);
+  CHECK(classes[0] != classes[2]);
+  CHECK(classes[0] != classes[1]);
+  // Messages there and back cross equivalent links in the same order.
+  const std::vector<std::vector<Phase>> alike{message(0, 2), message(3, 1)};
+  const auto alike_classes =
+      execution::classes_of_groups(placement, alike, std::vector<std::uint64_t>(2, 1));
+  CHECK(alike_classes[0] == alike_classes[1]);
+}

@@ -30,8 +30,9 @@ struct Job : tests::HybridJob {
   std::uint64_t flows(const cluster::Cluster& cluster) const {
     const execution::Job run_job = job(cluster);
     const execution::RankPlacement rank_placement(cluster, run_job.hosts);
-    const execution::ReplicaGroups replica_groups(run_job);
-    return execution::Wiring(run_job, rank_placement, replica_groups).flows();
+    const auto kinds = execution::find_replica_kinds(run_job, rank_placement);
+    const execution::ReplicaGroups replica_groups(run_job, kinds.simulated);
+    return execution::Wiring(run_job, rank_placement, kinds, replica_groups).flows();
   }
 };
 
