@@ -99,7 +99,8 @@ class FlowSymmetry {
   std::vector<SharedLink> links_;
   std::vector<Color> groups_;
   std::vector<Color> kinds_;  // by group, as passed to the constructor
-  std::unordered_map<const cluster::Link*, Index> index_of_;
+  static constexpr Index no_index = std::numeric_limits<Index>::max();
+  std::vector<Index> index_of_;  // in links_, by number of the link
   std::size_t classes_ = 0;
 };
 
@@ -108,14 +109,17 @@ void FlowSymmetry::add(const Flow& flow, Index step, const cluster::Route& route
   if (bytes == 0 || route.links.empty()) return;
   double cap = std::numeric_limits<double>::infinity();
   for (const cluster::Link* link : route.links) {
-    const double bandwidth = cluster::Cluster::capacity_of(link);
     if (!cluster::is_shared(link)) {
-      cap = std::min(cap, bandwidth);
+      cap = std::min(cap, cluster::Cluster::capacity_of(link));
       continue;
     }
-    const auto [it, is_new] = index_of_.emplace(link, static_cast<Index>(links_.size()));
-    if (is_new) links_.push_back({link, first_color(link)});
-    flow_links_.push_back(it->second);
+    if (link->number >= index_of_.size()) index_of_.resize(link->number + std::size_t{1}, no_index);
+    Index& index = index_of_[link->number];
+    if (index == no_index) {
+      index = static_cast<Index>(links_.size());
+      links_.push_back({link, first_color(link)});
+    }
+    flow_links_.push_back(index);
   }
   planned_.push_back({.flow = &flow,
                       .group = static_cast<Index>(groups_.size()),
