@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 6> wiring_names{"nvswitch",  "mesh", "cub
 // Default latencies of half a ring step, in seconds; latency_source() says where they are from.
 constexpr double nvlink_latency = 1.7e-6;
 constexpr double pcie_latency = 2.85e-6;
-constexpr double nic_latency = 13.3e-6;
+constexpr double nic_latency = 14.3e-6;
 
 constexpr std::uint32_t max_node_gpus = 4096;  // in one node
 
@@ -183,7 +183,7 @@ constexpr std::array table{
     Key<NodeKind>{{.name = "nic_latency",
                    .help = "latency of a NIC's link: half of a ring step between nodes, which "
                            "crosses the links of two NICs",
-                   .default_value = "13.3 us"},
+                   .default_value = "14.3 us"},
                   seconds<&NodeKind::nic_latency>},
     Key<NodeKind>{{.name = "nic_ll128_efficiency",
                    .help = "fraction of a NIC's bandwidth that NCCL's protocol LL128 reaches",
@@ -316,7 +316,7 @@ std::vector<std::string> node_kind_names() { return config::library_names("nodes
 std::string_view latency_source() {
   return "Latency: a step of a ring takes 3.4 us over NVLink and 5.7 over PCIe (NCCL,\n"
          "src/graph/tuning.cc, hwLat, ring, Simple). Over InfiniBand with two switches on the way\n"
-         "it takes 27 us, twice the 14 us of NCCL's model, and over RoCE 28.4: what public tables\n"
+         "it takes 29 us, twice the 14 us of NCCL's model, and over RoCE 30.4: what public tables\n"
          "of nccl-tests between two nodes show where the step is exposed (docs/accuracy.md). Half "
          "of\n"
          "it is at each end. A switch and its cable take 0.2 us of it (assumption).";
