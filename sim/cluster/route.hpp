@@ -8,13 +8,9 @@
 #include <vector>
 
 #include "sim/cluster/message_model.hpp"
+#include "sim/cluster/platform/condition.hpp"
 
 namespace pipewright::cluster {
-
-// State of the network that routes and rates refer to: with its failed and slow links, or as it was
-// built. Communication libraries choose rings, algorithms and protocols for the network as built,
-// since they do not see a slow cable.
-enum class Condition : std::uint8_t { current, as_built };
 
 // A vertex of the network at which flows start or end: a GPU, or a NIC port through which a GPU's
 // flows leave and enter its node.

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/cluster/platform/condition.hpp"
 #include "sim/cluster/platform/platform.hpp"
-#include "sim/cluster/route.hpp"
 #include "sim/config/communication.hpp"
 
 namespace pipewright::cluster {
