@@ -27,8 +27,8 @@ ByProtocol busiest_gpu(const PhaseCost& cost, const execution::RankPlacement& pl
     ByProtocol& sent = at(flow.source, route.links.front());
     ByProtocol& received = at(flow.destination, route.links.back());
     for (std::size_t p = 0; p < route.per_protocol.size(); ++p) {
-      const double efficiency = cost.is_raw ? 1 : route.per_protocol[p].efficiency;
-      const double seconds = flow.bytes / efficiency / route.bandwidth;
+      const double wire = execution::on_wire(cost, route, static_cast<cluster::Protocol>(p));
+      const double seconds = flow.bytes * wire / route.bandwidth;
       sent[p] += seconds;
       received[p] += seconds;
     }

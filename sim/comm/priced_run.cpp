@@ -95,7 +95,10 @@ class PricedRun::Planner {
     const cluster::Route route = run_.placement.route(nodes[0].front(), nodes[1].front());
     view.non_link_latency = route.latency;
     for (const Link* link : route.path()) {
-      view.between.push_back({class_of_.at(cluster_.link_class(link)), cluster_.latency_of(link)});
+      const std::string& name = cluster_.link_class(link);
+      view.between.push_back({class_of_.at(name), cluster_.latency_of(link)});
+      view.rates.push_back({class_of_.at(name), cluster_.capacity_of(link, Numbers::actual) /
+                                                    cluster_.model().of(name).efficiency});
       view.non_link_latency -= cluster_.latency_of(link);
     }
   }
@@ -243,6 +246,9 @@ class PricedRun::Planner {
                      const Choices& before) {
     constexpr double microsecond = 1e-6;
     Class& link_class = priced_.classes_[index];
+    for (std::size_t p = 0; p < link_class.protocol_efficiency.size(); ++p)
+      if (class_model.per_protocol[p])
+        link_class.protocol_efficiency[p] = class_model.per_protocol[p]->efficiency;
     if (class_model.message) {
       ByProtocol per;
       per.fill(1);
@@ -384,13 +390,26 @@ double PricedRun::number(const Term& term, std::size_t protocol,
   return 0;
 }
 
+// Ratio by which bytes through the reducing switches of a class grow for other numbers than those
+// of the plan.
+double PricedRun::switch_factor_of(std::size_t link_class,
+                                   const std::vector<const cluster::ClassModel*>& classes) const {
+  const auto& switches = classes[link_class]->in_switch;
+  return switches ? classes_[link_class].sharp_efficiency / switches->efficiency : 1;
+}
+
+// The same ratio for bytes on the wire by a protocol.
+double PricedRun::protocol_factor(std::size_t link_class, std::size_t protocol,
+                                  const std::vector<const cluster::ClassModel*>& classes) const {
+  const auto& cost = classes[link_class]->per_protocol[protocol];
+  return cost ? classes_[link_class].protocol_efficiency[protocol] / cost->efficiency : 1;
+}
+
 PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol chosen_protocol,
                                          const std::vector<const cluster::ClassModel*>& classes,
                                          const MessageModel& model) const {
   const auto protocol = static_cast<std::size_t>(chosen_protocol);
-  const auto& switches = classes[phase.switch_class]->in_switch;
-  const double switch_factor =
-      switches ? classes_[phase.switch_class].sharp_efficiency / switches->efficiency : 1;
+  const double switch_factor = switch_factor_of(phase.switch_class, classes);
   const auto wire_bytes = [&](const Flow& flow) {
     double efficiency = phase.cost.is_raw ? 1 : std::numeric_limits<double>::infinity();
     double direct = 1;
@@ -411,7 +430,9 @@ PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol chosen_pro
                     .round_latency = phase.cost.round_latency[protocol],
                     .chunking = phase.cost.chunking};
   for (std::size_t i = 0; i < phase.levels.size(); ++i)
-    step.level_seconds += phase.levels[i][protocol] / classes[i]->efficiency;
+    step.level_seconds +=
+        phase.levels[i][protocol] / classes[i]->efficiency *
+        (phase.cost.is_raw ? switch_factor_of(i, classes) : protocol_factor(i, protocol, classes));
   for (const Load& load : phase.loads) {
     double wire = 0;
     for (const Flow& flow : load.flows)
@@ -475,6 +496,10 @@ execution::NcclView PricedRun::view_for(const MessageModel& model) const {
     for (const View::Hop& hop : view_->between)
       step += classes[hop.link_class]->latency.value_or(hop.value);
     view.nic_latency = execution::nccl_network_latency(step);
+    view.nic_bandwidth = std::numeric_limits<double>::infinity();
+    for (const View::Hop& hop : view_->rates)
+      view.nic_bandwidth =
+          std::min(view.nic_bandwidth, hop.value * classes[hop.link_class]->efficiency);
   }
   return view;
 }

@@ -17,7 +17,8 @@ namespace pipewright::comm {
 // numbers of the network model: planned once, evaluated often. Bytes on links do not depend on
 // these numbers except for reducing switches, and latencies are linear in them; the coefficients
 // are found by changing each number and planning again. Exact as long as decisions of the plan stay
-// the same: the longest of several routes, the order of a ring, and whether peers relay for each
+// the same: the longest of several routes, the busiest link of a level, whether a hop is shorter
+// than its post, the order of a ring, and whether peers relay for each
 // other.
 class PricedRun {
  public:
@@ -72,6 +73,7 @@ class PricedRun {
     double latency = 0;        // latency of every link, if all links agree
     bool has_latency = false;  // all links agree
     double sharp_efficiency = 1;
+    ByProtocol protocol_efficiency{1, 1, 1};
   };
   // Parts of a phase's latency, and of the latency of a ring's further round, that are proportional
   // to one number of the network model; TermKind tells which.
@@ -131,6 +133,7 @@ class PricedRun {
     double ring_bytes = 0;        // bus bandwidth times the seconds per byte
     std::vector<Hop> inside;      // bandwidths along a path inside a node
     std::vector<Hop> between;     // latencies along a path between nodes
+    std::vector<Hop> rates;       // bandwidths along that path
     double non_link_latency = 0;  // seconds of that path in addition to its links
   };
   struct Plan {
@@ -145,6 +148,10 @@ class PricedRun {
   Prices::Step price(const Phase& phase, cluster::Protocol protocol,
                      const std::vector<const cluster::ClassModel*>& classes,
                      const cluster::MessageModel& model) const;
+  double switch_factor_of(std::size_t link_class,
+                          const std::vector<const cluster::ClassModel*>& classes) const;
+  double protocol_factor(std::size_t link_class, std::size_t protocol,
+                         const std::vector<const cluster::ClassModel*>& classes) const;
   // Value of the number that a term is proportional to.
   double number(const Term& term, std::size_t protocol,
                 const std::vector<const cluster::ClassModel*>& classes,

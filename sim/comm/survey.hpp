@@ -29,7 +29,7 @@ analysis::FailureSurvey survey_failures(cluster::Cluster& cluster, const Measure
                                         const FailureOptions& options, const Progress& progress);
 
 // Measures with several seeds of the switches' hashes and several numbers of flows per pair of
-// GPUs, and compares the results with traffic that is spread evenly over all paths.
+// GPUs, and compares the results with adaptive routing.
 analysis::HashSurvey survey_hashes(cluster::Cluster& cluster, const Measure& measure,
                                    std::uint32_t seeds, const std::vector<std::uint32_t>& flows,
                                    const Progress& progress);

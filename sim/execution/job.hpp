@@ -36,7 +36,8 @@ struct Job {
   schedules::P2p p2p = schedules::P2p::eager;
   std::optional<workload::Ranks> ranks = {};  // none: each device is one rank
   workload::Conditions conditions = {};
-  // True if one replica is simulated, and its flows stand for those of all replicas.
+  // True if one replica of each kind is simulated, and its flows stand for those of all replicas of
+  // its kind.
   bool symmetric = false;
   // Factors by which passes take longer, by replica and device; empty: all 1.
   std::vector<double> slowdown = {};

@@ -55,7 +55,7 @@ cluster::NodeKind node_of(const Card& card, std::uint32_t gpus) {
   kind.link_latency = 2.85e-6;  // NCCL's step over PCIe, as in every file here
   kind.nics = 1;
   kind.nic_bandwidth = card.node * 1e9;
-  kind.nic_latency = 6.8e-6;
+  kind.nic_latency = 14.3e-6;
   kind.launch = 20e-6;  // as of L40S (sim/cluster/import/gpu_types.cpp)
   return kind;
 }

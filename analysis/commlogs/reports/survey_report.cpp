@@ -126,8 +126,8 @@ std::string survey_text(const HashSurvey& survey) {
     return 1 - survey.spread / quantile(times.seconds, 0.5);
   };
   std::string text = fmt::format(
-      "{}: {}, {} with flows spread evenly\n\n{}\n{} seeds of the switches' hashes. Adaptive "
-      "routing, which spreads evenly, would take {:.1f} % off the median\n",
+      "{}: {}, {} with adaptive routing\n\n{}\n{} seeds of the switches' hashes. Adaptive "
+      "routing would take {:.1f} % off the median\n",
       printable(survey.cluster), survey.what, format_seconds(survey.spread),
       table_text(hashed_time_columns(survey.spread), survey.by_flows), survey.seeds,
       100 * gain(survey.by_flows.front()));

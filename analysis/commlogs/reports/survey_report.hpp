@@ -38,7 +38,7 @@ struct HashSurvey {
   std::string cluster;
   std::string what;
   std::uint32_t seeds = 0;
-  double spread = 0;  // Time if all flows spread evenly over equally short routes, in seconds.
+  double spread = 0;  // Time with adaptive routing over equally short routes, in seconds.
   std::vector<HashedTimes> by_flows;
 };
 

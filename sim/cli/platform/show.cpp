@@ -129,7 +129,9 @@ std::vector<ShownParameter> message_costs(const Cluster& cluster) {
       const std::string name = fmt::format("{}.{}", owner, info.suffix);
       const auto value = cluster::parameter(cluster.model(), name);
       // Skips parameters that have no effect: an efficiency of 1, and any other value of 0.
-      if (!value || *value == (info.suffix == "efficiency" ? 1 : 0)) continue;
+      if (!value ||
+          *value == (info.suffix == "efficiency" || info.suffix == "direct-efficiency" ? 1 : 0))
+        continue;
       messages.push_back({name, *value, info.unit});
     }
   return messages;

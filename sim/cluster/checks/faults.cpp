@@ -178,8 +178,8 @@ std::set<std::string> classes_between_gpus(const Cluster& cluster) {
   const std::vector<Host*>& node = cluster.nodes().front();
   for (const Host* gpu : node) {
     if (gpu == node.front()) continue;
-    const Route route = cluster.route(node.front(), gpu);
-    if (route.links.size() == 1) classes.insert(cluster.link_class(route.links.front()));
+    const std::vector<const Link*> links = cluster.links_between(node.front(), gpu);
+    if (links.size() == 1) classes.insert(cluster.link_class(links.front()));
   }
   return classes;
 }

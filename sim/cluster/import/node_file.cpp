@@ -56,7 +56,7 @@ class NodeImporter {
       set("link_latency", is_pcie ? "2.85 us" : "1.7 us", "default: half of NCCL's step latency");
     // On PCIe, a step between nodes crosses the links of the GPUs as well as those of the NICs.
     // Both latencies together are those of a NIC alone in other nodes.
-    set("nic_latency", is_pcie ? "3.95 us" : "14.3 us", "default: half of a step over InfiniBand");
+    set("nic_latency", is_pcie ? "11.45 us" : "14.3 us", "default: half of a step over InfiniBand");
     // NVLink generations have a default launch latency, which node files need not repeat.
     if (type_ == nullptr || type_->launch > 0)
       set("launch", microseconds(type_ != nullptr ? type_->launch : 10e-6), type_default());

@@ -315,6 +315,7 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
     }
     open.erase(open.begin());
     for (const Hop& hop : next_hops(zone, vertex, destination, distances, walk.choice)) {
+      if (hop.part <= 0) continue;
       double through = 0;
       for (const auto& [gateway, arrived] : arrivals) {
         const double portion = arrived * hop.part;

@@ -18,11 +18,14 @@ struct Chunking {
   // GPU of a node that sums a part.
   double streams = 1;
   double nodes = 1;
-  double ranks_per_node = 1;
-  std::uint32_t nccl = 27;  // version of NCCL: 27 for 2.27
+  double ranks_per_node = 1;  // of a ring: all of its ranks
+  std::uint32_t nccl = 27;    // version of NCCL: 27 for 2.27
 
   bool operator==(const Chunking&) const = default;
 };
+
+// NCCL_MAX_NVLS_ARITY: number of GPUs of an NVLink domain that can sum parts.
+inline constexpr double max_nvls_parts = 32;
 
 // Number of rounds of a ring after the first one. No more than 16 count: then the channels of a NIC
 // are out of step, and one of them transfers while the others wait.

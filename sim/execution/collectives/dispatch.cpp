@@ -53,6 +53,7 @@ PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch
             flows.push_back({nodes[a][i], destination, to_rank});
       }
     }
+  // The libraries' own messages are not those of NCCL, so that direct_efficiency does not count.
   PhaseCost cost{.flows = std::move(flows)};
   cost.latency = longest_latency(cost.flows, placement);
   for (double& latency : cost.latency)

@@ -17,6 +17,9 @@ void merge_concurrent(PhaseCost& total, const PhaseCost& cost) {
   for (std::size_t p = 0; p < total.latency.size(); ++p)
     total.latency[p] = std::max(total.latency[p], cost.latency[p]);
   total.ends = std::max(total.ends, cost.ends);
+  for (std::size_t p = 0; p < total.round_latency.size(); ++p)
+    total.round_latency[p] = std::max(total.round_latency[p], cost.round_latency[p]);
+  if (cost.chunking.kind != Chunking::Kind::whole) total.chunking = cost.chunking;
 }
 
 // Delays between consecutive messages of a GPU, in seconds. Every message but one delays the next

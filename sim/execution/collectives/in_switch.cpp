@@ -46,9 +46,6 @@ PhaseCost flows_through_switch(const Nodes& sets, double bytes, const RankPlacem
   return rings_over(sets, bytes, 1, placement);
 }
 
-// NCCL_MAX_NVLS_ARITY: number of GPUs of an NVLink domain that sum parts.
-constexpr double max_nvls_parts = 32;
-
 void set_latency(PhaseCost& cost, double seconds) { cost.latency.fill(seconds); }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -57,6 +58,7 @@ double LeastTime::Step::seconds(Protocol protocol, double bytes, bool rounds_byt
 }
 
 double LeastTime::Variant::group_seconds(std::size_t group, double bytes) const {
+  if (groups[group].empty()) return std::numeric_limits<double>::infinity();
   double sum = 0;
   for (const Step& step : groups[group]) sum += step.seconds(protocol, bytes, rounds_bytes);
   return sum;
@@ -157,24 +159,36 @@ LeastTime::LeastTime(const workload::Operation& kind, const Groups& groups, Algo
     return choices;
   };
   const Choices choices = choices_on(placement);
-  add_variants(choices, placement, together);
+  const std::vector<AlgorithmProtocol> methods = methods_of(choices);
+  add_variants(methods, choices, placement, together);
   count_ = variants_.size();
   if (count_ > 1) {
     const RankPlacement as_built = placement.as_built();
-    chooses_as_built_ = placement.has_faults();
-    add_nccl_views(groups, chooses_as_built_ ? choices_on(as_built) : choices, as_built);
-    const bool is_expected = views_.empty() && placement.cluster().has_tuning_model();
-    if (is_expected || chooses_as_built_) {
+    const bool has_faults = placement.has_faults();
+    add_nccl_views(groups, has_faults ? choices_on(as_built) : choices, as_built);
+    const bool lacks_view = std::ranges::any_of(views_, [](const auto& view) { return !view; });
+    const bool is_expected = lacks_view && placement.cluster().has_tuning_model();
+    if (is_expected || has_faults) {
       const RankPlacement basis = is_expected ? as_built.expected() : as_built;
-      add_variants(choices_on(basis), basis, false);
+      add_variants(methods, choices_on(basis), basis, false);
     }
+    chooses_as_built_ = has_faults && !is_expected;
+    is_choice_known_ = !(has_faults && is_expected);
   }
   merge_equal();
   add_picks();
 }
 
+double LeastTime::selection_seconds(std::size_t variant, std::size_t group, double bytes) const {
+  if (variants_[variant].groups[group].empty()) return std::numeric_limits<double>::infinity();
+  if (views_[group])
+    return nccl_seconds(kind_, {variants_[variant].algorithm, variants_[variant].protocol}, bytes,
+                        *views_[group]);
+  return variants_[variant + variants_.size() - count_].group_seconds(group, bytes);
+}
+
 void LeastTime::add_picks() {
-  if (count_ < 2 || (views_.empty() && variants_.size() == count_)) return;
+  if (count_ < 2) return;
   for (std::size_t group = 0; group < variants_.front().groups.size(); ++group)
     picks_.emplace_back(count_, [&](std::size_t variant, double bytes) {
       return selection_seconds(variant, group, bytes);
@@ -183,42 +197,56 @@ void LeastTime::add_picks() {
 
 // Variants from which plan() takes the fastest.
 Picks::Set LeastTime::picks(std::size_t group, double bytes) const {
-  if (picks_.empty()) return ~Picks::Set{0};
+  if (!views_[group] && variants_.size() == count_) return ~Picks::Set{0};
   return picks_[group].from(bytes, [&](std::size_t variant, double size) {
     return selection_seconds(variant, group, size);
   });
 }
 
-void LeastTime::add_variants(const Choices& choices_by_group, const RankPlacement& placement,
+// Methods of all groups, those of the first group first: groups may differ in what they can run.
+std::vector<AlgorithmProtocol> LeastTime::methods_of(const Choices& choices_by_group) {
+  std::vector<AlgorithmProtocol> methods;
+  for (const std::vector<AlgorithmChoice>& group_choices : choices_by_group)
+    for (const AlgorithmChoice& choice : group_choices)
+      for (const Protocol protocol : choice.protocols) {
+        const auto is_known = [&](const AlgorithmProtocol& method) {
+          return method.algorithm == choice.algorithm && method.protocol == protocol;
+        };
+        if (std::ranges::none_of(methods, is_known))
+          methods.push_back({choice.algorithm, protocol});
+      }
+  return methods;
+}
+
+void LeastTime::add_variants(const std::vector<AlgorithmProtocol>& methods,
+                             const Choices& choices_by_group, const RankPlacement& placement,
                              bool together) {
   RouteCache routes(placement);
-  for (std::size_t i = 0; i < choices_by_group.front().size(); ++i)
-    for (const Protocol protocol : choices_by_group.front()[i].protocols) {
-      Variant& variant =
-          variants_.emplace_back(Variant{.algorithm = choices_by_group.front()[i].algorithm,
-                                         .protocol = protocol,
-                                         .rounds_bytes = together});
-      std::vector<const AlgorithmChoice*> together_choices;
-      for (const std::vector<AlgorithmChoice>& group_choices : choices_by_group) {
-        // Groups may differ in their choices; the last choice of a group stands for those that it
-        // lacks.
-        const AlgorithmChoice& choice = group_choices[std::min(i, group_choices.size() - 1)];
-        together_choices.push_back(&choice);
-        std::vector<Step>& steps = variant.groups.emplace_back();
-        for (const PhaseCost& cost : choice.phases)
-          steps.push_back(step_of(cost, protocol, routes));
-      }
-      if (together && choices_by_group.size() > 1) add_together(variant, together_choices, routes);
+  for (const AlgorithmProtocol& method : methods) {
+    Variant& variant = variants_.emplace_back(Variant{
+        .algorithm = method.algorithm, .protocol = method.protocol, .rounds_bytes = together});
+    std::vector<const AlgorithmChoice*> together_choices;
+    for (const std::vector<AlgorithmChoice>& group_choices : choices_by_group) {
+      std::vector<Step>& steps = variant.groups.emplace_back();
+      const auto choice =
+          std::ranges::find(group_choices, method.algorithm, &AlgorithmChoice::algorithm);
+      if (choice == group_choices.end() ||
+          std::ranges::find(choice->protocols, method.protocol) == choice->protocols.end())
+        continue;
+      together_choices.push_back(&*choice);
+      for (const PhaseCost& cost : choice->phases)
+        steps.push_back(step_of(cost, method.protocol, routes));
     }
+    const bool has_all = together_choices.size() == choices_by_group.size();
+    if (together && has_all && choices_by_group.size() > 1)
+      add_together(variant, together_choices, routes);
+  }
 }
 
 void LeastTime::add_nccl_views(const Groups& groups, const Choices& choices_by_group,
                                const RankPlacement& placement) {
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    const auto view = nccl_view(kind_, groups[group], choices_by_group[group], placement);
-    if (!view) return views_.clear();
-    views_.push_back(*view);
-  }
+  for (std::size_t group = 0; group < groups.size(); ++group)
+    views_.push_back(nccl_view(kind_, groups[group], choices_by_group[group], placement));
 }
 
 // Keeps one group of each set of groups with equal costs: most groups are placed equivalently.
@@ -233,7 +261,7 @@ void LeastTime::merge_equal() {
     };
     if (std::ranges::none_of(representatives, is_equal_to)) representatives.push_back(group);
   }
-  std::vector<NcclView> views;
+  std::vector<std::optional<NcclView>> views;
   for (const std::size_t group : representatives)
     if (!views_.empty()) views.push_back(views_[group]);
   views_ = std::move(views);
@@ -273,7 +301,8 @@ double LeastTime::seconds(std::uint64_t bytes) const {
     }
     slowest_group = std::max(slowest_group, variants_[best].group_seconds(group, count));
     constexpr double clearly = 1 - 1e-6;
-    is_unanimous = is_unanimous && lowest < second * clearly && (group == 0 || best == taken);
+    is_unanimous = is_unanimous && is_choice_known_ && lowest < second * clearly &&
+                   (group == 0 || best == taken);
     taken = best;
   }
   return is_unanimous ? variants_[taken].seconds(count) : slowest_group;

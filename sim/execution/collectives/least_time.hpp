@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -53,8 +54,8 @@ class LeastTime {
     bool operator==(const Step& rhs) const;
     double seconds(Protocol protocol, double bytes, bool rounds_bytes) const;
   };
-  // Costs of one combination of algorithm and protocol: for each distinct group alone, and for all
-  // groups together.
+  // Costs of one combination of algorithm and protocol: for each distinct group alone (no step if
+  // the group cannot run it), and for all groups together.
   struct Variant {
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
@@ -73,18 +74,15 @@ class LeastTime {
   static Step step_of(const PhaseCost& cost, Protocol protocol, RouteCache& routes);
   static void add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
                            RouteCache& routes);
-  void add_variants(const Choices& choices, const RankPlacement& placement, bool together);
+  static std::vector<AlgorithmProtocol> methods_of(const Choices& choices_by_group);
+  void add_variants(const std::vector<AlgorithmProtocol>& methods, const Choices& choices_by_group,
+                    const RankPlacement& placement, bool together);
   void merge_equal();
   void add_picks();
   Picks::Set picks(std::size_t group, double bytes) const;
   void add_nccl_views(const Groups& groups, const Choices& choices, const RankPlacement& placement);
   // Seconds by which NCCL ranks this variant when it chooses one.
-  double selection_seconds(std::size_t variant, std::size_t group, double bytes) const {
-    if (!views_.empty())
-      return nccl_seconds(kind_, {variants_[variant].algorithm, variants_[variant].protocol}, bytes,
-                          views_[group]);
-    return variants_[variant + variants_.size() - count_].group_seconds(group, bytes);
-  }
+  double selection_seconds(std::size_t variant, std::size_t group, double bytes) const;
 
   // Variants among which NCCL chooses. If it bases the choice on other link parameters than the
   // actual ones, or on the network without its faults, the same variants with those parameters
@@ -93,10 +91,12 @@ class LeastTime {
   std::size_t count_ = 0;  // number of variants to choose from
   // The fastest of NCCL's picks is that of the network without its faults.
   bool chooses_as_built_ = false;
-  // Properties of each group that NCCL's own model uses; empty if that model does not choose.
-  std::vector<NcclView> views_;
-  // What NCCL picks, by group; empty if the fastest variant is taken.
-  std::vector<Picks> picks_;
+  // Properties of each group that NCCL's own model uses, where that model chooses for the group.
+  std::vector<std::optional<NcclView>> views_;
+  std::vector<Picks> picks_;  // by group
+  // False if plan() chooses by numbers that are not kept here. Then the fastest of NCCL's picks
+  // stands for its choice.
+  bool is_choice_known_ = true;
   workload::Collective kind_ = workload::Collective::all_reduce;
 };
 

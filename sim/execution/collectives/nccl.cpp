@@ -193,9 +193,6 @@ double tree_seconds(std::size_t protocol, double bytes, const NcclView& view) {
   return latency * us + bytes / (bus * 0.5);
 }
 
-// NCCL_MAX_NVLS_ARITY.
-constexpr double max_nvls_heads = 32;
-
 // NCCL's estimate for reduction in NVSwitches; between nodes by trees (NVLSTree), since version
 // 2.18.
 double nvls_seconds(double bytes, const NcclView& view) {
@@ -203,7 +200,7 @@ double nvls_seconds(double bytes, const NcclView& view) {
   if (view.generation < 4 || view.version < 17 || domain <= 2) return impossible;
   // A public log of NCCL 2.29 on two racks of 64 GB200 shows trees and rings alone: over several
   // NVLink domains, reduction in NVSwitches needs a head for each GPU, and NCCL has 32 at most.
-  if (view.nodes > 1 && domain > max_nvls_heads) return impossible;
+  if (view.nodes > 1 && domain > max_nvls_parts) return impossible;
   const double steps = ring_steps(Collective::all_reduce, view.ranks);
   double bus = view.gpu_bandwidth;
   double part = 5. / 6;
@@ -284,7 +281,7 @@ double bus_bandwidth_of(Collective kind, double ranks, const AlgorithmChoice& ch
 // Networks whose plugin reports its own latency to NCCL, such as EFA, are much slower than the
 // network that NCCL's tables assume.
 double nccl_network_latency(double step) {
-  constexpr double usual_step = 35 * us;
+  constexpr double usual_step = 37 * us;
   return std::max(0.0, step - usual_step);
 }
 

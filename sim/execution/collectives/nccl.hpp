@@ -23,7 +23,7 @@ struct NcclView {
   // Bandwidth of a GPU's links inside its node, bytes/s.
   double gpu_bandwidth = 0;
   double nic_bandwidth = 0;  // bandwidth of a route between two nodes, bytes/s
-  // Latency of a step over the network in excess of the one in NCCL's tables, in seconds.
+  // Latency of a step over the network in excess of InfiniBand's and RoCE's, in seconds.
   double nic_latency = 0;
 
   bool operator==(const NcclView&) const = default;

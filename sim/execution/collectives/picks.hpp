@@ -23,15 +23,15 @@ class Picks {
   Picks(std::size_t variants, const Estimate& estimate) : variants_(variants) {
     Set larger = 0;
     for (std::size_t power = from_.size(); power-- > 0;) {
-      larger |= pick(std::exp2(static_cast<double>(power)), estimate);
+      larger |= pick(std::exp2(static_cast<double>(power) / sizes_per_doubling), estimate);
       from_[power] = larger;
     }
   }
 
-  // Picks for `bytes` and for each larger power of two.
+  // Picks for `bytes` and for the larger ones of four sizes per doubling.
   template <class Estimate>
   Set from(double bytes, const Estimate& estimate) const {
-    const double power = std::max(std::ceil(std::log2(bytes)), 0.0);
+    const double power = std::max(std::ceil(std::log2(bytes) * sizes_per_doubling), 0.0);
     const Set larger =
         power < static_cast<double>(from_.size()) ? from_[static_cast<std::size_t>(power)] : 0;
     return larger | pick(bytes, estimate);
@@ -53,7 +53,8 @@ class Picks {
     return Set{1} << best;
   }
 
-  static constexpr std::size_t powers = 42;  // up to 2 TiB
+  static constexpr double sizes_per_doubling = 4;
+  static constexpr std::size_t powers = 42 * 4;  // up to 4 TiB
   std::size_t variants_ = 0;
   std::array<Set, powers> from_{};
 };

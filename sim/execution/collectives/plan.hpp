@@ -37,8 +37,9 @@ namespace pipewright::execution {
 // for ring. Each runs by Simple, LL or LL128, whose costs the platform file states
 // (sim/cluster/message_model.hpp). Among the possible combinations the plan takes the one that NCCL
 // considers fastest on an idle network: by NCCL's own model, where the file names its version
-// (nccl.hpp); else by the numbers that the file has NCCL expect, or by the actual ones. Flows count
-// bytes on the wire, which LL and LL128 need more of than payload.
+// (nccl.hpp); else by the numbers that the file has NCCL expect, or by the actual ones. If NCCL
+// picks another combination for more bytes, and it is faster for these bytes, the plan takes that
+// one (picks.hpp). Flows count bytes on the wire, which LL and LL128 need more of than payload.
 std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement);
@@ -50,6 +51,7 @@ class GroupPlanner {
  public:
   GroupPlanner(workload::Operation kind, std::span<const std::uint32_t> members,
                Algorithm algorithm, const RankPlacement& placement);
+  GroupPlanner(GroupPlanner&&) noexcept = default;
 
   struct Choice {
     AlgorithmProtocol method;

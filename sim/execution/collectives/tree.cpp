@@ -90,12 +90,13 @@ Chunking chunking_of(Chunking::Kind kind, const Nodes& nodes, const RankPlacemen
   const bool is_blackwell = placement.model().nvlink_generation() >= 5;
   const double channels = !is_blackwell ? 16 : nodes.size() > 1 ? 32 : 24;
   const auto ranks_per_node = static_cast<double>(fewest_members(nodes));
-  const double parts = kind == Chunking::Kind::nvls_tree ? std::min(ranks_per_node, 32.0) : 1;
+  const double parts =
+      kind == Chunking::Kind::nvls_tree ? std::min(ranks_per_node, max_nvls_parts) : 1;
   return {.kind = kind,
           .streams = channels * parts,
           .nodes = static_cast<double>(nodes.size()),
           .ranks_per_node = ranks_per_node,
-          .nccl = placement.cluster().nccl().value_or(27)};
+          .nccl = placement.cluster().nccl().value_or(Chunking{}.nccl)};
 }
 
 std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes) {

@@ -61,13 +61,13 @@ TEST_CASE("GPUs of a node communicate over NVLink, GPUs of different nodes over 
   CHECK(inside.bandwidth == Approx(230e9));
   CHECK(cluster.link_class(inside.links[0]) == "nvlink");
   const cluster::Route rail = cluster.route(hosts[0], hosts[8]);
-  CHECK(rail.latency == Approx(13.6e-6));
+  CHECK(rail.latency == Approx(28.6e-6));
   CHECK(rail.bandwidth == Approx(24e9));
   CHECK(rail.links.size() == 2);
   CHECK(cluster.link_class(rail.links[0]) == "nic");
-  CHECK(rail.seconds(24'000'000) == Approx(1e-3 + 13.6e-6));
+  CHECK(rail.seconds(24'000'000) == Approx(1e-3 + 28.6e-6));
   const cluster::Route across = cluster.route(hosts[0], hosts[9]);
-  CHECK(across.latency == Approx(14e-6));
+  CHECK(across.latency == Approx(29e-6));
   CHECK(cluster.link_class(across.links[1]) == "leaf-spine");
   CHECK(cluster.node_of(hosts[7]) == 0);
   CHECK(cluster.node_of(hosts[8]) == 1);
@@ -236,11 +236,11 @@ TEST_CASE("several clusters in a process are independent", "[cluster]") {
   const auto rate = [](const Cluster& cluster) {
     return cluster.route(cluster.gpus()[0], cluster.gpus()[8]).bandwidth;
   };
-  // Payload reaches 24 of the 25 GB/s of an HDR NIC, and 47 of the 50 GB/s of an NDR NIC.
+  // Payload reaches 24 of the 25 GB/s of an HDR NIC, and 49 of the 50 GB/s of an NDR NIC.
   CHECK(rate(a100) == Approx(24e9));
-  CHECK(rate(h100) == Approx(47e9));
+  CHECK(rate(h100) == Approx(49e9));
   h100.scale_bandwidth("nic", 0.5);
-  CHECK(rate(h100) == Approx(23.5e9));
+  CHECK(rate(h100) == Approx(24.5e9));
   CHECK(rate(second_a100) == Approx(24e9));
   // Hosts and links of the clusters have the same names, which must not mix them up in SimGrid.
   for (const Cluster* cluster : {&a100, static_cast<const Cluster*>(&h100), &second_a100}) {

@@ -82,7 +82,7 @@ TEST_CASE(
           const auto route = cluster.route(cluster.gpus().front(), cluster.gpus().back());
           return text + fmt::format(", {} links of {:g} GB/s and {:g} us", route.path().size(),
                                     route.bandwidth / 1e9, route.latency * 1e6);
-        }) == "8 GPUs, leaf-spine 4 x 48 nic 8 x 24 nvlink 8 x 230, 4 links of 24 GB/s and 14 us");
+        }) == "8 GPUs, leaf-spine 4 x 48 nic 8 x 24 nvlink 8 x 230, 4 links of 24 GB/s and 29 us");
   for (const char* id : {"\"leaf-1--spine-2\"", "\"node-3-nic-1\"", "\"spine-1-switch\""})
     CHECK_THAT(made.xml, Catch::Contains(id));
 }

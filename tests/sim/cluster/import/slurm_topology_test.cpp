@@ -51,9 +51,9 @@ TEST_CASE("topology.conf becomes a tree whose uplinks carry the bandwidth of the
   const cluster::NodeKind kind = cluster::find_node_kind("dgx-h100");
   const auto made = cluster::import_fabric(cluster::read_slurm_conf(sample("topology.conf")), kind,
                                            {.oversubscription = 2});
-  // A leaf's uplink has half of its nodes' bandwidth: 4 nodes x 8 NICs x 47 GB/s / 2 = 752 GB/s.
+  // A leaf's uplink has half of its nodes' bandwidth: 4 nodes x 8 NICs x 49 GB/s / 2 = 784 GB/s.
   CHECK(summary(made.xml) ==
-        "8 nodes, 64 GPUs, leaf-spine 2 x 752 nic 64 x 47 nvlink 64 x 370, 4 links, 47 GB/s");
+        "8 nodes, 64 GPUs, leaf-spine 2 x 784 nic 64 x 49 nvlink 64 x 370, 4 links, 49 GB/s");
   CHECK_THAT(made.xml, Catch::Contains("\"node001-gpu-\""));
 }
 
@@ -61,11 +61,11 @@ TEST_CASE("blocks become NVLink domains, the largest with all GPUs of the kind",
   const cluster::NodeKind kind = cluster::find_node_kind("gb200-nvl72");
   const auto made =
       cluster::import_fabric(cluster::read_slurm_conf(sample("blocks.conf")), kind, {});
-  // The largest block has 18 trays of 72 / 18 = 4 GPUs and an uplink of 72 x 47 = 3384 GB/s, the
-  // other block 16 trays and 64 x 47 = 3008 GB/s.
+  // The largest block has 18 trays of 72 / 18 = 4 GPUs and an uplink of 72 x 49 = 3528 GB/s, the
+  // other block 16 trays and 64 x 49 = 3136 GB/s.
   CHECK(summary(made.xml) ==
-        "2 nodes, 136 GPUs, leaf-spine 1 x 3008 leaf-spine 1 x 3384 nic 136 x 47 nvlink 136 x 677, "
-        "4 links, 47 GB/s");
+        "2 nodes, 136 GPUs, leaf-spine 1 x 3136 leaf-spine 1 x 3528 nic 136 x 49 nvlink 136 x 677, "
+        "4 links, 49 GB/s");
   CHECK(tests::finding(made.findings, "GPUs per host")->value == "4, with 4 NICs");
   CHECK(tests::finding(made.findings, "top switch")->value == "core");
   CHECK_THAT(tests::fault_of([&] {

@@ -277,11 +277,11 @@ TEST_CASE("separate planes and spines have the same bisection as merged links", 
     return query(cluster::make_platform(request), [](auto& cluster) { return halves(cluster); });
   };
   for (const char* name : {"rail", "fat-tree"}) {
-    CHECK(bisection_of(0, 1, name) == "1504");  // 32 NICs of 47 GB/s
-    CHECK(bisection_of(4, 1, name) == "1504");
-    CHECK(bisection_of(3, 2, name) == "1504");
-    CHECK(bisection_of(0, 2, name, 8) == "1504");  // all nodes on the same rail leaves
-    CHECK(bisection_of(4, 4, name, 32) == "1504");
+    CHECK(bisection_of(0, 1, name) == "1568");  // 32 NICs of 49 GB/s
+    CHECK(bisection_of(4, 1, name) == "1568");
+    CHECK(bisection_of(3, 2, name) == "1568");
+    CHECK(bisection_of(0, 2, name, 8) == "1568");  // all nodes on the same rail leaves
+    CHECK(bisection_of(4, 4, name, 32) == "1568");
   }
 }
 
