@@ -125,7 +125,9 @@ std::vector<Unchosen> explain_unchosen(const ChoiceResiduals& residuals,
                                        std::span<const Unknown> candidates,
                                        const Selection& selection) {
   const Matrix slopes = selection.fit.weighted_jacobian();
-  const double scatter = std::max(median_deviation(selection.fit), 1e-3);
+  // Rows that are all far off by the same factor scatter little: their deviation is no noise.
+  constexpr double largest_scatter = 0.05;
+  const double scatter = std::clamp(median_deviation(selection.fit), 1e-3, largest_scatter);
   std::vector<Unchosen> explanations;
   for (std::size_t candidate = 0; candidate < candidates.size(); ++candidate) {
     if (std::ranges::binary_search(selection.chosen, candidate)) continue;

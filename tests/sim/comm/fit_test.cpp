@@ -213,6 +213,21 @@ TEST_CASE("a fit reports parameters that its rows do not depend on", "[fit]") {
   }
 }
 
+TEST_CASE("all-to-alls that reach a quarter of the NICs are fitted by their own efficiency",
+          "[fit]") {
+  Cluster cluster = library("dgx-h100");
+  set(cluster, {{"nic.direct-efficiency", 0.256}});
+  std::vector<Measurement> rows = measure(cluster, {{Operation::all_to_all, 32, 4}});
+  // Only the largest sizes, as some public tables have.
+  std::erase_if(rows, [](const Measurement& row) { return row.bytes < 1U << 26U; });
+  REQUIRE(rows.size() >= 2);
+  set(cluster, {{"nic.direct-efficiency", 1}});
+  const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
+  REQUIRE(report.fitted.size() == 1);
+  CHECK(report.fitted.front().name == "nic.direct-efficiency");
+  CHECK(report.fitted.front().value == Approx(0.256).epsilon(0.02));
+}
+
 TEST_CASE("send-recv between nodes does not change NVLink parameters", "[fit]") {
   Cluster cluster = library("dgx-a100");
   set(cluster, {{"nic.efficiency", 0.6}, {"nic.latency", 9e-6}});
