@@ -32,7 +32,7 @@ std::string unit_of(const Parameter& parameter) {
   throw std::logic_error("unknown unit of a parameter");
 }
 
-constexpr std::size_t min_rows = 8;  // minimum to fit any parameter
+constexpr std::size_t min_rows = 2;  // minimum to fit any parameter
 constexpr double min_cost = 1e-12;
 constexpr double min_seconds = 1e-12;  // lower limit for predictions, in seconds
 

@@ -73,7 +73,10 @@ execution::RankPlacement place_ranks(const cluster::Cluster& cluster, std::uint3
     throw cluster::Error(fmt::format("{}: {}; it has {} GPUs in {} {}", cluster.name(), message,
                                      gpus, gpus_of_nodes.size(),
                                      gpus_of_nodes.size() == 1 ? "node" : "nodes"))
-        .suggest("generate a cluster of any size with 'pipewright platform make'");
+        .suggest(
+            "--nodes gives the number of the cluster's nodes that the ranks occupy, if a node has "
+            "several hosts, as an NVL72 rack has; 'pipewright platform make' generates clusters of "
+            "any size");
   };
   if (nodes == 0) {
     if (ranks > gpus) fail(fmt::format("has too few GPUs for {} ranks", ranks));

@@ -471,11 +471,22 @@ PricedRun::Prices PricedRun::prices(const MessageModel& model) const {
   if (result.actual_.size() > 1) result.expected_ = expected_;
   result.kind_ = kind_;
   if (view_) result.view_ = view_for(model);
-  if (result.actual_.size() > 1)
-    result.picks_ = {result.actual_.size(), [&](std::size_t variant, double bytes) {
-                       return result.estimate(variant, bytes);
-                     }};
+  if (result.actual_.size() > 1 && (result.view_ || !result.expected_.empty()))
+    result.picks_ = picks_of(result);
   return result;
+}
+
+// What NCCL picks by these prices. Most changes of numbers do not change what NCCL sees, so that
+// its last picks are kept.
+execution::Picks PricedRun::picks_of(const Prices& prices) const {
+  if (!has_picks_ || picks_view_ != prices.view_) {
+    last_picks_ = {prices.actual_.size(), [&](std::size_t variant, double bytes) {
+                     return prices.estimate(variant, bytes);
+                   }};
+    picks_view_ = prices.view_;
+    has_picks_ = true;
+  }
+  return last_picks_;
 }
 
 execution::NcclView PricedRun::view_for(const MessageModel& model) const {
@@ -507,6 +518,7 @@ execution::NcclView PricedRun::view_for(const MessageModel& model) const {
 void PricedRun::assume(const MessageModel* model) {
   if (file_has_expected_) return;
   expected_.clear();
+  has_picks_ = false;
   if (model != nullptr) expected_ = prices(actual_, *model, true);
 }
 
@@ -528,14 +540,18 @@ double PricedRun::Prices::Variant::seconds(double bytes) const {
 // NCCL's estimate of the seconds of a variant.
 double PricedRun::Prices::estimate(std::size_t variant, double bytes) const {
   if (view_) return nccl_seconds(kind_, actual_[variant].method, bytes, *view_);
-  return (expected_.empty() ? actual_ : expected_)[variant].seconds(bytes);
+  return expected_[variant].seconds(bytes);
 }
 
 // Returns the index of the algorithm and protocol by which a plan runs this size.
 std::size_t PricedRun::Prices::choice(double bytes) const {
   if (actual_.size() < 2) return 0;
+  const auto estimate_of = [&](std::size_t variant, double size) {
+    return estimate(variant, size);
+  };
+  const bool is_picked = view_ || !expected_.empty();
   const execution::Picks::Set picks =
-      picks_.from(bytes, [&](std::size_t variant, double size) { return estimate(variant, size); });
+      is_picked ? picks_.from(bytes, estimate_of) : ~execution::Picks::Set{0};
   std::size_t best = 0;
   double lowest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < actual_.size(); ++i) {

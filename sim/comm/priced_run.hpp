@@ -144,6 +144,7 @@ class PricedRun {
   class Planner;
   std::vector<Prices::Variant> prices(const Plan& plan, const cluster::MessageModel& model,
                                       bool is_actual) const;
+  execution::Picks picks_of(const Prices& prices) const;
   execution::NcclView view_for(const cluster::MessageModel& model) const;
   Prices::Step price(const Phase& phase, cluster::Protocol protocol,
                      const std::vector<const cluster::ClassModel*>& classes,
@@ -165,6 +166,10 @@ class PricedRun {
   std::optional<View> view_;
   workload::Collective kind_ = workload::Collective::all_reduce;
   bool file_has_expected_ = false;
+  // The last picks of prices(), and the view by which NCCL made them.
+  mutable execution::Picks last_picks_;
+  mutable std::optional<execution::NcclView> picks_view_;
+  mutable bool has_picks_ = false;
 };
 
 }  // namespace pipewright::comm

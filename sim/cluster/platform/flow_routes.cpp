@@ -112,8 +112,8 @@ std::vector<Share> FlowRoutes::links_of(const std::pair<Index, Index>& ports,
 }
 
 // Fraction of a flow that adaptive routing puts on each pair of ports. Ports have the same rate as
-// built. A pair with faults gets as much as its most affected link has left, relative to the share
-// of the flow that the link carried as built.
+// built. A pair with faults gets what its links can carry of that rate: a link with half of its
+// rate left carries all of it if the flow loads the link half as much as it did as built.
 std::vector<double> FlowRoutes::port_weights(const Ports& pairs) const {
   std::vector<double> weights(pairs.size(), 1);
   if (multipath_.by == config::MultipathBy::adaptive && routes_.has_faults() && pairs.size() > 1)
@@ -123,8 +123,7 @@ std::vector<double> FlowRoutes::port_weights(const Ports& pairs) const {
         share_as_built[share.link] = share.part;
       for (const Share& share : links_of(pairs[i], routes_)) {
         const auto built = share_as_built.find(share.link);
-        const double growth =
-            built == share_as_built.end() ? 1 : std::max(share.part / built->second, 1.0);
+        const double growth = built == share_as_built.end() ? 1 : share.part / built->second;
         weights[i] = std::min(weights[i], rate_left(platform_.links[share.link]) / growth);
       }
     }

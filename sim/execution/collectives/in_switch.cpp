@@ -43,7 +43,10 @@ void add_flows(PhaseCost& cost, const PhaseCost& concurrent) {
 // Flows of `bytes` in a ring around each set. They stand for the bytes that each member sends to
 // the switch and receives from it.
 PhaseCost flows_through_switch(const Nodes& sets, double bytes, const RankPlacement& placement) {
-  return rings_over(sets, bytes, 1, placement);
+  PhaseCost cost = rings_over(sets, bytes, 1, placement);
+  cost.chunking = {};
+  cost.round_latency = {};
+  return cost;
 }
 
 void set_latency(PhaseCost& cost, double seconds) { cost.latency.fill(seconds); }

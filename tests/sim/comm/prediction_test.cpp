@@ -133,13 +133,13 @@ TEST_CASE("expected numbers can be frozen while actual numbers change", "[predic
       {{8}, 0, false, {{"nvlink.ll-latency", "0.1"}, {"nvlink.ll-efficiency", "0.5"}}});
   const comm::BenchmarkRun run =
       comm::make_single_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
-  const std::uint64_t small_size = 8000;
-  CHECK(comm::simulate(cluster, run, small_size).method == "ring, LL");
+  const std::uint64_t large_size = 8'000'000'000;
+  CHECK(comm::simulate(cluster, run, large_size).method == "ring, Simple");
   cluster.freeze_expectations(true);
-  cluster.set_parameter("nvlink.ll-latency", 5);
-  CHECK(comm::simulate(cluster, run, small_size).method == "ring, LL");
+  cluster.set_parameter("nvlink.ll-efficiency", 1);
+  CHECK(comm::simulate(cluster, run, large_size).method == "ring, Simple");
   cluster.freeze_expectations(false);
-  CHECK(comm::simulate(cluster, run, small_size).method == "ring, Simple");
+  CHECK(comm::simulate(cluster, run, large_size).method == "ring, LL");
   CHECK(comm::uses_algorithm(run, Algorithm::ring));
   CHECK_FALSE(comm::uses_algorithm(run, Algorithm::nvls));
 }

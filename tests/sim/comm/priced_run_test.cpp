@@ -18,6 +18,8 @@ namespace {
 // parameters.
 void check_prices(const std::string& name, std::uint32_t ranks) {
   Cluster cluster = Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/" + name + ".xml");
+  // With posts, a hop may become shorter than its post, which a plan does not follow.
+  cluster.set_parameter("collective.post", 0);
   std::mt19937 random(7);
   for (const bool is_frozen : {false, true}) {
     cluster.freeze_expectations(is_frozen);

@@ -159,10 +159,10 @@ TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
   CHECK_THAT(complaint("--nic '47 GB/s'"), Catch::Contains("gpu is missing"));
   CHECK_THAT(complaint("--node dgx-h100 dgx-a100 --nic '47 GB/s'"),
              Catch::Contains("--nic needs a single kind of node, but --node names 2"));
-  // 3 NICs of 47 GB/s have 141 GB/s, as 2 of 70.5.
+  // 3 NICs of 49 GB/s have 147 GB/s, as 2 of 73.5.
   CHECK_THAT(complaint("--node dgx-h100 --nics 3"),
              Catch::Contains("--nics: nics is 3, which 8 GPUs cannot share evenly; use 2 with the "
-                             "same bandwidth together: --nics 2 --nic '70.5 GB/s'"));
+                             "same bandwidth together: --nics 2 --nic '73.5 GB/s'"));
   CHECK_THAT(complaint("--node dgx-h100 --nics 9"),
              Catch::Contains("--nics: nics is 9 for 8 GPUs; allowed: at most one per GPU"));
   CHECK_THAT(complaint("--node dgx-h100 --nvlink 370"),

@@ -146,7 +146,7 @@ TEST_CASE("a torus connects neighbours by the shorter direction", "[make]") {
           const auto far = cluster.route(gpus[0], gpus[8 * 4]);
           return fmt::format("{} {} {:.1f} {:.1f} {:.6g}", near.path().size(), far.path().size(),
                              near.latency * 1e6, far.latency * 1e6, near.bandwidth);
-        }) == fmt::format("5 8 13.8 14.4 {:.6g}", node.nic_bandwidth));
+        }) == fmt::format("5 8 28.8 29.4 {:.6g}", node.nic_bandwidth));
   CHECK(node.nic_bandwidth < side);
 }
 

@@ -87,7 +87,7 @@ TEST_CASE("NCCL 2.27 sums in NVSwitches over 12 nodes of eight H100", "[machines
   cluster::Cluster cluster = make("dgx-h100", 12);
   cluster.set_nccl(27);
   const RankPlacement nodes = place(cluster, 8);
-  for (const double bytes : {64 * mib, 256 * mib, 1 * gib})
+  for (const double bytes : {16 * mib, 64 * mib, 256 * mib})
     CHECK(method(nodes, Collective::all_reduce, bytes) == "nvls, Simple");
 }
 
