@@ -32,7 +32,10 @@ std::string unit_of(const Parameter& parameter) {
   throw std::logic_error("unknown unit of a parameter");
 }
 
-constexpr std::size_t min_rows = 2;  // minimum to fit any parameter
+// Fewer rows determine a parameter only if the file is so far off that their scatter cannot explain
+// its error.
+constexpr std::size_t min_rows = 8;
+constexpr double far_off = 0.3;
 constexpr double min_cost = 1e-12;
 constexpr double min_seconds = 1e-12;  // lower limit for predictions, in seconds
 
@@ -137,8 +140,20 @@ class ParameterFit {
       extrapolations_.push_back(std::move(scheme.parts));
     weigh_prior(rows);
     relevant_.clear();
-    for (std::size_t index = 0; index < parameters_.size() && rows.size() >= min_rows; ++index)
+    if (rows.size() < min_rows && median_error_of_file() < far_off) return;
+    for (std::size_t index = 0; index < parameters_.size(); ++index)
       if (affects_rows(index)) relevant_.push_back(index);
+  }
+
+  // Median of the absolute errors of the file's numbers on the fitted rows.
+  double median_error_of_file() const {
+    std::vector<double> errors;
+    for (const std::size_t row : fitted_)
+      errors.push_back(std::abs(before_[row] / rows_[row].seconds - 1));
+    if (errors.empty()) return 0;
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::ranges::nth_element(errors, middle);
+    return *middle;
   }
 
   // Sets how many rows the file's values count as. Neighbouring rows of a curve have similar
