@@ -2,7 +2,7 @@
 
 >>> from pipewright import platform
 >>> platform.show("dgx-h100").bisection.bytes_per_s
-752000000000.0
+784000000000.0
 >>> mine = platform.make("dgx-h100", 16, fabric="leaf-spine", oversubscription=2)
 >>> run(scenario.with_(cluster=mine))
 """
@@ -65,7 +65,7 @@ def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Shown:
     ``bisection``, the cost of ``messages``, and the ``route`` between two GPUs.
 
     >>> round(show("dgx-a100", route=("node-0-gpu-0", "node-1-gpu-3")).route.latency_s, 9)
-    1.4e-05
+    2.9e-05
     """
     path = os.fspath(cluster)
     words = ["platform", "show", path, *options(route=route)]

@@ -33,7 +33,7 @@ struct TorusGrid {
   }
   std::uint32_t corners() const { return stride(sides.size()); }
   bool has_link(std::uint32_t link) const {
-    return link >= first_link && link - first_link < 2 * corners() * sides.size();
+    return link >= first_link && link - first_link < 2 * std::size_t{corners()} * sides.size();
   }
   // Neighbour of a position in a ring.
   static std::uint32_t next(std::uint32_t position, bool up, std::uint32_t side) {
