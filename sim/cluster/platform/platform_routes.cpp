@@ -253,8 +253,8 @@ void PlatformRoutes::divide_by_rate(const Zone& zone, Index destination,
   }
   std::unordered_map<Index, Ways> ways{
       {open.begin()->second, {.rate = std::numeric_limits<double>::infinity()}}};
-  for (auto entry = expanded.rbegin(); entry != expanded.rend(); ++entry)
-    ways.emplace(entry->first, ways_over(entry->second, ways));
+  std::ranges::reverse(expanded);
+  for (const auto& [vertex, next] : expanded) ways.emplace(vertex, ways_over(next, ways));
   std::vector<double> rates;
   for (const Hop& hop : hops) {
     const Ways over = ways_over(hop, ways);
