@@ -44,19 +44,11 @@ constexpr Costs unmeasured{.generation = 0,
                            .sharp_latency = 11e-6,
                            .sharp_gpu_latency = 5.5e-6};
 // xGMI of MI300X and later: the steps of RCCL's model for trees by LL (0.9 us of 3.4).
-constexpr Costs xgmi{.generation = 0,
-                     .launch = 10e-6,
-                     .simple_launch = 0,
-                     .ll128_launch = 7e-6,
-                     .message = 0.5e-6,
-                     .ring_ends = 0.33,
-                     .direct_ends = 0.5,
-                     .ll_latency = 0.26,
-                     .ll_efficiency = 0.38,
-                     .ll128_latency = 0.56,
-                     .ll128_efficiency = 0.92,
-                     .sharp_latency = 0,
-                     .sharp_gpu_latency = 0};
+constexpr Costs xgmi = [] {
+  Costs costs = unmeasured;
+  costs.ll_latency = 0.26;
+  return costs;
+}();
 constexpr std::array measured{Costs{.generation = 3,
                                     .launch = 9.6e-6,
                                     .simple_launch = 18e-6,
@@ -135,8 +127,8 @@ double longest_post(const PlatformRequest& request) {
 // thread that checks the flags passes 5 GB/s (NCCL's llMaxBws: 39 GB/s over the eight NICs of a
 // node with an Intel CPU).
 double ll_efficiency(const PlatformRequest& request) {
-  constexpr double most = 5e9;
-  return std::min(0.5, most / largest(request, &NodeKind::nic_bandwidth));
+  constexpr double max_ll_rate = 5e9;  // bytes/s
+  return std::min(0.5, max_ll_rate / largest(request, &NodeKind::nic_bandwidth));
 }
 
 double longest(const PlatformRequest& request, double Costs::*member) {
