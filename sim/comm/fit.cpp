@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/statistics.hpp"
 #include "sim/comm/parameters.hpp"
 #include "sim/comm/selection.hpp"
 #include "sim/comm/uncertainty.hpp"
@@ -151,9 +152,7 @@ class ParameterFit {
     for (const std::size_t row : fitted_)
       errors.push_back(std::abs(before_[row] / rows_[row].seconds - 1));
     if (errors.empty()) return 0;
-    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-    std::ranges::nth_element(errors, middle);
-    return *middle;
+    return analysis::quantile(std::move(errors), 0.5);
   }
 
   // Sets how many rows the file's values count as. Neighbouring rows of a curve have similar

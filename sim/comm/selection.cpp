@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "analysis/report/statistics.hpp"
+
 namespace pipewright::comm {
 namespace {
 
@@ -42,9 +44,7 @@ double median_miss(const LeastSquares& fit) {
   std::vector<double> sizes;
   for (const double residual : fit.residuals) sizes.push_back(std::abs(residual));
   if (sizes.empty()) return 0;
-  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-  std::ranges::nth_element(sizes, middle);
-  return *middle;
+  return analysis::quantile(std::move(sizes), 0.5);
 }
 
 class BeamSearch {

@@ -5,11 +5,13 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/report/statistics.hpp"
 #include "sim/comm/prediction.hpp"
 #include "validation/network_rows.hpp"
 
@@ -51,10 +53,7 @@ std::vector<MeasuredTable> tables_of(const std::filesystem::path& reference,
 }
 
 double median_of(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  const std::size_t middle = numbers.size() / 2;
-  if (numbers.empty()) return 0;
-  return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
+  return numbers.empty() ? 0 : analysis::quantile(std::move(numbers), 0.5);
 }
 
 // Ranges of sizes, and the largest median of absolute errors over all tables. What was aimed at:

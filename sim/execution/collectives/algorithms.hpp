@@ -41,6 +41,10 @@ std::vector<std::vector<std::uint32_t>> paths_through(const std::vector<std::uin
 // different GPU.
 std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement);
 
+// Returns whether ranks are on several nodes. Then `ring_ends` does not apply, because GPUs copy
+// from and into buffers much faster than a network transfers.
+bool are_on_several_nodes(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement);
+
 // Cost of rings in which each rank passes on `volume` bytes in `steps` steps. A step takes the mean
 // latency of the rings' hops.
 PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double steps,

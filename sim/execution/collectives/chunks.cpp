@@ -59,7 +59,7 @@ double further_rounds(const Chunking& chunking, Protocol protocol, double bytes)
   if (chunking.kind != Chunking::Kind::ring) return 0;
   // Simple has four slots to a chunk (ALLREDUCE_CHUNKSTEPS).
   const double chunk = slot_bytes(protocol) * (protocol == Protocol::simple ? 4 : 1);
-  const double round = chunking.streams * chunking.nodes * chunking.ranks_per_node * chunk;
+  const double round = chunking.streams * chunking.ring_ranks * chunk;
   return std::clamp(bytes / round - 1, 0.0, rounds_in_step);
 }
 

@@ -17,8 +17,9 @@ struct Chunking {
   // Chunks that move at once: one for each channel, and for NVLSTree one for each channel and each
   // GPU of a node that sums a part.
   double streams = 1;
-  double nodes = 1;
-  double ranks_per_node = 1;  // of a ring: all of its ranks
+  double nodes = 1;           // of a tree
+  double ranks_per_node = 1;  // of a tree
+  double ring_ranks = 1;      // of a ring
   std::uint32_t nccl = 27;    // version of NCCL: 27 for 2.27
 
   bool operator==(const Chunking&) const = default;

@@ -22,14 +22,6 @@ std::vector<std::uint32_t> join_paths(const std::vector<Nodes>& node_paths, std:
   return ring;
 }
 
-// True if the ranks are on several nodes. Then `ring_ends` does not apply, because GPUs copy from
-// and into buffers much faster than a network transfers.
-bool leaves_node(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
-  return std::ranges::any_of(ranks, [&](std::uint32_t rank) {
-    return placement.node(rank) != placement.node(ranks.front());
-  });
-}
-
 // Adds the rounds of a ring between nodes. A rank begins the next round when it has its last chunk.
 // By Simple, a rank passes on the first half of a chunk while the second one arrives, so that only
 // the last step of a round is exposed. By LL and LL128 all steps are. NCCL makes two channels of
@@ -39,7 +31,7 @@ void add_rounds(PhaseCost& cost, const std::vector<RingChannel>& channels,
   const std::vector<std::uint32_t>& ranks = channels.front().ranks;
   cost.chunking = {.kind = Chunking::Kind::ring,
                    .streams = 2 * static_cast<double>(channels.size()),
-                   .ranks_per_node = static_cast<double>(ranks.size())};
+                   .ring_ranks = static_cast<double>(ranks.size())};
   cost.round_latency = cost.latency;
   double longest_hop = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i)
@@ -49,6 +41,12 @@ void add_rounds(PhaseCost& cost, const std::vector<RingChannel>& channels,
 }
 
 }  // namespace
+
+bool are_on_several_nodes(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+  return std::ranges::any_of(ranks, [&](std::uint32_t rank) {
+    return placement.node(rank) != placement.node(ranks.front());
+  });
+}
 
 std::size_t members_per_node(const Nodes& nodes) {
   const std::size_t first = nodes.front().size();
@@ -81,7 +79,7 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
   const cluster::MessageModel& model = placement.model();
   PhaseCost cost{.flows = flows.take()};
-  const bool is_between_nodes = leaves_node(channels.front().ranks, placement);
+  const bool is_between_nodes = are_on_several_nodes(channels.front().ranks, placement);
   if (!is_between_nodes) cost.ends = model.ring_ends / steps;
   const auto post = [&](std::size_t protocol) { return (protocol == 0 ? 3 : 1) * model.post; };
   double bytes = 0;

@@ -179,14 +179,11 @@ std::vector<PhaseCost> torus_phases(const TorusRanks& torus, workload::Collectiv
     add_rings(torus, dimension, times * bytes[dimension] / ranks, steps, placement, across);
     all_steps += steps;
   }
-  const auto node_of = [&](const std::vector<std::uint32_t>& corner) {
-    return placement.node(corner.front());
-  };
-  const bool leaves_node = std::ranges::any_of(torus.corners, [&](const auto& corner) {
-    return node_of(corner) != node_of(torus.corners.front());
-  });
-  // GPUs copy from and into buffers much faster than a network transfers.
-  if (!leaves_node) across.ends = placement.model().ring_ends / all_steps;
+  std::vector<std::uint32_t> first_ranks;
+  for (const std::vector<std::uint32_t>& corner : torus.corners)
+    first_ranks.push_back(corner.front());
+  if (!are_on_several_nodes(first_ranks, placement))
+    across.ends = placement.model().ring_ends / all_steps;
   if (ranks < 2) return {across};
   const PhaseCost inside = rings_inside(torus.corners, (ranks - 1) / ranks, ranks - 1, placement);
   if (kind == Collective::reduce_scatter) return {inside, across};

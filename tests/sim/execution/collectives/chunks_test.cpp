@@ -46,7 +46,7 @@ TEST_CASE("a tree of NVSwitches moves a chunk in each channel and for each GPU",
 }
 
 TEST_CASE("a ring goes round once for a chunk of each rank and channel", "[chunks]") {
-  const Chunking ring{.kind = Chunking::Kind::ring, .streams = 2, .ranks_per_node = 2};
+  const Chunking ring{.kind = Chunking::Kind::ring, .streams = 2, .ring_ranks = 2};
   CHECK(further_rounds(ring, Protocol::simple, 8 * mib) == 0);
   CHECK(further_rounds(ring, Protocol::simple, 64 * mib) == 7);
   CHECK(further_rounds(ring, Protocol::simple, 8192 * mib) == 16);
