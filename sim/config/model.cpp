@@ -44,8 +44,9 @@ double read_parameters(const Field& field) {
 std::vector<std::string> read_pattern(const Field& field) {
   const Error refusal = wrong(
       field,
-      "one symbol per layer, M, G, *, S, +, - or E, such as MEME*E (in quotes if it starts with * "
-      "or -), or two in brackets, such as (GE)(*E): M, G, *, S or +, followed by - or E");
+      "one symbol per layer, M, G, *, S, +, D, P, C, - or E, such as MEME*E (in quotes if it "
+      "starts "
+      "with * or -), or two in brackets, such as (GE)(*E): one for the mixer, followed by - or E");
   const auto is_among = [](char symbol, std::string_view set) {
     return set.find(symbol) != std::string_view::npos;
   };
@@ -83,6 +84,9 @@ double read_dropout(const Field& field) {
 }
 
 using Latent = Model::Latent;
+using Indexer = Model::Indexer;
+using Heads = Model::Heads;
+using ShortConvolution = Model::ShortConvolution;
 using Experts = Model::Experts;
 using Mamba = Model::Mamba;
 using LinearAttention = Model::LinearAttention;
@@ -128,6 +132,35 @@ constexpr std::array latent_table{
                 extent<&Latent::rope_head_dim>},
     Key<Latent>{{.name = "value_head_dim", .help = "size of a head's value", .required = true},
                 extent<&Latent::value_head_dim>},
+};
+
+constexpr std::array indexer_table{
+    Key<Indexer>{{.name = "heads", .help = "number of heads of the indexer", .required = true},
+                 extent<&Indexer::heads>},
+    Key<Indexer>{{.name = "head_dim", .help = "size of a head", .default_value = "128"},
+                 extent<&Indexer::head_dim>},
+    Key<Indexer>{{.name = "top_k",
+                  .help = "number of keys that a query attends to; attention takes the time of all "
+                          "keys, since sparse attention is not modelled",
+                  .unit = "tokens",
+                  .default_value = "all keys"},
+                 extent<&Indexer::top_k, max_model_tokens>},
+};
+
+constexpr std::array heads_table{
+    Key<Heads>{{.name = "heads", .help = "number of attention heads", .default_value = "heads"},
+               extent<&Heads::heads>},
+    Key<Heads>{{.name = "kv_heads",
+                .help = "number of heads of keys and values",
+                .default_value = "kv_heads"},
+               extent<&Heads::kv_heads>},
+    Key<Heads>{{.name = "head_dim",
+                .help = "size of a head's queries and keys",
+                .default_value = "head_dim"},
+               extent<&Heads::head_dim>},
+    Key<Heads>{
+        {.name = "value_head_dim", .help = "size of a head's value", .default_value = "head_dim"},
+        extent<&Heads::value_head_dim>},
 };
 
 constexpr std::array experts_table{
@@ -187,6 +220,14 @@ constexpr std::array mamba_table{
                extent<&Mamba::state>},
     Key<Mamba>{{.name = "conv", .help = "width of the convolution in tokens", .default_value = "4"},
                extent<&Mamba::conv>},
+    Key<Mamba>{{.name = "step_rank",
+                .help = "rank of the steps of Mamba-1, which has one step per channel; 0: Mamba-2",
+                .default_value = "0"},
+               extent_or_none<&Mamba::step_rank>},
+    Key<Mamba>{{.name = "norm",
+                .help = "norm before the output projection, or of steps, B and C in Mamba-1",
+                .default_value = "true"},
+               flag<&Mamba::norm>},
 };
 
 constexpr std::array linear_table{
@@ -204,6 +245,29 @@ constexpr std::array linear_table{
     Key<LinearAttention>{
         {.name = "conv", .help = "width of the convolution in tokens", .default_value = "4"},
         extent<&LinearAttention::conv>},
+    Key<LinearAttention>{
+        {.name = "decay_rank",
+         .help = "rank of the products that give each channel a decay, as in Kimi delta attention; "
+                 "0: a decay per head",
+         .default_value = "0"},
+        extent_or_none<&LinearAttention::decay_rank>},
+    Key<LinearAttention>{{.name = "gate_rank",
+                          .help = "rank of the products for the output gate; 0: one full matrix",
+                          .default_value = "0"},
+                         extent_or_none<&LinearAttention::gate_rank>},
+};
+
+constexpr std::array convolution_table{
+    Key<ShortConvolution>{
+        {.name = "channels", .help = "number of channels", .default_value = "hidden"},
+        extent<&ShortConvolution::channels>},
+    Key<ShortConvolution>{
+        {.name = "width", .help = "width of the convolution in tokens", .default_value = "3"},
+        extent<&ShortConvolution::width>},
+    Key<ShortConvolution>{{.name = "bias",
+                           .help = "biases of the convolution and of both projections",
+                           .default_value = "false"},
+                          flag<&ShortConvolution::bias>},
 };
 
 constexpr std::array model_table{
@@ -219,12 +283,14 @@ constexpr std::array model_table{
                 .help = "number of layers; with a pattern: its first layers",
                 .default_value = "length of the pattern"},
                extent<&Model::layers, max_layers>},
-    Key<Model>{{.name = "pattern",
-                .alias = "hybrid_layer_pattern",
-                .help = "layer types of a hybrid, one symbol per layer: M Mamba-2, G gated delta "
-                        "net, * attention, S attention with the sliding window, + latent "
-                        "attention, - MLP, E experts; two in brackets are one layer, (GE)"},
-               into<&Model::pattern, read_pattern>({ValueType::text})},
+    Key<Model>{
+        {.name = "pattern",
+         .alias = "hybrid_layer_pattern",
+         .help = "layer types of a hybrid, one symbol per layer: M Mamba, G gated delta "
+                 "net, * attention, S attention with the sliding window, + latent "
+                 "attention, D latent attention with an indexer, P attention beside Mamba, "
+                 "C short convolution, - MLP, E experts; two in brackets are one layer, (GE)"},
+        into<&Model::pattern, read_pattern>({ValueType::text})},
     Key<Model>{
         {.name = "mtp_layers",
          .alias = "mtp_num_layers",
@@ -242,6 +308,14 @@ constexpr std::array model_table{
                extent<&Model::kv_heads>},
     Key<Model>{{.name = "head_dim", .help = "size of a head", .default_value = "hidden / heads"},
                extent<&Model::head_dim>},
+    Key<Model>{{.name = "value_head_dim",
+                .help = "size of a head's value, if not that of its query and key",
+                .default_value = "head_dim"},
+               extent<&Model::value_head_dim>},
+    Key<Model>{{.name = "keys_as_values",
+                .help = "keys are values, too, in attention without a window",
+                .default_value = "false"},
+               flag<&Model::keys_as_values>},
     Key<Model>{{.name = "ffn",
                 .help = "hidden size of the MLP",
                 .default_value = "4 hidden; required with swiglu"},
@@ -308,14 +382,21 @@ constexpr std::array model_table{
                 .help = "a learned number in the softmax of each head, as in gpt-oss",
                 .default_value = "false"},
                flag<&Model::attention_sinks>},
+    Key<Model>{{.name = "sliding", .help = "heads of layers with the sliding window (S)"},
+               map_of<&Model::sliding, heads_table>},
     Key<Model>{{.name = "latent", .help = "sizes of multi-head latent attention"},
                map_of<&Model::latent, latent_table>},
+    Key<Model>{
+        {.name = "indexer", .help = "sizes of indexers, which choose keys for latent attention"},
+        map_of<&Model::indexer, indexer_table>},
     Key<Model>{{.name = "experts", .help = "number, sizes and routing of experts"},
                map_of<&Model::experts, experts_table>},
-    Key<Model>{{.name = "mamba", .help = "sizes of Mamba-2 layers"},
+    Key<Model>{{.name = "mamba", .help = "sizes of Mamba layers"},
                map_of<&Model::mamba, mamba_table>},
     Key<Model>{{.name = "linear_attention", .help = "sizes of gated delta nets"},
                map_of<&Model::linear_attention, linear_table>},
+    Key<Model>{{.name = "short_convolution", .help = "sizes of short convolutions"},
+               map_of<&Model::short_convolution, convolution_table>},
     Key<Model>{{.name = "notes", .help = "notes about the numbers"},
                {[](const Field& f, Model& m) { m.notes = read_notes(f); }}},
 };

@@ -37,7 +37,9 @@ void complete_pattern(Model& model, const Field& field) {
       throw Error(field.value.origin, "layers is missing: number of layers, or a pattern of layers",
                   "model.layers");
     for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
-                                        {"linear_attention", model.linear_attention.has_value()}})
+                                        {"linear_attention", model.linear_attention.has_value()},
+                                        {"short_convolution", model.short_convolution.has_value()},
+                                        {"sliding", model.sliding.has_value()}})
       if (is_there)
         throw refusal(field, key,
                       fmt::format("{} needs pattern, which names the layers of that type", key));
@@ -59,12 +61,17 @@ void complete_pattern(Model& model, const Field& field) {
           fmt::format("pattern has layers of type {}, which need the key {}", symbol, key));
   };
   namespace symbols = layer_symbols;
-  needs(symbols::mamba, "mamba", model.mamba.has_value());
-  for (const char symbol : {symbols::attention, symbols::sliding, symbols::latent})
+  for (const char symbol : {symbols::mamba, symbols::parallel})
+    needs(symbol, "mamba", model.mamba.has_value());
+  for (const char symbol :
+       {symbols::attention, symbols::sliding, symbols::latent, symbols::indexed, symbols::parallel})
     needs(symbol, "heads", model.heads > 0);
   needs(symbols::linear_attention, "linear_attention", model.linear_attention.has_value());
   needs(symbols::sliding, "sliding_window", model.sliding_window > 0);
-  needs(symbols::latent, "latent", model.latent.has_value());
+  for (const char symbol : {symbols::latent, symbols::indexed})
+    needs(symbol, "latent", model.latent.has_value());
+  needs(symbols::indexed, "indexer", model.indexer.has_value());
+  needs(symbols::short_convolution, "short_convolution", model.short_convolution.has_value());
   needs(symbols::experts, "experts", model.experts.has_value());
   if (model.full_attention_every > 0)
     throw refusal(field, "full_attention_every",
@@ -90,7 +97,48 @@ void complete_pattern(Model& model, const Field& field) {
                  model.linear_attention->key_heads);
 }
 
+// Checks that an indexer has what it needs: compressed queries of latent attention.
+void complete_indexer(Model& model, const Field& field) {
+  if (!model.indexer) return;
+  if (!model.latent || model.latent->query_rank == 0)
+    throw refusal(field, "indexer",
+                  "indexer needs latent attention with compressed queries (latent.query_rank), "
+                  "from which it makes its own");
+}
+
+// Sets the sizes of sliding-window layers that were left out to those of the other layers.
+void complete_sliding(Model& model, const Field& field) {
+  Model::Heads& sliding = *model.sliding;
+  if (sliding.heads == 0) sliding.heads = model.heads;
+  if (sliding.kv_heads == 0) sliding.kv_heads = model.kv_heads;
+  if (sliding.value_head_dim == 0)
+    sliding.value_head_dim = sliding.head_dim > 0 ? sliding.head_dim : model.value_head_dim;
+  if (sliding.head_dim == 0) sliding.head_dim = model.head_dim;
+  if (sliding.heads % sliding.kv_heads != 0)
+    throw refusal(field, "sliding",
+                  fmt::format("sliding.kv_heads is {}, which does not divide the {} heads",
+                              sliding.kv_heads, sliding.heads))
+        .allow(nearest_divisors(sliding.heads, sliding.kv_heads));
+}
+
 }  // namespace
+
+std::vector<std::string> approximations(const Model& model, std::uint32_t sequence) {
+  std::vector<std::string> notes;
+  if (model.indexer && (model.indexer->top_k == 0 || sequence > model.indexer->top_k))
+    notes.push_back(fmt::format(
+        "indexer: sparse attention{} is not modelled; attention takes the time of all {} keys, and "
+        "indexers that of their projections alone",
+        model.indexer->top_k == 0 ? "" : fmt::format(" over {} keys", model.indexer->top_k),
+        sequence));
+  if (model.linear_attention && model.linear_attention->decay_rank > 0)
+    notes.emplace_back(
+        "linear_attention: the kernels of Kimi delta attention take the time of those of a gated "
+        "delta net and the bytes of their decays");
+  if (model.mamba && model.mamba->step_rank > 0)
+    notes.emplace_back("mamba: the scan of Mamba-1 takes the time of its bytes");
+  return notes;
+}
 
 void complete(Model& model, const Field& field) {
   const auto refuse = [&](std::string_view key, std::string_view text) {
@@ -118,13 +166,21 @@ void complete(Model& model, const Field& field) {
                  "qk_layernorm is true, and latent attention normalises its compressed vectors "
                  "instead")
         .allow("false");
+  complete_indexer(model, field);
+  if (model.output_gate && model.latent)
+    throw refuse("latent", "output_gate is true, and latent attention has no gate").allow("false");
   const bool attends = model.pattern.empty() || model.has_layers(layer_symbols::attention) ||
-                       model.has_layers(layer_symbols::sliding);
+                       model.has_layers(layer_symbols::sliding) ||
+                       model.has_layers(layer_symbols::parallel);
   if (model.head_dim == 0 && !model.latent && attends && model.hidden % model.heads != 0)
     throw refuse("heads", fmt::format("heads is {}, which does not divide hidden ({})", model.heads,
                                       model.hidden))
         .allow(fmt::format("{} heads, or a head_dim", nearest_divisors(model.hidden, model.heads)));
   if (model.head_dim == 0) model.head_dim = std::max(1U, model.hidden / model.heads);
+  if (model.value_head_dim == 0) model.value_head_dim = model.head_dim;
+  if (model.sliding) complete_sliding(model, field);
+  if (model.short_convolution && model.short_convolution->channels == 0)
+    model.short_convolution->channels = model.hidden;
   const bool has_mlps = model.pattern.empty() ? !model.experts || model.experts->first_dense != 0 ||
                                                     model.experts->every != 1
                                               : model.has_layers(layer_symbols::mlp);

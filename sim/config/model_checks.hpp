@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "sim/config/model_shape.hpp"
 #include "sim/config/text/fields.hpp"
 
@@ -10,5 +14,9 @@ namespace pipewright::config {
 void complete(Model& model, const Field& field);
 
 inline constexpr std::uint32_t max_layers = 10'000;  // far above any model's
+
+// Returns notes on parts of a model that take other times than those that are modelled, for samples
+// of `sequence` tokens.
+std::vector<std::string> approximations(const Model& model, std::uint32_t sequence);
 
 }  // namespace pipewright::config

@@ -28,6 +28,20 @@ struct Model {
     std::uint32_t rope_head_dim = 0;
     std::uint32_t value_head_dim = 0;
   };
+  // Sizes of the indexers of latent attention, which choose the keys that a query attends to
+  // (DeepSeek-V3.2, arXiv 2512.02556, section 2.1).
+  struct Indexer {
+    std::uint32_t heads = 0;
+    std::uint32_t head_dim = 128;
+    std::uint32_t top_k = 0;  // keys per query
+  };
+  // Heads of attention with a sliding window that differ from those of full attention.
+  struct Heads {
+    std::uint32_t heads = 0;
+    std::uint32_t kv_heads = 0;
+    std::uint32_t head_dim = 0;
+    std::uint32_t value_head_dim = 0;
+  };
   // A mixture of experts. Each token visits `top_k` routed experts and all shared experts.
   struct Experts {
     std::uint32_t count = 0;
@@ -47,12 +61,17 @@ struct Model {
 
   // Sizes of recurrent layers, which pass a state per head along the sequence instead of keys and
   // values.
-  struct Mamba {  // Mamba-2, arXiv 2405.21060
+  struct Mamba {  // Mamba-2, arXiv 2405.21060, or Mamba-1, arXiv 2312.00752
     std::uint32_t heads = 0;
     std::uint32_t head_dim = 64;
     std::uint32_t groups = 8;  // groups of heads that share B and C
     std::uint32_t state = 128;
     std::uint32_t conv = 4;  // width of the convolution in tokens
+    // Mamba-1: rank of the product that gives each channel its step. 0: Mamba-2, with a step per
+    // head.
+    std::uint32_t step_rank = 0;
+    // A norm of the result before the output projection; in Mamba-1 norms of the steps, B and C.
+    bool norm = true;
   };
   struct LinearAttention {  // a gated delta net, arXiv 2412.06464
     std::uint32_t key_heads = 0;
@@ -60,6 +79,17 @@ struct Model {
     std::uint32_t key_head_dim = 128;
     std::uint32_t value_head_dim = 128;
     std::uint32_t conv = 4;
+    // Ranks of the products that give each channel of a key its decay, and of those of the output
+    // gate, as in Kimi delta attention (arXiv 2510.26692). 0: a decay per head, and one matrix for
+    // the gate.
+    std::uint32_t decay_rank = 0;
+    std::uint32_t gate_rank = 0;
+  };
+  // A convolution over a few tokens, with a gate before and after (LFM2, arXiv 2511.23404).
+  struct ShortConvolution {
+    std::uint32_t channels = 0;
+    std::uint32_t width = 3;  // tokens
+    bool bias = false;        // of the convolution and of both projections
   };
 
   std::string name;
@@ -72,7 +102,9 @@ struct Model {
   std::uint32_t hidden = 0;
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;
-  std::uint32_t head_dim = 0;
+  std::uint32_t head_dim = 0;  // of queries and keys
+  std::uint32_t value_head_dim = 0;
+  bool keys_as_values = false;  // full attention uses its keys as values, too
   std::uint32_t ffn = 0;
   bool gated = false;  // three matrices (SwiGLU), else two
   Norm norm = Norm::layernorm;
@@ -92,11 +124,14 @@ struct Model {
   bool chunked = false;  // windows are chunks of `sliding_window` tokens
   // Attention with sinks: each head adds a learned number to the sum of its softmax.
   bool attention_sinks = false;
-  Located<double> published;  // published number of parameters; 0: unknown
+  Located<double> published;     // published number of parameters; 0: unknown
+  std::optional<Heads> sliding;  // heads of layers with a sliding window; no value: the same
   std::optional<Latent> latent;
+  std::optional<Indexer> indexer;
   std::optional<Experts> experts;
   std::optional<Mamba> mamba;
   std::optional<LinearAttention> linear_attention;
+  std::optional<ShortConvolution> short_convolution;
   std::vector<std::string> notes;  // notes for the user, one per line
   Origin origin;
 
@@ -111,16 +146,21 @@ struct Model {
   }
 };
 
-// Symbols of Megatron-LM's --hybrid-layer-pattern, and S for attention with the sliding window.
+// Symbols of Megatron-LM's --hybrid-layer-pattern, and S for attention with the sliding window, D
+// for latent attention with an indexer, P for attention and Mamba side by side, C for a short
+// convolution.
 namespace layer_symbols {
 inline constexpr char mamba = 'M';
 inline constexpr char linear_attention = 'G';
 inline constexpr char attention = '*';
 inline constexpr char sliding = 'S';
 inline constexpr char latent = '+';
+inline constexpr char indexed = 'D';
+inline constexpr char parallel = 'P';
+inline constexpr char short_convolution = 'C';
 inline constexpr char mlp = '-';
 inline constexpr char experts = 'E';
-inline constexpr std::string_view mixers = "MG*S+";
+inline constexpr std::string_view mixers = "MG*S+DPC";
 inline constexpr std::string_view feed_forwards = "-E";
 }  // namespace layer_symbols
 

@@ -4,10 +4,13 @@
 #include <array>
 #include <bitset>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "sim/config/model_checks.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -26,6 +29,8 @@ std::vector<std::string> notes_of(const Model& model, const Training& training) 
   std::vector<std::string> notes = model.notes;
   if (training.sequence)
     std::erase_if(notes, [](const std::string& note) { return note.starts_with("sequence:"); });
+  for (std::string& note : approximations(model, training.sequence.value_or(model.sequence)))
+    notes.push_back(std::move(note));
   return notes;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/config/huggingface/config.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,10 +27,37 @@ bool Config::has(Names names) const {
   return false;
 }
 
+Config Config::part(std::string_view key) {
+  const Match match = find({key});
+  if (!match || match.value->kind != Value::Kind::map)
+    throw Error(match ? match.value->origin : origin(),
+                fmt::format("{} is {} in config.json, and contains sizes of layers", key,
+                            match ? "no map" : "missing"));
+  return {*whole_, *match.value};
+}
+
+namespace {
+
+// Returns the value of a key that may be a list with one value per layer, all of which are equal.
+const Value& value_of_all_layers(const Config::Match& match) {
+  const Value& value = *match.value;
+  if (value.kind != Value::Kind::list || value.items.empty()) return value;
+  const auto differs = [&](const Value& item) {
+    return item.kind != Value::Kind::text || item.text != value.items.front().text;
+  };
+  if (std::ranges::any_of(value.items, differs))
+    throw Error(value.origin,
+                fmt::format("{} differs from layer to layer, which is not modelled", match.key))
+        .allow("a number, or a list that has the same number for every layer");
+  return value.items.front();
+}
+
+}  // namespace
+
 std::optional<Number> Config::number(Names names) {
   const Match match = find(names);
   if (!match) return std::nullopt;
-  const Value& value = *match.value;
+  const Value& value = value_of_all_layers(match);
   const bool is_zero = value.kind == Value::Kind::text && value.text == "0";
   const std::uint32_t count = is_zero ? 0 : read_count({value, std::string(match.key)}, "64");
   return Number{count, value.origin};

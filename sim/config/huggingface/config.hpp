@@ -29,6 +29,8 @@ class Config {
 
   const Value& text() const { return *text_; }
   const Value& whole() const { return *whole_; }
+  // Returns the map at a key as a config of its own. Throws an Error if there is none.
+  Config part(std::string_view key);
   const Origin& origin() const { return text_->origin; }
   bool was_read(std::string_view key) const { return read_.contains(key); }
 
@@ -43,7 +45,8 @@ class Config {
   // Returns whether the config has one of the names, even with the value null.
   bool has(Names names) const;
 
-  std::optional<Number> number(Names names);  // may be 0
+  // Reads a whole number, which may be 0, or a list that has the same number for every layer.
+  std::optional<Number> number(Names names);
   Number number(Names names, std::uint32_t default_value);
   Number required_number(Names names);  // throws an Error if there is none
   std::optional<Located<bool>> flag(Names names);

@@ -15,6 +15,9 @@ struct Family {
     linear,       // some layers have a gated delta net instead of attention
     hybrid,       // a pattern of Mamba-2, attention, MLPs and experts
     mamba,        // Mamba-2 only
+    mixed,        // attention, Mamba or a short convolution, and an MLP or experts
+    parallel,     // attention and Mamba-2 side by side, and an MLP
+    kimi,         // latent attention or Kimi delta attention, and an MLP or experts
   };
 
   std::string_view type;
@@ -26,12 +29,19 @@ struct Family {
   bool qk_norm = false;
   bool output_gate = false;
   bool attention_sinks = false;
+  bool indexer = false;           // latent attention with an indexer
+  bool window_has_heads = false;  // layers with a window have other heads than those without
   bool post_norms = false;
   // Values of the key `biases` in model files: the family's default, and the value for models with
   // attention_bias: true.
   std::string_view biases = "false";
   std::string_view attention_bias = "attention";
   bool expert_is_ffn = false;  // intermediate_size is that of an expert
+  bool shared_expert = false;  // layers of experts have a shared expert, of the size of the others
+  bool mlp_is_shared = false;  // layers of experts have the MLP of intermediate_size, too
+  bool single_is_mlp = false;  // a single expert is an MLP, without a router
+  bool mamba_1 = false;
+  bool mamba_norm = true;
   // Default values of keys that config.json leaves out. 0: the key is required; for head_dim:
   // hidden / heads.
   std::uint32_t vocabulary = 0;

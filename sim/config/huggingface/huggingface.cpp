@@ -11,6 +11,8 @@
 #include "sim/config/huggingface/config.hpp"
 #include "sim/config/huggingface/family.hpp"
 #include "sim/config/huggingface/layout.hpp"
+#include "sim/config/huggingface/missing.hpp"
+#include "sim/config/huggingface/recurrences.hpp"
 #include "sim/config/huggingface/shape.hpp"
 #include "sim/config/huggingface/unread.hpp"
 
@@ -24,33 +26,76 @@ constexpr std::array<std::string_view, 6> omitted_parts{"vision_config",    "aud
                                                         "vit_config",       "vision_tower_config",
                                                         "projector_config", "sound_config"};
 
-void set(Shape& shape, std::string_view path, const std::optional<Number>& number) {
-  if (number) shape.set(path, number->value, number->origin);
-}
-
 Number number_or(Config& config, Names names, std::uint32_t default_value) {
   return default_value > 0 ? config.number(names, default_value) : config.required_number(names);
 }
 
-void add_latent(Config& config, Shape& shape) {
-  set(shape, "latent.query_rank", config.number({"q_lora_rank"}));
-  set(shape, "latent.kv_rank", config.required_number({"kv_lora_rank"}));
-  set(shape, "latent.nope_head_dim", config.required_number({"qk_nope_head_dim"}));
-  set(shape, "latent.rope_head_dim", config.required_number({"qk_rope_head_dim"}));
-  set(shape, "latent.value_head_dim", config.required_number({"v_head_dim"}));
+void add_latent(Config& config, const Family& family, Shape& shape) {
+  shape.set("latent.query_rank", config.number({"q_lora_rank"}));
+  shape.set("latent.kv_rank", config.required_number({"kv_lora_rank"}));
+  shape.set("latent.nope_head_dim", config.required_number({"qk_nope_head_dim"}));
+  shape.set("latent.rope_head_dim", config.required_number({"qk_rope_head_dim"}));
+  shape.set("latent.value_head_dim", config.required_number({"v_head_dim"}));
   // Marks these keys as read: their values follow from the sizes of latent attention.
   config.find({"num_key_value_heads", "head_dim", "qk_head_dim"});
+  if (!family.indexer) return;
+  shape.set("indexer.heads", config.required_number({"index_n_heads"}));
+  shape.set("indexer.head_dim", config.number({"index_head_dim"}));
+  shape.set("indexer.top_k", config.number({"index_topk"}));
 }
 
-void add_attention(Config& config, const Family& family, Shape& shape) {
+// Checks that attention is causal. The value "vision" concerns tokens of images alone.
+void check_causal(Config& config) {
+  const Config::Match match = config.find({"use_bidirectional_attention"});
+  if (match && match.value->text == "all")
+    throw Error(match.value->origin,
+                "use_bidirectional_attention is all: attention without a causal mask is not "
+                "modelled")
+        .allow("vision, false or null");
+}
+
+// Adds the heads of layers with a sliding window where they differ from those of other layers: in a
+// map of their own (Step 3.5), as keys of their own (MiMo-V2), or as the usual keys, with keys of
+// their own for the layers without a window (Gemma 4).
+void add_window_heads(Config& config, Shape& shape) {
+  const auto set_heads = [&](Config& source, Names heads, Names kv_heads, Names head_dim,
+                             Names value_head_dim) {
+    shape.set("sliding.heads", source.number(heads));
+    shape.set("sliding.kv_heads", source.number(kv_heads));
+    shape.set("sliding.head_dim", source.number(head_dim));
+    shape.set("sliding.value_head_dim", source.number(value_head_dim));
+  };
+  if (config.find({"attention_other_setting"})) {
+    Config inner = config.part("attention_other_setting");
+    set_heads(inner, {"num_attention_heads"}, {"num_attention_groups"}, {"head_dim"},
+              {"v_head_dim"});
+    inner.find({"attention_type"});
+    check_unread(inner);
+  } else if (const auto global = config.number({"global_head_dim"})) {
+    set_heads(config, {"num_attention_heads"}, {"num_key_value_heads"}, {"head_dim"}, {"head_dim"});
+    shape.set("head_dim", global);
+    if (!config.flag({"attention_k_eq_v"}, false)) return;
+    shape.set("kv_heads", config.number({"num_global_key_value_heads"}));
+    shape.set("keys_as_values", "true", global->origin);
+  } else {
+    set_heads(config, {"swa_num_attention_heads"}, {"swa_num_key_value_heads"}, {"swa_head_dim"},
+              {"swa_v_head_dim"});
+    config.find({"attention_chunk_size"});  // the window once more, as MiMo-V2 names it
+  }
+}
+
+void add_attention(Config& config, const Family& family, const Layout& layout, Shape& shape) {
+  check_causal(config);
   const Number heads = number_or(config, {"num_attention_heads", "n_head"}, family.heads);
-  set(shape, "heads", heads);
-  if (config.find({"kv_lora_rank"})) return add_latent(config, shape);
-  set(shape, "kv_heads",
-      config.number({"num_key_value_heads"}, family.kv_heads > 0 ? family.kv_heads : heads.value));
+  shape.set("heads", heads);
+  if (config.find({"kv_lora_rank"})) return add_latent(config, family, shape);
+  shape.set("kv_heads", config.number({"num_key_value_heads", "num_attention_groups"},
+                                      family.kv_heads > 0 ? family.kv_heads : heads.value));
   auto size = config.number({"head_dim", "attention_head_dim"});
   if (!size && family.head_dim > 0) size = Number{family.head_dim, config.origin()};
-  set(shape, "head_dim", size);
+  shape.set("head_dim", size);
+  shape.set("value_head_dim", config.number({"v_head_dim"}));
+  if (layout.windows && family.window_has_heads) add_window_heads(config, shape);
   if (config.flag({"use_qk_norm"}, family.qk_norm))
     shape.set("qk_layernorm", "true", config.origin());
   if (config.flag({"attn_output_gate"}, family.output_gate))
@@ -58,52 +103,37 @@ void add_attention(Config& config, const Family& family, Shape& shape) {
   if (family.attention_sinks) shape.set("attention_sinks", "true", config.origin());
 }
 
-void add_recurrences(Config& config, const Layout& layout, Shape& shape) {
-  if (layout.linear) {
-    set(shape, "linear_attention.key_heads", config.required_number({"linear_num_key_heads"}));
-    set(shape, "linear_attention.value_heads", config.required_number({"linear_num_value_heads"}));
-    set(shape, "linear_attention.key_head_dim", config.number({"linear_key_head_dim"}));
-    set(shape, "linear_attention.value_head_dim", config.number({"linear_value_head_dim"}));
-    set(shape, "linear_attention.conv", config.number({"linear_conv_kernel_dim"}));
-  }
-  if (!layout.mamba) return;
-  set(shape, "mamba.heads", config.required_number({"mamba_num_heads", "num_heads"}));
-  set(shape, "mamba.head_dim",
-      layout.attention ? config.number({"mamba_head_dim"})
-                       : config.number({"mamba_head_dim", "head_dim"}));
-  set(shape, "mamba.groups", config.required_number({"n_groups"}));
-  set(shape, "mamba.state", config.number({"ssm_state_size", "state_size"}));
-  set(shape, "mamba.conv", config.number({"conv_kernel"}));
-}
-
 void add_experts(Config& config, const Family& family, Shape& shape) {
-  set(shape, "experts.count",
-      config.required_number(
-          {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}));
-  set(shape, "experts.top_k",
-      config.required_number(
-          {"num_experts_per_tok", "experts_per_token", "num_experts_per_token"}));
+  shape.set("experts.count", config.required_number({"num_local_experts", "num_experts",
+                                                     "n_routed_experts", "moe_num_experts"}));
+  shape.set("experts.top_k", config.required_number({"num_experts_per_tok", "experts_per_token",
+                                                     "num_experts_per_token", "moe_topk",
+                                                     "moe_top_k", "moe_k", "top_k_experts"}));
   const bool by_ffn = family.expert_is_ffn && !config.find({"moe_intermediate_size"});
   const Number ffn =
       config.required_number({by_ffn ? "intermediate_size" : "moe_intermediate_size"});
-  set(shape, "experts.ffn", ffn);
-  set(shape, "experts.latent", config.number({"moe_latent_size"}));
-  if (const auto groups = config.number({"n_group"}); groups && groups->value > 1) {
-    set(shape, "experts.groups", groups);
-    set(shape, "experts.top_groups", config.number({"topk_group"}));
+  shape.set("experts.ffn", ffn);
+  shape.set("experts.latent", config.number({"moe_latent_size", "routed_expert_hidden_size"}));
+  if (const auto groups = config.number({"n_group", "num_expert_group"});
+      groups && groups->value > 1) {
+    shape.set("experts.groups", groups);
+    shape.set("experts.top_groups", config.number({"topk_group"}));
   } else {
     config.find({"topk_group"});
   }
   // config.json gives either the number of shared experts, or the size of a single one.
-  auto shared = config.number({"n_shared_experts", "num_shared_experts"});
-  const auto size =
-      config.number({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"});
-  if (family.type == "llama4") shared = Number{1, ffn.origin};
+  auto shared = config.number(
+      {"n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"});
+  auto size = config.number({"shared_expert_intermediate_size", "shared_intermediate_size",
+                             "moe_shared_expert_intermediate_size", "share_expert_dim"});
+  if (!shared && family.shared_expert) shared = Number{1, ffn.origin};
+  if (family.mlp_is_shared && config.flag({"enable_moe_block"}, false))
+    size = config.required_number({"intermediate_size"});
   if (size && size->value > 0) {
     shape.set("experts.shared", 1, size->origin);
-    set(shape, "experts.shared_ffn", size);
+    shape.set("experts.shared_ffn", size);
   } else if (shared && shared->value > 0) {
-    set(shape, "experts.shared", shared);
+    shape.set("experts.shared", shared);
   }
 }
 
@@ -111,26 +141,53 @@ void add_experts(Config& config, const Family& family, Shape& shape) {
 void skip_experts(Config& config) {
   config.find({"moe_intermediate_size", "num_experts_per_tok", "n_shared_experts", "n_group",
                "topk_group", "shared_expert_intermediate_size", "decoder_sparse_step",
-               "moe_layer_freq", "first_k_dense_replace", "mlp_only_layers"});
+               "moe_layer_freq", "first_k_dense_replace", "mlp_only_layers", "expert_layer_period",
+               "expert_layer_offset"});
+}
+
+// Adds the hidden size of LFM2's MLP: two thirds of the number in the config, times a factor, and
+// rounded up to a multiple (Lfm2MLP in modeling_lfm2.py).
+void add_adjusted_ffn(Config& config, Shape& shape) {
+  const Number ffn = config.required_number({"block_ff_dim", "intermediate_size"});
+  config.find({"intermediate_size", "block_dim", "block_use_swiglu", "num_heads"});
+  const std::uint32_t multiple = std::max(1U, config.number({"block_multiple_of"}, 256).value);
+  const Config::Match factor = config.find({"block_ffn_dim_multiplier"});
+  std::uint32_t adjusted = ffn.value;
+  if (config.flag({"block_auto_adjust_ff_dim"}, true)) {
+    const double scale =
+        factor ? read_positive_number({*factor.value, std::string(factor.key)}, "a factor") : 1;
+    const std::uint64_t two_thirds = 2 * std::uint64_t{ffn.value} / 3;
+    adjusted = static_cast<std::uint32_t>(scale * static_cast<double>(two_thirds));
+    adjusted = (adjusted + multiple - 1) / multiple * multiple;
+  }
+  shape.set("ffn", adjusted, ffn.origin);
 }
 
 // Adds the type and hidden size of the MLP in dense layers.
 void add_ffn(Config& config, const Family& family, const Layout& layout, Shape& shape) {
   shape.set("mlp", family.gated ? "swiglu" : "gelu", config.origin());
   if (family.type == "llama4") {
-    set(shape, "ffn", config.number({"intermediate_size_mlp"}));
+    shape.set("ffn", config.number({"intermediate_size_mlp"}));
     return;
   }
+  if (family.layers == Family::Layers::mixed && !layout.experts &&
+      config.find({"shared_intermediate_size"})) {
+    shape.set("ffn", config.number({"shared_intermediate_size"}));
+    config.find({"intermediate_size"});
+    return;
+  }
+  if (family.type == "lfm2") return add_adjusted_ffn(config, shape);
   const auto ffn = config.number({"intermediate_size", "n_inner"});
   if (!layout.mlps) return;
   if (family.gated && !ffn) config.required_number({"intermediate_size"});
-  set(shape, "ffn", ffn);
+  shape.set("ffn", ffn);
 }
 
 void add_biases(Config& config, const Family& family, Shape& shape) {
   const auto attention = config.flag({"attention_bias"});
   const auto mlp = config.flag({"mlp_bias"});
   const auto use_bias = config.flag({"use_bias"});
+  const bool qkv_bias = config.flag({"use_qkv_bias"}, false);
   std::string_view biases = family.biases;
   Origin origin = config.origin();
   if (biases == "false" && attention && attention->value) {
@@ -144,6 +201,7 @@ void add_biases(Config& config, const Family& family, Shape& shape) {
     biases = "true";
     origin = use_bias->origin;
   }
+  if (biases == "false" && qkv_bias) biases = "qkv";
   shape.set("biases", std::string(biases), origin);
 }
 
@@ -161,7 +219,8 @@ void add_dropout(Config& config, Shape& shape) {
 // Returns whether input and output embedding are one matrix. The key may be in the text part or at
 // the top level of the file.
 bool is_tied(Config& config, const Family& family) {
-  if (const auto tied = config.flag({"tie_word_embeddings", "tie_embedding_weights"}))
+  if (const auto tied =
+          config.flag({"tie_word_embeddings", "tie_embedding_weights", "tie_embedding"}))
     return tied->value;
   const Value* const outer = find(config.whole(), "tie_word_embeddings");
   return outer == nullptr || outer->kind != Value::Kind::text || outer->text == "null"
@@ -176,7 +235,7 @@ void add_sequence(Config& config, const Family& family, Shape& shape) {
   if (family.learned_positions) {
     const Number length =
         config.required_number({"max_position_embeddings", "n_positions", "n_ctx"});
-    set(shape, "sequence", length);
+    shape.set("sequence", length);
     shape.set("positions", "learned", length.origin);
     return;
   }
@@ -199,7 +258,7 @@ void add_mtp(Config& config, Shape& shape) {
       config.number({"num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers"});
   const bool is_used = config.flag({"use_mtp"}, true);
   if (!modules || modules->value == 0 || !is_used) return;
-  set(shape, "mtp_layers", modules);
+  shape.set("mtp_layers", modules);
   const bool is_single = modules->value == 1;
   shape.note(
       fmt::format("mtp_layers: the parameters include the {} of multi-token prediction, which "
@@ -255,13 +314,15 @@ bool is_config(const Value& map) {
 Value model_map(const Value& whole) {
   Config config(whole, text_of(whole));
   const Family& family = family_of(config);
+  if (family.indexer) config.find({"index_topk"});
+  check_missing(config);
   Shape shape(whole.origin);
   add_name(config, shape);
-  set(shape, "hidden", config.required_number({"hidden_size", "n_embd"}));
-  set(shape, "vocabulary", number_or(config, {"vocab_size"}, family.vocabulary));
+  shape.set("hidden", config.required_number({"hidden_size", "n_embd"}));
+  shape.set("vocabulary", number_or(config, {"vocab_size"}, family.vocabulary));
   const Layout layout = add_layout(config, family, shape);
-  if (layout.attention) add_attention(config, family, shape);
-  add_recurrences(config, layout, shape);
+  if (layout.attention) add_attention(config, family, layout, shape);
+  add_recurrences(config, family, layout, shape);
   if (layout.experts)
     add_experts(config, family, shape);
   else

@@ -29,7 +29,12 @@ constexpr std::array attention_words{
 constexpr std::array feed_forward_words{Word{"dense", '-'}, Word{"sparse", 'E'}, Word{"moe", 'E'}};
 constexpr std::array block_words{Word{"mamba", 'M'}, Word{"attention", '*'}, Word{"mlp", '-'},
                                  Word{"moe", 'E'}};
+constexpr std::array mixed_words{Word{"attention", '*'}, Word{"full_attention", '*'},
+                                 Word{"mamba", 'M'}, Word{"conv", 'C'}};
+constexpr std::array indexer_words{Word{"full", '*'}, Word{"shared", '+'}};
+constexpr std::array sparse_words{Word{"deepseek_sparse_attention", '*'}};
 constexpr std::array numbered_attention{Word{"1", '*'}};  // 0: lightning attention
+constexpr std::array numbered_windows{Word{"0", '*'}, Word{"1", 'S'}};
 constexpr std::array numbered_experts{Word{"0", '-'}, Word{"1", 'E'}};
 constexpr std::array numbered_chunks{Word{"0", '*'}, Word{"1", 'S'}};
 
@@ -87,6 +92,7 @@ void add_windows(Config& config, const Family& family, LayerList& layers, Shape&
   const auto step = config.number({"sliding_window_pattern", "full_attention_interval"});
   const bool is_listed =
       set_by_list(config, "layer_types", attention_words, &LayerSymbols::mixer, layers) ||
+      set_by_list(config, "hybrid_layer_pattern", numbered_windows, &LayerSymbols::mixer, layers) ||
       set_by_list(config, "attn_type_list", numbered_attention, &LayerSymbols::mixer, layers);
   if (!is_listed) {
     if (!is_used || !window || window->value == 0) return;
@@ -103,6 +109,30 @@ void add_windows(Config& config, const Family& family, LayerList& layers, Shape&
   shape.set("sliding_window", window->value, window->origin);
 }
 
+// Returns the indices of layers at a key, a list or a text such as "3,4,5"; no value if the key is
+// missing.
+std::optional<std::vector<std::string>> layer_indices(Config& config, std::string_view key) {
+  const Config::Match match = config.find({key});
+  if (!match) return std::nullopt;
+  if (match.value->kind == Value::Kind::list) return config.list({key}, 0)->value;
+  std::vector<std::string> indices;
+  std::string index;
+  for (const char c : match.value->text + ",")
+    if (c != ',')
+      index += c == ' ' ? std::string() : std::string(1, c);
+    else if (!index.empty())
+      indices.push_back(std::exchange(index, {}));
+  return indices;
+}
+
+// Returns the index of the last layer that may have experts; no value if there is no such key, or
+// -1, which stands for the last layer.
+std::optional<std::uint32_t> last_with_experts(Config& config) {
+  const Config::Match match = config.find({"moe_layer_end_index"});
+  if (!match || match.value->text == "-1") return std::nullopt;
+  return config.number({"moe_layer_end_index"})->value;
+}
+
 // Finds the layers that have experts, by the keys of all families: a list, the number of dense
 // layers at the start, a period, and the indices of dense layers.
 void set_experts(Config& config, LayerList& layers) {
@@ -115,26 +145,82 @@ void set_experts(Config& config, LayerList& layers) {
                   layers) ||
       set_by_list(config, "moe_layer_freq", numbered_experts, &LayerSymbols::feed_forward,
                   layers)) {
-    config.find({"first_k_dense_replace"});
+    config.find({"first_k_dense_replace", "moe_layer_freq"});
     return;
   }
   const auto step = [&](std::string_view key) {
     return std::max(1U, config.number({key}, 1).value);
   };
-  const std::uint32_t first = config.number({"first_k_dense_replace"}, 0).value;
+  const std::uint32_t first = config
+                                  .number({"first_k_dense_replace", "num_dense_layers",
+                                           "moe_layer_start_index", "moe_layer_num_skipped"},
+                                          0)
+                                  .value;
   const std::uint32_t from_start = step("moe_layer_freq");
-  const std::uint32_t from_end =
-      std::max(step("decoder_sparse_step"), step("interleave_moe_layer_step"));
+  const std::uint32_t from_end = std::max(
+      {step("decoder_sparse_step"), step("moe_layer_interval"), step("interleave_moe_layer_step")});
   dense_if(
       [&](std::size_t i) { return i < first || i % from_start != 0 || (i + 1) % from_end != 0; });
+  if (const auto last = last_with_experts(config))
+    dense_if([&](std::size_t i) { return i > *last; });
+  const std::uint32_t period = step("expert_layer_period");
+  const std::uint32_t offset = config.number({"expert_layer_offset"}, 0).value;
+  dense_if([&](std::size_t i) { return i % period != offset % period; });
   if (const auto dense = config.list({"mlp_only_layers"}, 0))
     dense_if([&](std::size_t i) {
       return std::ranges::find(dense->value, std::to_string(i)) != dense->value.end();
     });
-  if (const auto sparse = config.list({"moe_layers"}, 0); sparse && !sparse->value.empty())
-    dense_if([&](std::size_t i) {
-      return std::ranges::find(sparse->value, std::to_string(i)) == sparse->value.end();
-    });
+  for (const std::string_view key : {"moe_layers", "moe_layers_enum"})
+    if (const auto sparse = layer_indices(config, key); sparse && !sparse->empty())
+      dense_if([&](std::size_t i) {
+        return std::ranges::find(*sparse, std::to_string(i)) == sparse->end();
+      });
+}
+
+// Finds the layers that have Mamba or a short convolution instead of attention, by a list, by the
+// indices of layers with attention (LFM2) or by their period (Jamba).
+void set_mixed(Config& config, LayerList& layers) {
+  if (set_by_list(config, "layer_types", mixed_words, &LayerSymbols::mixer, layers) ||
+      set_by_list(config, "layers_block_type", mixed_words, &LayerSymbols::mixer, layers)) {
+    config.find({"full_attn_idxs", "attn_layer_period", "attn_layer_offset"});
+    return;
+  }
+  if (const auto attention = layer_indices(config, "full_attn_idxs")) {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      if (std::ranges::find(*attention, std::to_string(i)) == attention->end())
+        layers[i].mixer = 'C';
+    return;
+  }
+  if (!config.find({"attn_layer_period"}))
+    throw Error(config.origin(), "layer_types is missing in config.json: type of each layer");
+  const std::uint32_t period = std::max(1U, config.number({"attn_layer_period"}, 1).value);
+  const std::uint32_t offset = config.number({"attn_layer_offset"}, 0).value;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (i % period != offset % period) layers[i].mixer = 'M';
+}
+
+// Finds the layers that have Kimi delta attention. The config counts layers from 1.
+void set_kimi(Config& config, LayerList& layers) {
+  Config inner = config.part("linear_attn_config");
+  const auto deltas = layer_indices(inner, "kda_layers");
+  if (!deltas)
+    throw Error(inner.origin(), "kda_layers is missing: numbers of layers with delta attention");
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (std::ranges::find(*deltas, std::to_string(i + 1)) != deltas->end()) layers[i].mixer = 'G';
+}
+
+// Finds the layers that use the choice of keys of an earlier layer's indexer, by a list or by a
+// period after the first layers, as in GlmMoeDsaConfig.
+void set_indexers(Config& config, LayerList& layers) {
+  set_by_list(config, "layer_types", sparse_words, &LayerSymbols::mixer, layers);
+  if (set_by_list(config, "indexer_types", indexer_words, &LayerSymbols::mixer, layers)) {
+    config.find({"index_topk_freq", "index_skip_topk_offset", "index_topk_pattern"});
+    return;
+  }
+  const std::uint32_t period = std::max(1U, config.number({"index_topk_freq"}, 1).value);
+  const std::uint32_t offset = config.number({"index_skip_topk_offset"}, 2).value;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (i + 1 > offset && (i + 1 - offset) % period != 0) layers[i].mixer = '+';
 }
 
 // Finds the layers that have a gated delta net, by a list or a period. All layers keep their MLP or
@@ -203,14 +289,11 @@ std::optional<ExpertRule> rule_of_experts(const LayerList& layers) {
 // Describes the layers by periods (full_attention_every, experts.every) instead of a list of all
 // layers. Returns false if they are irregular.
 bool add_rules(const Config& config, const LayerList& layers, const Layout& layout, Shape& shape) {
-  if (layout.linear || layout.mamba) return false;
-  if (std::ranges::any_of(layers, [](const LayerSymbols& layer) {
-        return layer.mixer == 0 || layer.feed_forward == 0;
-      }))
-    return false;
-  const bool has_windows =
-      std::ranges::any_of(layers, [](const LayerSymbols& layer) { return layer.mixer == 'S'; });
-  const auto full = has_windows ? rule_of_windows(layers) : 0;
+  const auto is_irregular = [](const LayerSymbols& layer) {
+    return (layer.mixer != '*' && layer.mixer != 'S') || layer.feed_forward == 0;
+  };
+  if (std::ranges::any_of(layers, is_irregular)) return false;
+  const auto full = layout.windows ? rule_of_windows(layers) : 0;
   const auto experts = layout.experts ? rule_of_experts(layers) : ExpertRule{};
   if (!full || !experts) return false;
   if (*full > 0) shape.set("full_attention_every", *full, config.origin());
@@ -222,10 +305,11 @@ bool add_rules(const Config& config, const LayerList& layers, const Layout& layo
   return true;
 }
 
-std::string pattern_of(const LayerList& layers, bool latent) {
+// Returns the layers as a pattern, with a symbol for layers of attention without a window.
+std::string pattern_of(const LayerList& layers, char attention) {
   std::string pattern;
   for (const LayerSymbols& layer : layers) {
-    const char mixer = latent && layer.mixer == '*' ? '+' : layer.mixer;
+    const char mixer = layer.mixer == '*' ? attention : layer.mixer;
     if (mixer != 0 && layer.feed_forward != 0)
       pattern += fmt::format("({}{})", mixer, layer.feed_forward);
     else
@@ -255,11 +339,18 @@ Layout add_layout(Config& config, const Family& family, Shape& shape) {
   const auto experts =
       config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
   LayerList layers(count.value);
-  if (family.layers == Family::Layers::transformer) add_windows(config, family, layers, shape);
+  if (family.indexer)
+    set_indexers(config, layers);
+  else if (family.layers == Family::Layers::transformer)
+    add_windows(config, family, layers, shape);
   if (family.layers == Family::Layers::linear) set_linear(config, family, layers);
+  if (family.layers == Family::Layers::mixed) set_mixed(config, layers);
+  if (family.layers == Family::Layers::kimi) set_kimi(config, layers);
+  if (family.layers == Family::Layers::parallel)
+    for (LayerSymbols& layer : layers) layer.mixer = 'P';
   if (family.layers == Family::Layers::hybrid)
     set_hybrid(config, layers);
-  else if (experts && experts->value > 0)
+  else if (experts && experts->value > (family.single_is_mlp ? 1U : 0U))
     set_experts(config, layers);
   if (family.layers == Family::Layers::mamba) layers.assign(layers.size(), LayerSymbols{'M', 0});
 
@@ -268,14 +359,23 @@ Layout add_layout(Config& config, const Family& family, Shape& shape) {
     layout.mlps = layout.mlps || layer.feed_forward == '-';
     layout.experts = layout.experts || layer.feed_forward == 'E';
     layout.linear = layout.linear || layer.mixer == 'G';
-    layout.mamba = layout.mamba || layer.mixer == 'M';
-    layout.attention = layout.attention || layer.mixer == '*' || layer.mixer == 'S';
+    layout.mamba = layout.mamba || layer.mixer == 'M' || layer.mixer == 'P';
+    layout.convolutions = layout.convolutions || layer.mixer == 'C';
+    layout.windows = layout.windows || layer.mixer == 'S';
+    layout.attention =
+        layout.attention || std::string_view("*S+P").find(layer.mixer) != std::string_view::npos;
   }
-  if (add_rules(config, layers, layout, shape))
+  const bool has_rules = !(layout.windows && family.window_has_heads);
+  if (has_rules && add_rules(config, layers, layout, shape)) {
     shape.set("layers", count.value, count.origin);
-  else
-    shape.set("pattern", pattern_of(layers, static_cast<bool>(config.find({"kv_lora_rank"}))),
+  } else {
+    const bool is_latent = static_cast<bool>(config.find({"kv_lora_rank"}));
+    shape.set("pattern",
+              pattern_of(layers, family.indexer ? 'D'
+                                 : is_latent    ? '+'
+                                                : '*'),
               count.origin);
+  }
   return layout;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "sim/config/huggingface/config.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::config::huggingface {
@@ -19,6 +21,10 @@ class Shape {
   }
   void set(std::string_view path, std::uint32_t number, const Origin& origin) {
     set(path, std::to_string(number), origin);
+  }
+  void set(std::string_view path, const Number& number) { set(path, number.value, number.origin); }
+  void set(std::string_view path, const std::optional<Number>& number) {
+    if (number) set(path, *number);
   }
   void note(std::string text, const Origin& origin) {
     notes_.kind = Value::Kind::list;

@@ -20,57 +20,76 @@ constexpr std::array<std::string_view, 43> size_parts{
 
 // Names of keys that contain such a word but affect neither time nor memory, by their start, their
 // end or as a whole.
-constexpr std::array<std::string_view, 18> idle_starts{
-    "_",       "rope_",    "router_",  "moe_router",   "output_",  "vision_",
-    "image_",  "video_",   "audio_",   "img_",         "mm_",      "time_",
-    "swiglu_", "summary_", "num_beam", "indexer_rope", "rescale_", "init"};
-constexpr std::array<std::string_view, 26> idle_ends{
-    "_token_id",       "_token_index", "_eps",         "_epsilon",
-    "_dropout",        "_pdrop",       "_act",         "_activation",
-    "_dtype",          "_range",       "_std",         "_scale",
-    "_scalar",         "_multiplier",  "_softcapping", "_theta",
-    "_coef",           "_coeff",       "_alpha",       "_beta",
-    "_implementation", "_limit",       "_factor",      "_kernels",
-    "_prob",           "_in_fp32"};
-constexpr std::array<std::string_view, 23> idle_names{
-    "add_full_attention_sink_bias",  // sinks: one number per head
-    "add_swa_attention_sink_bias",
-    "chunk_size",  // of kernels of Mamba-2
-    "chunk_size_feed_forward",
-    "ep_size",
-    "lm_head_bias",  // one number per token of the vocabulary
-    "max_window_layers",
-    "mlp_type",  // of StarCoder 2, whose family has it
-    "moe_renormalize",
-    "moe_shared_expert_overlap",  // a key of training.experts
-    "mtp_hybrid_override_pattern",
-    "mtp_layers_block_type",
-    "mtp_transformer_layers",
-    "mtp_use_dedicated_embeddings",
-    "no_rope_layer_interval",
-    "no_rope_layers",
-    "original_max_position_embeddings",
-    "rotary_dim",
-    "scale_attn_weights",
-    "sliding_window_size",
-    "use_conv_bias",  // counted with the convolution
-    "use_parallel_residual",
-    "expand"};  // follows from the heads of Mamba-2
+constexpr auto idle_starts = std::to_array<std::string_view>(
+    {"_",        "rope_",        "router_",  "moe_router", "output_", "vision_", "image_",
+     "video_",   "audio_",       "img_",     "mm_",        "time_",   "swiglu_", "summary_",
+     "num_beam", "indexer_rope", "rescale_", "init",       "vit_",    "anyres_"});
+constexpr auto idle_ends = std::to_array<std::string_view>(
+    {"_token_id",       "_token_index", "_eps",         "_epsilon",
+     "_dropout",        "_pdrop",       "_act",         "_activation",
+     "_dtype",          "_range",       "_std",         "_scale",
+     "_scalar",         "_multiplier",  "_softcapping", "_theta",
+     "_coef",           "_coeff",       "_alpha",       "_beta",
+     "_implementation", "_limit",       "_factor",      "_kernels",
+     "_prob",           "_in_fp32",     "_multipliers", "_xavier_init"});
+constexpr auto idle_names = std::to_array<std::string_view>(
+    {"add_full_attention_sink_bias",  // sinks: one number per head
+     "add_swa_attention_sink_bias",
+     "chunk_size",  // of kernels of Mamba-2
+     "chunk_size_feed_forward",
+     "enable_attention_fp32_softmax",
+     "ep_size",
+     "index_share_for_mtp_iteration",  // of text generation
+     "lm_head_bias",                   // one number per token of the vocabulary
+     "mamba_chunk_size",               // of kernels of Mamba-2
+     "mamba_conv_bias",                // counted with the convolution
+     "mamba_norm_before_gate",
+     "mamba_use_mlp",
+     "max_window_layers",
+     "mlp_type",      // of StarCoder 2, whose family has it
+     "moe_capacity",  // 64 times the mean of tokens, so that experts drop none
+     "moe_gate",
+     "moe_gate_act",
+     "moe_norm_min",
+     "moe_renormalize",
+     "moe_shared_expert_overlap",  // a key of training.experts
+     "moe_use_aux_free",
+     "norm_expert_weight",
+     "num_media_embeds",
+     "org_vocab_size",
+     "position_embedding_type",
+     "position_embedding_xdrope",
+     "projectors_bias",  // one number per channel of Mamba
+     "mtp_hybrid_override_pattern",
+     "mtp_layers_block_type",
+     "mtp_transformer_layers",
+     "mtp_use_dedicated_embeddings",
+     "no_rope_layer_interval",
+     "no_rope_layers",
+     "original_max_position_embeddings",
+     "rotary_dim",
+     "scale_attn_weights",
+     "sliding_window_size",
+     "use_conv_bias",            // counted with the convolution
+     "use_expert_bias",          // one number per expert
+     "use_head_wise_attn_gate",  // one number per head
+     "use_moe_router_bias",
+     "use_parallel_residual",
+     "vocab_size_per_layer_input",  // of hidden_size_per_layer_input
+     "expand"});                    // follows from the heads of Mamba-2
 
 bool has_any(std::string_view key, const auto& parts, const auto& has) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return has(key, part); });
 }
 
-// Returns whether a value disables what its key stands for: false, null, 0, "" or an empty
-// container.
+}  // namespace
+
 bool is_off(const Value& value) {
   if (value.kind == Value::Kind::list) return std::ranges::all_of(value.items, is_off);
   if (value.kind == Value::Kind::map) return value.entries.empty();
   return value.text.empty() || value.text == "false" || value.text == "null" ||
          value.text.find_first_not_of("0.") == std::string::npos;
 }
-
-}  // namespace
 
 void check_unread(const Config& config) {
   for (const Entry& entry : config.text().entries) {

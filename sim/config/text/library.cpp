@@ -1,7 +1,6 @@
 #include "sim/config/text/library.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <system_error>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/text/misspelt.hpp"
 #include "sim/config/text/readable.hpp"
 
 namespace pipewright::config {
@@ -28,35 +28,6 @@ std::filesystem::path own_library() {
       (program.parent_path() / PIPEWRIGHT_LIBRARY_FROM_PROGRAM).lexically_normal();
   if (!program.empty() && std::filesystem::is_directory(beside, ignored)) return beside;
   return PIPEWRIGHT_PLATFORMS;
-}
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-
-// Returns the numbers in a name, each with the letters that follow it: "300x" for mi300x, "3 8b"
-// for llama-3-8b.
-std::string model_number(std::string_view name) {
-  std::string number;
-  bool is_within = false;  // within a number or the letters that follow it
-  for (const char c : name) {
-    if (is_digit(c) && !is_within && !number.empty()) number += ' ';
-    is_within = is_digit(c) || (is_within && is_letter(c));
-    if (is_within) number += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return number;
-}
-
-// Returns the library name that a text misspells; empty if there is none. A name with another model
-// number stands for other hardware or another model, unless the text is its beginning: h800 is no
-// misspelt h200, but h100 may mean h100-sxm. Of several names that begin with the text, the
-// shortest is returned.
-std::string_view misspelt_name(std::string_view text, const std::vector<std::string>& names) {
-  const std::string number = model_number(text);
-  std::vector<std::string_view> candidates;
-  for (const std::string& name : names)
-    if (name.starts_with(text) || model_number(name) == number) candidates.emplace_back(name);
-  std::ranges::stable_sort(candidates, {}, &std::string_view::size);
-  return nearest_name(text, candidates);
 }
 
 }  // namespace
@@ -111,7 +82,8 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
                                  : fmt::format("{}", fmt::join(names, ", "));
   Error error(fmt::format("{} is not among the {} of the library", in_quotes(name), folder));
   error.allow(fmt::format("{}, or the path of a file, with a slash or {}", listed, extension));
-  const std::string_view nearest = misspelt_name(name, names);
+  const std::string_view nearest =
+      misspelt_name(name, std::vector<std::string_view>(names.begin(), names.end()));
   if (nearest.empty() && folder == "gpus")
     error.suggest(
         "make the file of another GPU from its data sheet and a similar GPU NAME with "

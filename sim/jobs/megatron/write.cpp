@@ -167,6 +167,33 @@ void write_optimizer(SettingsWriter& writer) {
     writer.remove({"main_grads_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "main_params_dtype"});
 }
 
+// Reports the parts of a model that no argument of Megatron-LM describes, or none that is written.
+void report_unwritable(SettingsWriter& writer, const config::Model& model) {
+  const auto cannot = [&](bool is_there, std::string_view key, std::string_view reason) {
+    if (is_there) writer.cannot(key, std::string(reason));
+  };
+  namespace symbols = config::layer_symbols;
+  cannot(model.has_layers(symbols::sliding), "model.pattern",
+         "Megatron-LM's patterns have no symbol for attention with a sliding window (S)");
+  cannot(model.has_layers(symbols::parallel), "model.pattern",
+         "Megatron-LM's patterns have no symbol for attention beside Mamba (P)");
+  cannot(model.has_layers(symbols::short_convolution), "model.short_convolution",
+         "Megatron-LM has no short convolutions");
+  cannot(model.sliding.has_value(), "model.sliding",
+         "Megatron-LM's layers have the same heads with and without a window");
+  cannot(model.value_head_dim != model.head_dim && !model.latent, "model.value_head_dim",
+         "Megatron-LM's values have the size of keys");
+  cannot(model.keys_as_values, "model.keys_as_values", "Megatron-LM computes values of their own");
+  cannot(model.indexer.has_value(), "model.indexer",
+         "the arguments of sparse attention (--dsa-indexer-*) are not written");
+  cannot(model.mamba && model.mamba->step_rank > 0, "model.mamba.step_rank",
+         "Megatron-LM has Mamba-2 alone");
+  cannot(model.linear_attention && model.linear_attention->decay_rank > 0,
+         "model.linear_attention.decay_rank", "Megatron-LM's decays are those of a head");
+  cannot(model.linear_attention && model.linear_attention->gate_rank > 0,
+         "model.linear_attention.gate_rank", "Megatron-LM's gates have one full matrix");
+}
+
 }  // namespace
 
 void write_model(SettingsWriter& writer) {
@@ -179,11 +206,8 @@ void write_model(SettingsWriter& writer) {
     const std::string first = pattern.substr(0, 2);
     for (std::uint32_t i = 0; i < model.mtp_layers; ++i) pattern += "/" + first;
     writer.add("hybrid_layer_pattern", pattern);
-    if (pattern.find('S') != std::string::npos)
-      writer.cannot(
-          "model.pattern",
-          "Megatron-LM's patterns have no symbol for attention with a sliding window (S)");
   }
+  report_unwritable(writer, model);
   const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1 ||
                      !model.pattern.empty();
   writer.add("ffn_hidden_size", dense ? model.ffn : model.experts->ffn);

@@ -431,7 +431,7 @@ namespace {
 
 void add_attention_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   const Attention& a = layer.attention;
-  add_linear_kernels(setting, layer.attention_linears, Part::qkv, Part::mla_up, kernels);
+  add_linear_kernels(setting, layer.attention_linears, Part::qkv, Part::indexer, kernels);
   const double heads = a.query_size() + a.key_size();
   if (setting.model.qk_layernorm)
     add_small_kernels(norm_of(setting), Part::qk_norm, "norm", width_of(setting) * heads, kernels);
@@ -445,16 +445,19 @@ void add_attention_kernels(const ModelSetting& setting, const Layer& layer, Pass
 
 void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   add_norm_kernels(setting, attention_norm_part(layer.mixer), kernels);
-  if (layer.has_attention()) {
-    add_attention_kernels(setting, layer, kernels);
-  } else {
+  if (layer.has_attention()) add_attention_kernels(setting, layer, kernels);
+  if (layer.has_recurrence()) {
     const auto add_linear = [&](Part part) {
       add_linear_kernels(setting, layer.attention_linears, part, part, kernels);
     };
     add_linear(Part::recurrence_in);
-    append_passes(recurrence_kernels(layer, setting.training.precision), kernels);
+    add_linear(Part::recurrence);
+    append_passes(recurrence_kernels(setting.model, layer, setting.training.precision), kernels);
     add_linear(Part::recurrence_out);
   }
+  if (layer.has_attention() && layer.has_recurrence())
+    add_memory(kernels.forward, Part::recurrence_out, "sum",
+               6 * width_of(setting) * setting.sizes.spread_tokens * setting.model.hidden);
   add_post_norm_kernels(setting, kernels);
   add_residual_kernels(setting, kernels);
 }

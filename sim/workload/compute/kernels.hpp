@@ -110,8 +110,11 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear);
 // flash-linear-attention's chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention) for a
 // gated delta net. Memory traffic outweighs their products: states are written in 32 bits and read
 // in 16, the scores of a chunk take 32, everything else 16. With a recipe of 32 bits all bytes
-// double, an upper limit. Backward passes recompute states and scores.
-PassKernels recurrence_kernels(const Layer& layer, config::DataType recipe);
+// double, an upper limit. Backward passes recompute states and scores. The decays per channel of
+// Kimi delta attention add only the bytes of the decays. Mamba-1 runs mamba_ssm's selective scan,
+// and a short convolution three kernels without a state.
+PassKernels recurrence_kernels(const config::Model& model, const Layer& layer,
+                               config::DataType recipe);
 // Returns the kernels of softmax(Q K') V alone, without the projections before and after.
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& attention);
 

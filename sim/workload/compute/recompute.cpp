@@ -101,8 +101,8 @@ Launches random_states(const ModelSetting& setting, LayerKind kind) {
   if (recompute.granularity != Granularity::selective) return states;
   const config::Model& model = setting.model;
   const Mixer mixer = mixer_of(model, kind);
-  const bool attends = mixer == Mixer::attention || mixer == Mixer::sliding;
-  const bool latent = mixer == Mixer::latent;
+  const bool attends = has_attention(mixer);
+  const bool latent = is_latent(mixer);
   const bool experts = has_experts(kind);
   const bool shared = experts && model.experts->shared > 0;
   using config::GraphModule;
@@ -114,7 +114,7 @@ Launches random_states(const ModelSetting& setting, LayerKind kind) {
     GraphModule graph;  // smallest module whose graph captures the checkpoint
   };
   for (const Checkpoint& checkpoint :
-       {Checkpoint{RecomputeModule::core_attn, attends || latent, GraphModule::attn},
+       {Checkpoint{RecomputeModule::core_attn, attends, GraphModule::attn},
         Checkpoint{RecomputeModule::layernorm, latent, GraphModule::attn},
         Checkpoint{RecomputeModule::layernorm, experts, GraphModule::moe_router},
         Checkpoint{RecomputeModule::moe_act, experts, GraphModule::moe},

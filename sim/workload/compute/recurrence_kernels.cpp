@@ -41,7 +41,8 @@ class KernelList {
 void add_convolution(const Recurrence& r, KernelList& list) {
   list.add(Part::convolution, "convolution", 4 * r.channels);
 }
-// Adds the gated norm, whose gates are part of the input projection's result.
+// Adds the gated norm, whose gates are elements of the input projection's result. A layer without a
+// norm applies its gates in the kernel that makes the result.
 void add_gated_norm(const Recurrence& r, bool backward, KernelList& list) {
   list.add(Part::recurrence_norm, "gated norm", (backward ? 10 : 6) * r.values);
 }
@@ -54,17 +55,17 @@ void add_mamba_states(const Recurrence& r, KernelList& list) {
   list.add("chunk scores", 4 * r.keys + 4 * r.scores);
 }
 
-PassKernels mamba_kernels(const Recurrence& r, double width) {
+PassKernels mamba_kernels(const Recurrence& r, bool has_norm, double width) {
   const double flops = r.elements(r.flops);
   KernelList forward(r, width);
   add_convolution(r, forward);
   add_mamba_states(r, forward);
-  add_gated_norm(r, false, forward);
+  if (has_norm) add_gated_norm(r, false, forward);
   // The chunk scan reads x and the gates, and writes the result before and after gating.
   forward.add("chunk scan", 8 * r.values + 2 * r.keys + 4 * r.scores + 2 * r.states);
 
   KernelList backward(r, width);
-  add_gated_norm(r, true, backward);
+  if (has_norm) add_gated_norm(r, true, backward);
   add_convolution(r, backward);
   add_mamba_states(r, backward);
   backward.add("gates", 10 * r.values);
@@ -81,6 +82,41 @@ PassKernels mamba_kernels(const Recurrence& r, double width) {
           .input_grad = std::move(backward).with_flops(2 * flops)};
 }
 
+// Returns the kernels of Mamba-1: one kernel keeps the states on the chip (selective_scan_fwd and
+// selective_scan_bwd of mamba_ssm). It reads x, steps, B, C and gates, and writes the result before
+// and after gating; the backward pass reads these and two gradients, and writes five.
+PassKernels selective_scan_kernels(const Recurrence& r, bool has_norm, double width) {
+  const double flops = r.elements(r.flops);
+  const double selected = r.derived - r.values;  // steps of low rank, B and C
+  KernelList forward(r, width);
+  add_convolution(r, forward);
+  if (has_norm) forward.add(Part::recurrence_norm, "norms", 4 * selected);
+  forward.add("selective scan", 10 * r.values + 4 * r.keys);
+  KernelList backward(r, width);
+  backward.add("selective scan", 16 * r.values + 12 * r.keys);
+  if (has_norm) backward.add(Part::recurrence_norm, "norms", 8 * selected);
+  backward.add(Part::convolution, "convolution", 6 * r.channels);
+  PassKernels kernels{.forward = std::move(forward).with_flops(flops),
+                      .input_grad = std::move(backward).with_flops(0)};
+  kernels.input_grad.front().flops = 2 * flops;
+  return kernels;
+}
+
+// Returns the kernels of a short convolution: the product with the first gate, the convolution, and
+// the product with the second gate.
+PassKernels short_convolution_kernels(const Recurrence& r, double width) {
+  KernelList forward(r, width);
+  forward.add(Part::convolution, "gate", 6 * r.channels);
+  add_convolution(r, forward);
+  forward.add(Part::convolution, "gate", 6 * r.channels);
+  KernelList backward(r, width);
+  backward.add(Part::convolution, "gate", 10 * r.channels);
+  backward.add(Part::convolution, "convolution", 6 * r.channels);
+  backward.add(Part::convolution, "gate", 10 * r.channels);
+  return {.forward = std::move(forward).with_flops(0),
+          .input_grad = std::move(backward).with_flops(0)};
+}
+
 // Adds the kernels of the delta rule's products in a chunk, W and U of its WY form (arXiv
 // 2412.06464, section 3.3), and of the states.
 void add_delta_states(const Recurrence& r, KernelList& list) {
@@ -93,6 +129,7 @@ PassKernels delta_kernels(const Recurrence& r, double width) {
   const double normed = 4 * (r.channels - r.values);  // queries and keys before they are repeated
   KernelList forward(r, width);
   add_convolution(r, forward);
+  if (r.derived > 0) forward.add("decays and gates", 4 * r.derived);
   forward.add("norm of queries and keys", normed);
   forward.add("scores of keys", 2 * r.keys + 4 * r.scores);
   forward.add("inverse", 6 * r.scores);
@@ -109,6 +146,7 @@ PassKernels delta_kernels(const Recurrence& r, double width) {
   backward.add("gradient of W and U", 10 * r.keys + 8 * r.values + 2 * r.scores);
   backward.add("norm of queries and keys", 2 * normed);
   backward.add(Part::convolution, "convolution", 6 * r.channels);
+  if (r.derived > 0) backward.add("decays and gates", 6 * r.derived);
   backward.add("gradient of decay", 4 * r.scores);
   return {.forward = std::move(forward).with_flops(flops),
           .input_grad = std::move(backward).with_flops(2 * flops)};
@@ -116,10 +154,14 @@ PassKernels delta_kernels(const Recurrence& r, double width) {
 
 }  // namespace
 
-PassKernels recurrence_kernels(const Layer& layer, config::DataType recipe) {
+PassKernels recurrence_kernels(const config::Model& model, const Layer& layer,
+                               config::DataType recipe) {
   const double width = config::has_32_bits(recipe) ? 2 : 1;
-  return layer.mixer == Mixer::mamba ? mamba_kernels(layer.recurrence, width)
-                                     : delta_kernels(layer.recurrence, width);
+  if (layer.mixer == Mixer::linear) return delta_kernels(layer.recurrence, width);
+  if (layer.mixer == Mixer::convolution) return short_convolution_kernels(layer.recurrence, width);
+  return model.mamba->step_rank > 0
+             ? selective_scan_kernels(layer.recurrence, model.mamba->norm, width)
+             : mamba_kernels(layer.recurrence, model.mamba->norm, width);
 }
 
 }  // namespace pipewright::workload

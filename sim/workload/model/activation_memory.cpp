@@ -63,8 +63,7 @@ double input_element(const ModelSetting& setting) {
 // Returns the bytes of the norm's result that attention saves. The two down-projections of latent
 // attention save a copy each if the type is scaled.
 double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
-  const bool has_two_copies =
-      mixer == Mixer::latent && config::is_scaled(setting.training.precision);
+  const bool has_two_copies = is_latent(mixer) && config::is_scaled(setting.training.precision);
   return hidden_bytes(setting, (has_two_copies ? 2 : 1) * input_element(setting));
 }
 
@@ -91,8 +90,9 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
   const double value = value_bytes(setting);
   add(Part::mla_down, Work::product, value * layer.compressed);
   add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms);
-  add(layer.mixer == Mixer::latent ? Part::mla_up : Part::qkv, Work::product,
+  add(is_latent(layer.mixer) ? Part::mla_up : Part::qkv, Work::product,
       attention_tensors(setting, a));
+  add(Part::indexer, Work::product, value * layer.indexed);
   if (setting.model.qk_layernorm)
     add(Part::qk_norm, Work::memory, value * (a.query_size() + a.key_size()));
   add(Part::core_attention, Work::scores, score_bytes(setting, a) + row_sum_bytes(setting, a));
@@ -108,14 +108,20 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
 // from which the convolution is recomputed, and the result before and after gating
 // (mamba_split_conv1d_scan_combined of mamba_ssm). A gated delta net also saves the output of the
 // convolution, the normed queries and keys, and the inverse of each chunk's scores
-// (chunk_gated_delta_rule of flash-linear-attention).
+// (chunk_gated_delta_rule of flash-linear-attention). Products of low rank save both results. A
+// short convolution saves its input and its output, and the result of the second gate. Mamba-1 also
+// saves the output of the convolution, which its product and its scan read.
 template <class Add>
 void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const Add& add) {
   const Recurrence& r = layer.recurrence;
   const double value = value_bytes(setting);
   add(Part::recurrence_in, Work::product, value * r.elements(r.projected));
+  add(Part::recurrence, Work::product, value * r.elements(r.derived));
   add(Part::recurrence, Work::memory, value * r.elements(r.values));
   add(Part::recurrence_norm, Work::memory, input_element(setting) * r.elements(r.values));
+  const bool is_scan = has_mamba(layer.mixer) && setting.model.mamba->step_rank > 0;
+  if (is_scan || layer.mixer == Mixer::convolution)
+    add(Part::convolution, Work::memory, value * r.elements(r.channels));
   if (layer.mixer != Mixer::linear) return;
   add(Part::convolution, Work::memory, value * r.elements(r.channels));
   add(Part::recurrence, Work::memory, value * r.elements(r.channels - r.values + r.scores));
@@ -191,10 +197,8 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
   add_kept_results(setting, layer, add);
   if (has_mixer) {
     add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer));
-    if (layer.has_attention())
-      add_saved_attention(setting, layer, add);
-    else
-      add_saved_recurrence(setting, layer, add);
+    if (layer.has_attention()) add_saved_attention(setting, layer, add);
+    if (layer.has_recurrence()) add_saved_recurrence(setting, layer, add);
     add_result(setting, add);
   }
   if (feed_forward_of(kind) == FeedForward::none) return;
@@ -240,7 +244,7 @@ double live_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double attention =
       scores + attention_tensors(setting, layer.attention) + value * layer.attention.result_size();
   const Recurrence& r = layer.recurrence;
-  return std::max({attention, value * r.elements(r.projected + 2 * r.values),
+  return std::max({attention, value * r.elements(r.projected + r.derived + 2 * r.values),
                    value * layer.mlp.inputs_and_outputs(),
                    value * layer.shared.inputs_and_outputs(),
                    expert_gradient_bytes(setting, layer)}) +

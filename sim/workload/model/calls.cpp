@@ -274,7 +274,8 @@ void add_context_calls(const ModelSetting& setting, const Attention& attention,
 void add_recurrence_calls(const ModelSetting& setting, const Recurrence& recurrence,
                           PassCalls& calls) {
   if (setting.sizes.cp == 1) return;
-  const double input_bytes = element_bytes(setting, recurrence.elements(recurrence.projected));
+  const double input_bytes =
+      element_bytes(setting, recurrence.elements(recurrence.projected + recurrence.derived));
   const double result_bytes = element_bytes(setting, recurrence.elements(recurrence.values));
   calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, input_bytes);
   calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, result_bytes);
@@ -288,7 +289,9 @@ PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config:
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   add_linear_calls(setting, layer.attention_linears, gpu, communication, calls);
   if (layer.has_attention()) add_context_calls(setting, layer.attention, gpu, calls);
-  if (layer.has_recurrence()) add_recurrence_calls(setting, layer.recurrence, calls);
+  // A short convolution needs only the few tokens before its own, which take no time to send.
+  if (layer.has_recurrence() && layer.mixer != Mixer::convolution)
+    add_recurrence_calls(setting, layer.recurrence, calls);
   add_linear_calls(setting, layer.mlp_linears, gpu, communication, calls);
   if (has_experts(kind)) add_routing_calls(setting, layer, kind, gpu, calls);
   return calls;

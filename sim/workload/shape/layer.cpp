@@ -22,14 +22,20 @@ Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
                       .heads = model.heads / sizes.tp,
                       .kv_heads = model.kv_heads / sizes.tp,
                       .key_dim = model.head_dim,
-                      .value_dim = model.head_dim,
+                      .value_dim = model.value_head_dim,
                       .window = static_cast<double>(model.sliding_window),
                       .chunked = model.chunked};
   if (mixer == Mixer::sliding)
     attention.windowed_share = 1;
   else if (model.pattern.empty())
     attention.windowed_share = windowed_share(model);
-  if (mixer == Mixer::latent) {
+  if (mixer == Mixer::sliding && model.sliding) {
+    attention.heads = model.sliding->heads / sizes.tp;
+    attention.kv_heads = model.sliding->kv_heads / sizes.tp;
+    attention.key_dim = model.sliding->head_dim;
+    attention.value_dim = model.sliding->value_head_dim;
+  }
+  if (is_latent(mixer)) {
     attention.kv_heads = attention.heads;
     attention.key_dim = model.latent->nope_head_dim + model.latent->rope_head_dim;
     attention.value_dim = model.latent->value_head_dim;
@@ -37,10 +43,12 @@ Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
   return attention;
 }
 
-// Returns the number of heads in the output of the QKV product: those of queries, keys and values
-// and, with an output gate, as many gates as queries.
-std::uint32_t attention_heads(const Model& model, const Attention& a) {
-  return (model.output_gate ? 2 : 1) * a.heads + 2 * a.kv_heads;
+// Returns the width of the output of the QKV product: queries, keys and values and, with an output
+// gate, as many gates as the result has elements.
+std::uint64_t qkv_width(const Model& model, Mixer mixer, const Attention& a) {
+  const bool has_values = mixer == Mixer::sliding || !model.keys_as_values;
+  return std::uint64_t{a.heads} * (a.key_dim + (model.output_gate ? a.value_dim : 0)) +
+         std::uint64_t{a.kv_heads} * (a.key_dim + (has_values ? a.value_dim : 0));
 }
 
 // Adds the products of latent attention (MLA). The up-projections are split over the tp ranks by
@@ -71,18 +79,38 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
   layer.compressed = layer.compressed_norms + sizes.spread_tokens * latent.rope_head_dim;
 }
 
+// Adds the products of an indexer, which every tp rank computes for all heads: queries from the
+// compressed queries of latent attention, one key per token, and a weight per head.
+void add_indexer(const Model& model, const Sizes& sizes, Layer& layer) {
+  const Model::Indexer& indexer = *model.indexer;
+  const std::uint64_t queries = std::uint64_t{indexer.heads} * indexer.head_dim;
+  auto& linears = layer.attention_linears;
+  linears.push_back({Part::indexer, sizes.spread_tokens, model.latent->query_rank, queries});
+  linears.push_back(
+      {Part::indexer, sizes.spread_tokens, model.hidden, indexer.head_dim + indexer.heads});
+  layer.indexed =
+      sizes.spread_tokens * static_cast<double>(queries + indexer.head_dim + indexer.heads);
+}
+
+std::uint64_t indexer_parameters(const Model& model) {
+  const Model::Indexer& indexer = *model.indexer;
+  return std::uint64_t{model.latent->query_rank} * indexer.heads * indexer.head_dim +
+         std::uint64_t{model.hidden} * (indexer.head_dim + indexer.heads) +
+         2ULL * indexer.head_dim;  // a LayerNorm of the keys
+}
+
 void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
   layer.attention = layer_attention(model, layer.mixer, sizes);
   const Attention& a = layer.attention;
-  if (layer.mixer == Mixer::latent)
+  if (is_latent(layer.mixer))
     add_latent(model, sizes, layer);
   else
-    layer.attention_linears.push_back(
-        {.part = Part::qkv,
-         .tokens = sizes.tokens,
-         .inputs = model.hidden,
-         .outputs = std::uint64_t{attention_heads(model, a)} * model.head_dim,
-         .gathers_input = true});
+    layer.attention_linears.push_back({.part = Part::qkv,
+                                       .tokens = sizes.tokens,
+                                       .inputs = model.hidden,
+                                       .outputs = qkv_width(model, layer.mixer, a),
+                                       .gathers_input = true});
+  if (layer.mixer == Mixer::indexed) add_indexer(model, sizes, layer);
   layer.attention_linears.push_back({.part = Part::projection,
                                      .tokens = sizes.tokens,
                                      .inputs = std::uint64_t{a.heads} * a.value_dim,
@@ -170,11 +198,11 @@ std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes&
   const bool biased = model.biases == Biases::all || model.biases == Biases::attention;
   const std::uint64_t out =
       matrix_parameters(biased, std::uint64_t{a.heads} * a.value_dim, model.hidden);
-  if (mixer != Mixer::latent)
+  if (!is_latent(mixer))
     return out +
            matrix_parameters(model.biases != Biases::none, model.hidden,
-                             std::uint64_t{attention_heads(model, a)} * model.head_dim) +
-           (model.qk_layernorm ? 2 * norm_parameters(model, model.head_dim) : 0);
+                             qkv_width(model, mixer, a)) +
+           (model.qk_layernorm ? 2 * norm_parameters(model, a.key_dim) : 0);
   const Model::Latent& latent = *model.latent;
   const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
   const std::uint64_t from_query =
@@ -182,7 +210,7 @@ std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes&
                              : matrix_parameters(biased, model.hidden, latent.query_rank) +
                                    norm_parameters(model, latent.query_rank) +
                                    matrix_parameters(biased, latent.query_rank, queries);
-  return out + from_query +
+  return out + from_query + (mixer == Mixer::indexed ? indexer_parameters(model) : 0) +
          matrix_parameters(biased, model.hidden, latent.kv_rank + latent.rope_head_dim) +
          norm_parameters(model, latent.kv_rank) +
          matrix_parameters(biased, latent.kv_rank,
@@ -190,36 +218,23 @@ std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes&
 }
 
 void add_mixer(const Model& model, const Sizes& sizes, Layer& layer) {
-  switch (layer.mixer) {
-    case Mixer::none:
-      break;
-    case Mixer::mamba:
-      add_mamba(*model.mamba, model.hidden, sizes, layer);
-      break;
-    case Mixer::linear:
-      add_linear_attention(*model.linear_attention, model.hidden, sizes, layer);
-      break;
-    case Mixer::attention:
-    case Mixer::sliding:
-    case Mixer::latent:
-      add_attention(model, sizes, layer);
-  }
+  if (layer.has_attention()) add_attention(model, sizes, layer);
+  if (has_mamba(layer.mixer)) add_mamba(*model.mamba, model.hidden, sizes, layer);
+  if (layer.mixer == Mixer::linear)
+    add_linear_attention(*model.linear_attention, model.hidden, sizes, layer);
+  if (layer.mixer == Mixer::convolution)
+    add_short_convolution(*model.short_convolution, model.hidden, sizes, layer);
 }
 
 std::uint64_t mixer_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
-  switch (mixer) {
-    case Mixer::none:
-      return 0;
-    case Mixer::mamba:
-      return mamba_parameters(*model.mamba, model.hidden, sizes.tp);
-    case Mixer::linear:
-      return linear_attention_parameters(*model.linear_attention, model.hidden, sizes.tp);
-    case Mixer::attention:
-    case Mixer::sliding:
-    case Mixer::latent:
-      break;
-  }
-  return attention_parameters(model, mixer, sizes);
+  std::uint64_t parameters = 0;
+  if (has_attention(mixer)) parameters += attention_parameters(model, mixer, sizes);
+  if (has_mamba(mixer)) parameters += mamba_parameters(*model.mamba, model.hidden, sizes.tp);
+  if (mixer == Mixer::linear)
+    parameters += linear_attention_parameters(*model.linear_attention, model.hidden, sizes.tp);
+  if (mixer == Mixer::convolution)
+    parameters += short_convolution_parameters(*model.short_convolution, model.hidden, sizes.tp);
+  return parameters;
 }
 
 }  // namespace

@@ -24,15 +24,24 @@ constexpr std::array<KindRow, layer_kinds> layer_kind_rows{{
     {"SE", "sliding-window layer of experts", Mixer::sliding, FeedForward::experts},
     {"+-", "dense latent attention layer", Mixer::latent, FeedForward::dense},
     {"+E", "latent attention layer of experts", Mixer::latent, FeedForward::experts},
-    {"M-", "dense Mamba-2 layer", Mixer::mamba, FeedForward::dense},
-    {"ME", "Mamba-2 layer of experts", Mixer::mamba, FeedForward::experts},
+    {"M-", "dense Mamba layer", Mixer::mamba, FeedForward::dense},
+    {"ME", "Mamba layer of experts", Mixer::mamba, FeedForward::experts},
     {"G-", "dense gated delta net", Mixer::linear, FeedForward::dense},
     {"GE", "gated delta net of experts", Mixer::linear, FeedForward::experts},
+    {"D-", "dense indexed attention layer", Mixer::indexed, FeedForward::dense},
+    {"DE", "indexed attention layer of experts", Mixer::indexed, FeedForward::experts},
+    {"P-", "dense attention and Mamba layer", Mixer::parallel, FeedForward::dense},
+    {"PE", "attention and Mamba layer of experts", Mixer::parallel, FeedForward::experts},
+    {"C-", "dense short convolution", Mixer::convolution, FeedForward::dense},
+    {"CE", "short convolution of experts", Mixer::convolution, FeedForward::experts},
     {"*", "attention layer", Mixer::attention, FeedForward::none},
     {"S", "sliding-window layer", Mixer::sliding, FeedForward::none},
     {"+", "latent attention layer", Mixer::latent, FeedForward::none},
-    {"M", "Mamba-2 layer", Mixer::mamba, FeedForward::none},
+    {"M", "Mamba layer", Mixer::mamba, FeedForward::none},
     {"G", "gated delta net", Mixer::linear, FeedForward::none},
+    {"D", "indexed attention layer", Mixer::indexed, FeedForward::none},
+    {"P", "attention and Mamba layer", Mixer::parallel, FeedForward::none},
+    {"C", "short convolution", Mixer::convolution, FeedForward::none},
     {"-", "MLP layer", Mixer::none, FeedForward::dense},
     {"E", "layer of experts", Mixer::none, FeedForward::experts},
 }};
@@ -54,8 +63,8 @@ std::string_view name_of(LayerKind kind) { return layer_kind_row(kind).name; }
 // of attention in every layer, which may be latent attention.
 Mixer mixer_of(const Model& model, LayerKind kind) {
   const Mixer mixer = layer_kind_row(kind).mixer;
-  const bool is_latent = model.latent && model.pattern.empty();
-  return mixer == Mixer::attention && is_latent ? Mixer::latent : mixer;
+  if (mixer != Mixer::attention || !model.latent || !model.pattern.empty()) return mixer;
+  return model.indexer ? Mixer::indexed : Mixer::latent;
 }
 
 FeedForward feed_forward_of(LayerKind kind) { return layer_kind_row(kind).feed_forward; }
@@ -69,6 +78,8 @@ LayerKind kind_of_layer(const Model& model, std::uint32_t layer) {
 
 LayerKind kind_of_mtp(const Model& model) {
   if (model.pattern.empty()) return kind_of_layer(model, model.layers - 1);
+  if (model.has_layers(symbols::indexed))
+    return model.experts ? LayerKind::indexed_experts : LayerKind::indexed_dense;
   if (model.has_layers(symbols::latent))
     return model.experts ? LayerKind::latent_experts : LayerKind::latent_dense;
   return model.experts ? LayerKind::experts : LayerKind::dense;

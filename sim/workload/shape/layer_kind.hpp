@@ -24,16 +24,41 @@ enum class LayerKind : std::uint8_t {
   mamba_experts,
   linear_dense,
   linear_experts,
+  indexed_dense,
+  indexed_experts,
+  parallel_dense,
+  parallel_experts,
+  convolution_dense,
+  convolution_experts,
   attention,
   sliding_attention,
   latent_attention,
   mamba,
   linear_attention,
+  indexed_attention,
+  parallel,
+  convolution,
   mlp,
   experts_alone,
 };
-inline constexpr std::size_t layer_kinds = 17;
-enum class Mixer : std::uint8_t { none, attention, sliding, latent, mamba, linear };
+inline constexpr std::size_t layer_kinds = 26;
+enum class Mixer : std::uint8_t {
+  none,
+  attention,
+  sliding,
+  latent,
+  indexed,   // latent attention with an indexer
+  parallel,  // attention and Mamba, whose results are added
+  mamba,
+  linear,
+  convolution,  // a short convolution
+};
+constexpr bool is_latent(Mixer mixer) { return mixer == Mixer::latent || mixer == Mixer::indexed; }
+constexpr bool has_attention(Mixer mixer) {
+  return Mixer::attention <= mixer && mixer <= Mixer::parallel;
+}
+constexpr bool has_recurrence(Mixer mixer) { return mixer >= Mixer::parallel; }
+constexpr bool has_mamba(Mixer mixer) { return mixer == Mixer::mamba || mixer == Mixer::parallel; }
 enum class FeedForward : std::uint8_t { none, dense, experts };
 
 std::string_view name_of(LayerKind kind);

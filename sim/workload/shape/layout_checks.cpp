@@ -90,12 +90,18 @@ void add_tp_rules(const config::Model& model, std::vector<DivisorRule>& rules) {
   bool has_kv_heads = false;  // keys and values have heads of their own
   for (const LayerKind kind : kinds_of(model)) {
     const Mixer mixer = mixer_of(model, kind);
-    has_kv_heads = has_kv_heads || mixer == Mixer::attention || mixer == Mixer::sliding;
+    has_kv_heads = has_kv_heads || (has_attention(mixer) && !is_latent(mixer));
     has_dense_mlp = has_dense_mlp || feed_forward_of(kind) == FeedForward::dense;
   }
   if (has_kv_heads) add(model.kv_heads, "the model's kv_heads");
   if (has_dense_mlp) add(model.ffn, "the model's ffn");
-  if (model.mamba) add(model.mamba->groups, "the groups of the model's Mamba-2 layers");
+  if (model.sliding) {
+    add(model.sliding->heads, "the heads of the model's layers with a sliding window");
+    add(model.sliding->kv_heads, "the kv_heads of the model's layers with a sliding window");
+  }
+  if (model.mamba) add(model.mamba->groups, "the groups of the model's Mamba layers");
+  if (model.short_convolution)
+    add(model.short_convolution->channels, "the channels of the model's short convolutions");
   if (model.linear_attention)
     add(model.linear_attention->key_heads, "the heads of the model's gated delta nets");
   if (model.experts && model.experts->shared > 0)

@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, part_count> part_names{"embedding",
                                                               "qkv",
                                                               "mla down",
                                                               "mla up",
+                                                              "indexer",
                                                               "qk norm",
                                                               "rotary",
                                                               "core attention",
@@ -65,9 +66,12 @@ Sizes uncut_sizes(const Model& model, double samples, double sequence) {
 Part attention_norm_part(Mixer mixer) {
   switch (mixer) {
     case Mixer::latent:
+    case Mixer::indexed:
+    case Mixer::parallel:
       return Part::attention_norm;
     case Mixer::mamba:
     case Mixer::linear:
+    case Mixer::convolution:
       return Part::recurrence_in;
     default:
       return Part::qkv;

@@ -85,6 +85,7 @@ enum class Part : std::uint8_t {
   qkv,
   mla_down,
   mla_up,
+  indexer,
   qk_norm,
   rotary,
   core_attention,
@@ -117,13 +118,13 @@ enum class Part : std::uint8_t {
   head,
   loss,
 };
-inline constexpr std::size_t part_count = 36;
+inline constexpr std::size_t part_count = 37;
 std::string_view name_of(Part part);
 // Returns the part that the norm before the mixer, or before the MLP, belongs to. If only one
 // product consumes the result, norm and product are one module (Transformer Engine's
 // LayerNormLinear), and the norm belongs to the part of the product. Latent attention consumes it
-// in two down-projections, and a mixture of experts in its router, experts and shared experts, so
-// those norms are parts of their own.
+// in two down-projections, attention beside Mamba in both, and a mixture of experts in its router,
+// experts and shared experts, so those norms are parts of their own.
 Part attention_norm_part(Mixer mixer);
 Part mlp_norm_part(LayerKind kind);
 constexpr bool is_expert_part(Part part) {
@@ -189,25 +190,28 @@ struct Activation {
   double inputs_and_outputs() const { return 2 * outputs + gates; }
 };
 
-// Sizes on one GPU of a layer that carries states along the sequence in chunks of tokens. All
-// members but `tokens` are per token.
+// Sizes on one GPU of a layer that carries states along the sequence in chunks of tokens, or of a
+// short convolution. All members but `tokens` are per token.
 struct Recurrence {
   double tokens = 0;
   double projected = 0;  // elements of the input projection's output
   double channels = 0;   // projected elements that go through the convolution
   double values = 0;     // elements of all heads' values, which the layer reads and writes
-  double keys = 0;       // elements that the chunk kernels read: B of Mamba-2, keys of a delta net
-  double scores = 0;     // scores of a token with the tokens of its chunk, over all groups or heads
-  double states = 0;     // elements of a chunk's state, divided by the tokens of the chunk
-  double flops = 0;      // FLOP of the products along the sequence
+  // Elements of the products of low rank: decays and gates of Kimi delta attention; steps, B and C
+  // of Mamba-1.
+  double derived = 0;
+  double keys = 0;    // elements that the chunk kernels read: B of Mamba-2, keys of a delta net
+  double scores = 0;  // scores of a token with the tokens of its chunk, over all groups or heads
+  double states = 0;  // elements of a chunk's state, divided by the tokens of the chunk
+  double flops = 0;   // FLOP of the products along the sequence
 
   double elements(double per_token) const { return tokens * per_token; }
 };
 
 struct Layer {
   Mixer mixer = Mixer::attention;
-  Attention attention;    // has no heads if the mixer is not attention
-  Recurrence recurrence;  // all zero if the mixer is not a recurrence
+  Attention attention;    // has no heads if the mixer has no attention
+  Recurrence recurrence;  // all zero if the mixer has no recurrence
   std::vector<Linear> attention_linears;
   std::vector<Linear> mlp_linears;     // dense MLP or shared experts
   std::vector<Linear> expert_linears;  // routed experts, without the router
@@ -221,9 +225,10 @@ struct Layer {
   // norm.
   double compressed = 0;
   double compressed_norms = 0;
+  double indexed = 0;  // number of elements of an indexer's queries, keys and weights
 
-  bool has_recurrence() const { return mixer == Mixer::mamba || mixer == Mixer::linear; }
-  bool has_attention() const { return mixer != Mixer::none && !has_recurrence(); }
+  bool has_recurrence() const { return workload::has_recurrence(mixer); }
+  bool has_attention() const { return workload::has_attention(mixer); }
 };
 
 Layer layer_on_gpu(const config::Model& model, LayerKind kind, const Sizes& sizes);
