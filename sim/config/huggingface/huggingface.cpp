@@ -127,6 +127,7 @@ void add_experts(Config& config, const Family& family, Shape& shape) {
   auto size = config.number({"shared_expert_intermediate_size", "shared_intermediate_size",
                              "moe_shared_expert_intermediate_size", "share_expert_dim"});
   if (!shared && family.shared_expert) shared = Number{1, ffn.origin};
+  if (!config.flag({"use_mixed_mlp_moe"}, true)) shared.reset();  // of Hunyuan
   if (family.mlp_is_shared && config.flag({"enable_moe_block"}, false))
     size = config.required_number({"intermediate_size"});
   if (size && size->value > 0) {

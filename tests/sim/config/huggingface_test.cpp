@@ -227,11 +227,9 @@ TEST_CASE("the key names of GPT-2 are understood", "[model][huggingface]") {
 
 TEST_CASE("an unknown key that may matter is refused with its place", "[model][huggingface]") {
   const std::string layers = R"("num_hidden_layers": 2)";
-  CHECK_THAT(fault_of("llama9", layers), Contains("model_type 'llama9' is not understood; did you "
-                                                  "mean 'llama"));
-  CHECK_THAT(fault_of("llama", layers + R"(, "index_topk": 2048)"),
+  CHECK_THAT(fault_of("llama", layers + R"(, "block_dim": 2048)"),
              Contains("config.json:2:") &&
-                 Contains("'index_topk' is a key of config.json that is not understood"));
+                 Contains("'block_dim' is a key of config.json that is not understood"));
   CHECK_THAT(fault_of("llama", layers + R"(, "num_global_key_value_heads": 4)"),
              Contains("'num_global_key_value_heads'"));
   CHECK_THAT(fault_of("llama", R"("hidden_act": "silu")"),
@@ -250,6 +248,72 @@ TEST_CASE("an unknown key that may matter is refused with its place", "[model][h
   CHECK(fault_of("llama", layers + R"(, "num_experts": 0, "block_size": null, "top_k": 50,
 "some_dim": 0, "rope_head_dim_scaling": {"a": 1}, "num_beam_groups": 1, "embd_pdrop": 0.1,
 "_attn_implementation": "eager", "moe_layers": [])") == "");
+}
+
+TEST_CASE("an unknown type is refused with its missing parts, and only misspelt ones are corrected",
+          "[model][huggingface]") {
+  const std::string layers = R"("num_hidden_layers": 2)";
+  for (const auto& [typed, meant] : {std::pair{"lama", "llama"},
+                                     {"qwen3-moe", "qwen3_moe"},
+                                     {"deepseek-v3", "deepseek_v3"},
+                                     {"Mixtral", "mixtral"}})
+    CHECK_THAT(fault_of(typed, layers), Contains(fmt::format("did you mean '{}'?", meant)));
+  // Another number is another generation, and other words are another model.
+  for (const char* const other : {"llama9", "deepseek_v4", "deepseek_ref", "minimax_m3", "qwen4",
+                                  "gemma5", "nemotron-nas", "glm5_moe", "deepseek"}) {
+    CAPTURE(other);
+    CHECK_THAT(fault_of(other, layers),
+               Contains(fmt::format("model_type '{}' is not understood; allowed: arcee", other)));
+  }
+  CHECK_THAT(fault_of("deepseek_v4", layers + R"(, "compress_ratios": [0, 4, 128], "hc_mult": 4)"),
+             Contains("model_type 'deepseek_v4' is not understood: it has parts that are not "
+                      "modelled, compressed attention (compress_ratios), hyper-connections "
+                      "(hc_mult); allowed: "));
+  // A part that is switched off is not missing.
+  CHECK_THAT(fault_of("deepseek_v4", layers + R"(, "hc_mult": 0, "compress_ratios": [0, 0])"),
+             Contains("'deepseek_v4' is not understood; allowed"));
+  CHECK_THAT(fault_of("qwen3", layers + R"(, "index_topk": 2048, "attn_res_block_size": 12)"),
+             Contains("config.json:2:") &&
+                 Contains("config.json has parts that are not modelled: attention residuals "
+                          "(attn_res_block_size), sparse attention (index_topk)"));
+  CHECK_THAT(fault_of("minimax_m2", layers + R"(, "sparse_attention_config": {"a": 1})"),
+             Contains("sparse attention (sparse_attention_config)"));
+}
+
+TEST_CASE("a number may be a list that is the same for every layer", "[model][huggingface]") {
+  const std::string layers = R"("num_hidden_layers": 2, "head_dim": )";
+  CHECK(model_of("llama", layers + "[16, 16]").head_dim == 16);
+  CHECK_THAT(fault_of("llama", layers + "[16, 8]"),
+             Contains("head_dim differs from layer to layer, which is not modelled"));
+  CHECK_THAT(fault_of("llama", layers + R"(["x", "x"])"), Contains("head_dim is the text 'x'"));
+  CHECK_THAT(fault_of("llama", layers + "[]"), Contains("head_dim is an empty list"));
+}
+
+TEST_CASE("hybrids name the mixer of each layer", "[model][huggingface]") {
+  const std::string mamba = R"("mamba_n_heads": 8, "mamba_d_head": 16, "mamba_n_groups": 1)";
+  CHECK(pattern_of(model_of("granitemoehybrid", mamba + R"(, "layer_types": ["mamba", "attention"],
+"num_local_experts": 4, "num_experts_per_tok": 2)")) == "(ME)(*E)");
+  CHECK(pattern_of(model_of("falcon_h1", mamba + R"(, "num_hidden_layers": 2)")) == "(P-)(P-)");
+  CHECK(pattern_of(model_of("lfm2", R"("num_hidden_layers": 3, "conv_L_cache": 3,
+"full_attn_idxs": [1])")) == "(C-)(*-)(C-)");
+  CHECK(pattern_of(model_of("jamba", R"("num_hidden_layers": 4, "attn_layer_period": 2,
+"attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 0, "num_experts": 4,
+"num_experts_per_tok": 2)")) == "(ME)(*-)(ME)(*-)");
+  CHECK_THAT(fault_of("granitemoehybrid", mamba + R"(, "layer_types": ["mamba", "rwkv"])"),
+             Contains("layer_types has a layer 'rwkv', which is not understood; allowed: "
+                      "attention, full_attention, mamba, conv"));
+  CHECK_THAT(fault_of("lfm2", R"("num_hidden_layers": 3, "conv_L_cache": 3)"),
+             Contains("layer_types is missing in config.json"));
+  CHECK_THAT(fault_of("kimi_linear", R"("num_hidden_layers": 3)"),
+             Contains("linear_attn_config is missing in config.json"));
+  CHECK_THAT(fault_of("kimi_linear", R"("num_hidden_layers": 3, "linear_attn_config": {"head_dim":
+8, "num_heads": 2, "short_conv_kernel_size": 4})"),
+             Contains("kda_layers is missing"));
+  CHECK_THAT(fault_of("kimi_linear", R"("num_hidden_layers": 1, "linear_attn_config": {"head_dim":
+8, "num_heads": 2, "kda_layers": [1], "state_size": 4})"),
+             Contains("'state_size' is a key of config.json that is not understood"));
+  CHECK_THAT(fault_of("gemma4", R"("num_hidden_layers": 6, "use_bidirectional_attention": "all")"),
+             Contains("attention without a causal mask is not modelled; allowed: vision"));
 }
 
 TEST_CASE("a model is found by its file or its folder and named after them",

@@ -113,6 +113,16 @@ TEST_CASE("the suggestion for an unknown name has the model number of the name",
                                      Catch::Contains("is not among the gpus of the library") &&
                                      Catch::Contains("'pipewright gpu derive SHEET --like NAME'"));
   }
+  // Another generation or size of a model is another model.
+  for (const char* const other :
+       {"qwen2.5-32b", "qwen3-70b", "llama-4-8b", "deepseek-v4", "gpt-oss-200b", "mixtral-8x9b"}) {
+    CAPTURE(other);
+    CHECK_THAT(error_of([&] { library_file("models", other, ".yaml"); }),
+               !Catch::Contains("did you mean") &&
+                   Catch::Contains("is not among the models of the library"));
+  }
+  CHECK_THAT(error_of([] { library_file("models", "qwen3-32B", ".yaml"); }),
+             Catch::Contains("did you mean 'qwen3-32b'?"));
   CHECK_THAT(error_of([] { library_file("clusters", "dgx-h900", ".xml"); }),
              !Catch::Contains("did you mean") && !Catch::Contains("gpu derive"));
 }

@@ -159,7 +159,7 @@ TEST_CASE("errors of a pattern name the missing or wrong key", "[model][hybrid]"
   CHECK_THAT(fault("{pattern: 'M*'" + sizes + "}"),
              Catch::Contains("pattern has layers of type M, which need the key mamba"));
   CHECK_THAT(fault("{pattern: 'Mx', mamba: {heads: 4}" + sizes + "}"),
-             Catch::Contains("one symbol per layer, M, G, *, S, +, - or E"));
+             Catch::Contains("one symbol per layer, M, G, *, S, +, D, P, C, - or E"));
   CHECK_THAT(fault("{pattern: 'M*', layers: 3, mamba: {heads: 8}" + sizes + "}"),
              Catch::Contains("layers is 3, and pattern has 2 layers; allowed: 1 to 2"));
   CHECK_THAT(fault("{layers: 2, mamba: {heads: 8}" + sizes + "}"),
@@ -170,4 +170,203 @@ TEST_CASE("errors of a pattern name the missing or wrong key", "[model][hybrid]"
              Catch::Contains("whose E says which layers have experts"));
   CHECK_THAT(fault("{pattern: 'M', mamba: {heads: 6, groups: 4}" + sizes + "}"),
              Catch::Contains("6 heads in 4 groups, which does not divide them; allowed: 3"));
+}
+
+// Hybrids of 64 elements with short convolutions of 32 channels, and with latent attention and
+// indexers of 2 heads of 16.
+namespace {
+
+const std::string convolution = ", short_convolution: {channels: 32}";
+const std::string indexed =
+    ", latent: {query_rank: 24, kv_rank: 16, nope_head_dim: 8, rope_head_dim: 4, "
+    "value_head_dim: 8}, indexer: {heads: 2, head_dim: 16, top_k: 128}";
+
+double held(const config::Model& model, LayerKind kind) {
+  const SettingFixture fixture(model, "{}", {});
+  return layer_bytes(fixture.setting, kind).held;
+}
+
+double flops(const config::Model& model, LayerKind kind) {
+  return workload::layer_flops(model, kind, 1, 256);
+}
+
+}  // namespace
+
+TEST_CASE("a short convolution has two products and three kernels", "[model][hybrid]") {
+  const config::Model model = hybrid("C", convolution);
+  // From 64 to two gates and the input of the convolution, 3 weights of each channel, and back.
+  constexpr std::uint64_t products = 64 * 3 * 32 + 32 * 64;
+  CHECK(workload::parameter_count(model) == vocabulary + products + 32 * 3 + 64);
+  CHECK(workload::parameter_count(hybrid("C", ", short_convolution: {width: 4, bias: true}")) ==
+        vocabulary + 4 * 64 * 64 + 64 * 4 + (3 + 1 + 1) * 64 + 64);
+  CHECK(workload::parameter_count(hybrid("(C-)(CE)", convolution)) ==
+        vocabulary + 2 * (products + 32 * 3 + 64) + mlp + experts);
+  CHECK(flops(model, LayerKind::convolution) == 256.0 * 2 * products);
+  const SettingFixture fixture(model, "{}", {});
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::convolution);
+  // Each gate reads two tensors of 2 bytes and writes one, the convolution reads and writes one.
+  CHECK(bytes_of(kernels.forward, Part::convolution) == 256.0 * 32 * 2 * (3 + 2 + 3));
+  // The gradient of each gate reads three and writes two, that of the convolution two and one.
+  CHECK(bytes_of(kernels.input_grad, Part::convolution) == 256.0 * 32 * 2 * (5 + 3 + 5));
+  // The layer saves its input, the norm's result, the result of its first product, the input and
+  // the output of the convolution, and the input of its second product.
+  CHECK(held(model, LayerKind::convolution) == 256.0 * 2 * (64 + 64 + 3 * 32 + 32 + 32 + 32));
+}
+
+TEST_CASE("attention beside Mamba has the parts of both and one norm", "[model][hybrid]") {
+  const config::Model model = hybrid("P");
+  CHECK(workload::parameter_count(model) == vocabulary + attention + mamba - 64);
+  CHECK(flops(model, LayerKind::parallel) ==
+        flops(hybrid("*"), LayerKind::attention) + flops(hybrid("M"), LayerKind::mamba));
+  // Both read the same input and the same result of the norm.
+  CHECK(held(model, LayerKind::parallel) == held(hybrid("*"), LayerKind::attention) +
+                                                held(hybrid("M"), LayerKind::mamba) -
+                                                256.0 * 2 * (64 + 64));
+  const SettingFixture fixture(model, "{}", {});
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::parallel);
+  for (const Part part : {Part::attention_norm, Part::core_attention, Part::projection,
+                          Part::recurrence, Part::recurrence_out})
+    CHECK(std::ranges::any_of(kernels.forward,
+                              [&](const auto& kernel) { return kernel.part == part; }));
+  // The sum of both results reads two tensors and writes one.
+  CHECK(bytes_of(kernels.forward, Part::recurrence_out) -
+            bytes_of(layer_kernels(SettingFixture(hybrid("M"), "{}", {}).setting, LayerKind::mamba)
+                         .forward,
+                     Part::recurrence_out) ==
+        256.0 * 64 * 6);
+  CHECK(kernels.weight_grad.size() == 4);
+}
+
+TEST_CASE("ranks of cp exchange what each mixer needs", "[model][hybrid]") {
+  const auto calls = [](const config::Model& model) {
+    const config::Training training = training_of("{}");
+    const config::Parallel parallel = parallel_of({.cp = 2});
+    const std::vector<config::Gpu> gpus(1, config::find_gpu("a100-80gb"));
+    const workload::StageCosts costs = workload::model_costs({model, training, parallel, {}, gpus},
+                                                             schedules::Routes::looped(1, 1));
+    return costs.traffic[0][schedules::PassKind::forward];
+  };
+  CHECK(calls(hybrid("C", convolution)).empty());
+  const auto parallel = calls(hybrid("P"));
+  REQUIRE(parallel.size() == 3);
+  CHECK(parallel[0].collective == workload::Collective::ring_exchange);
+  CHECK(parallel[1].collective == workload::Collective::all_to_all);
+  CHECK(parallel[1].bytes == 128 * 164 * 2);
+}
+
+TEST_CASE("decays and gates of low rank are products of their own", "[model][hybrid]") {
+  const std::string sizes =
+      "{pattern: G, hidden: 64, heads: 8, norm: rmsnorm, biases: false, vocabulary: 1000, "
+      "sequence: 256, linear_attention: {key_heads: 4, value_heads: 4, key_head_dim: 8, "
+      "value_head_dim: 8";
+  const config::Model usual = model_of(sizes + "}}");
+  const config::Model low = model_of(sizes + ", decay_rank: 8, gate_rank: 8}}");
+  // Gates of 32 in place of a matrix of 64 x 32, and decays of 32 channels in place of 4 heads.
+  constexpr std::uint64_t rank = 64 * 8 + 8 * 32;
+  CHECK(workload::parameter_count(low) ==
+        workload::parameter_count(usual) - 64 * 32 + rank - 64 * 4 + rank + (32 - 4));
+  CHECK(flops(low, LayerKind::linear_attention) ==
+        flops(usual, LayerKind::linear_attention) - 256.0 * 2 * (64 * 36 - 2 * rank));
+  // The first product has 36 elements less, and both results of each pair are saved.
+  CHECK(held(low, LayerKind::linear_attention) ==
+        held(usual, LayerKind::linear_attention) + 256.0 * 2 * (2 * (8 + 32) - 36));
+  const SettingFixture fixture(low, "{}", {});
+  CHECK(layer_kernels(fixture.setting, LayerKind::linear_attention).weight_grad.size() == 6);
+}
+
+TEST_CASE("Mamba-1 has a product for steps, B and C, and a single scan", "[model][hybrid]") {
+  const std::string sizes =
+      "{pattern: M, hidden: 64, heads: 8, norm: rmsnorm, biases: false, vocabulary: 1000, "
+      "sequence: 256, mamba: {heads: 128, head_dim: 1, groups: 1, state: 16, step_rank: 4";
+  const config::Model model = model_of(sizes + "}}");
+  constexpr std::uint64_t products = 64 * 256 + 128 * (4 + 32) + 4 * 128 + 128 * 64;
+  // The convolution with its bias; bias of the step, decays and skip of each channel; three norms.
+  CHECK(workload::parameter_count(model) ==
+        vocabulary + products + 128 * 5 + 128 * (1 + 16 + 1) + (4 + 32) + 64);
+  CHECK(workload::parameter_count(model_of(sizes + ", norm: false}}")) ==
+        workload::parameter_count(model) - (4 + 32));
+  CHECK(flops(model, LayerKind::mamba) == 256.0 * (2 * products + 9 * 128 * 16));
+  CHECK(held(model, LayerKind::mamba) ==
+        256.0 * 2 * (64 + 64 + 256 + (4 + 32 + 128) + 128 + 128 + 128));
+  const SettingFixture fixture(model, "{}", {});
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::mamba);
+  const auto scan = std::ranges::find(kernels.forward, "selective scan", &workload::Kernel::name);
+  REQUIRE(scan != kernels.forward.end());
+  // x, steps and gates, B and C; results before and after gating.
+  CHECK(scan->bytes == 256.0 * 2 * (3 * 128 + 2 * 16 + 2 * 128));
+}
+
+TEST_CASE("Mamba without a norm has no kernel for it", "[model][hybrid]") {
+  const auto model = [](const std::string& norm) {
+    return model_of(
+        "{pattern: M, hidden: 64, norm: rmsnorm, biases: false, vocabulary: 1000, sequence: 256, "
+        "mamba: {heads: 4, head_dim: 16, groups: 2, state: 8" +
+        norm + "}}");
+  };
+  CHECK(workload::parameter_count(model("")) - workload::parameter_count(model(", norm: false")) ==
+        64);
+  const SettingFixture fixture(model(", norm: false"), "{}", {});
+  CHECK(bytes_of(layer_kernels(fixture.setting, LayerKind::mamba).forward, Part::recurrence_norm) ==
+        0);
+}
+
+TEST_CASE("an indexer adds its products to latent attention", "[model][hybrid]") {
+  const config::Model model = hybrid("D+", indexed);
+  // Queries from 24 to 2 x 16; a key of 16 with its LayerNorm and 2 weights from 64.
+  constexpr std::uint64_t products = 24 * 32 + 64 * (16 + 2);
+  CHECK(workload::parameter_count(hybrid("D", indexed)) ==
+        workload::parameter_count(hybrid("+", indexed)) + products + 2 * 16);
+  CHECK(flops(model, LayerKind::indexed_attention) ==
+        flops(model, LayerKind::latent_attention) + 256.0 * 2 * products);
+  CHECK(held(model, LayerKind::indexed_attention) ==
+        held(model, LayerKind::latent_attention) + 256.0 * 2 * (32 + 16 + 2));
+  const SettingFixture fixture(model, "{}", {});
+  const auto kernels = layer_kernels(fixture.setting, LayerKind::indexed_attention);
+  CHECK(std::ranges::count(kernels.forward, Part::indexer, &workload::Kernel::part) == 2);
+  CHECK(std::ranges::count(kernels.weight_grad, Part::indexer, &workload::Kernel::part) == 2);
+  // Without a pattern, every layer has an indexer, also that of multi-token prediction.
+  const config::Model plain = model_of(
+      "{layers: 2, mtp_layers: 1, hidden: 64, heads: 8, ffn: 128, vocabulary: 1000, sequence: 256" +
+      indexed + "}");
+  CHECK(workload::mixer_of(plain, workload::kind_of_layer(plain, 0)) == workload::Mixer::indexed);
+  CHECK(workload::mixer_of(plain, workload::kind_of_mtp(plain)) == workload::Mixer::indexed);
+}
+
+TEST_CASE("layers with a window can have other heads", "[model][hybrid]") {
+  const config::Model model =
+      hybrid("*S",
+             ", sliding_window: 16, keys_as_values: true, value_head_dim: 4, "
+             "sliding: {heads: 4, kv_heads: 4, head_dim: 16}");
+  // 8 heads of queries and 2 of keys, of 8 elements each, with results of 4; then 4 heads of
+  // queries, keys, values and results of 16.
+  CHECK(workload::parameter_count(model) ==
+        vocabulary + 64 * (8 + 2) * 8 + 8 * 4 * 64 + 64 + 64 * (4 + 2 * 4) * 16 + 4 * 16 * 64 + 64);
+}
+
+TEST_CASE("errors name what the new parts of a model need", "[model][hybrid]") {
+  const auto fault = [](const std::string& pattern, const std::string& keys) {
+    return error_of([&] { hybrid(pattern, keys); });
+  };
+  CHECK_THAT(fault("C", ""), Catch::Contains("type C, which need the key short_convolution"));
+  CHECK_THAT(fault("D",
+                   ", latent: {query_rank: 8, kv_rank: 8, nope_head_dim: 8, rope_head_dim: 4, "
+                   "value_head_dim: 8}"),
+             Catch::Contains("type D, which need the key indexer"));
+  CHECK_THAT(fault("*", ", indexer: {heads: 2}"),
+             Catch::Contains("indexer needs latent attention with compressed queries"));
+  CHECK_THAT(fault("*", ", indexer: {head_dim: 2}"), Catch::Contains("heads is missing"));
+  CHECK_THAT(fault("S", ", sliding_window: 8, sliding: {heads: 6, kv_heads: 4}"),
+             Catch::Contains("sliding.kv_heads is 4, which does not divide the 6 heads"));
+  CHECK_THAT(fault("+", indexed + ", output_gate: true"),
+             Catch::Contains("latent attention has no gate"));
+  const std::string sizes = ", hidden: 64, heads: 8, vocabulary: 1000, sequence: 256}";
+  for (const char* const key : {"short_convolution: {}", "sliding: {heads: 2}"})
+    CHECK_THAT(error_of([&] { model_of("{layers: 2, " + std::string(key) + sizes); }),
+               Catch::Contains("needs pattern"));
+  CHECK_THAT(error_of([] {
+               model_of(
+                   "{pattern: P, mamba: {heads: 8}, hidden: 64, vocabulary: 10, "
+                   "sequence: 256}");
+             }),
+             Catch::Contains("type P, which need the key heads"));
 }
