@@ -116,7 +116,9 @@ void add_slow_links(config::Value& root, const std::vector<config::Variation::Sl
 JobFiles files_of(const po::variables_map& flags) {
   std::vector<std::string> words = values(flags, "scenario");
   for (const std::string& file : values(flags, "config")) words.push_back(file);
-  return job_files(words);
+  JobFiles files = job_files(words);
+  files.words.with_bash = flags.count("run-with-bash") != 0;
+  return files;
 }
 
 // If set, parse() throws the syntax that a command passes to it, and parses nothing.
@@ -205,6 +207,13 @@ void add_file_options(po::options_description& options) {
       "scenario file, which can also be the first argument; - is standard input");
   add("set", several_words("KEY=VALUE..")->composing(),
       "set any key of the scenario, such as activation.per_microbatch='2 GiB'");
+}
+
+void add_bash_option(po::options_description& options) {
+  options.add_options()(
+      "run-with-bash",
+      "bash runs the scripts of a job in a sandbox that records what they start: no network, "
+      "a read-only file system, and no programs but plain tools");
 }
 
 void add_failure_words(po::options_description& options) {

@@ -47,6 +47,14 @@ std::string writable_frameworks();
 // files.
 const Framework* recognise(const std::string& file);
 
+// Training command that the scripts of a job start, with what the reader could not follow. In the
+// text, the words are quoted for a shell, and unknown values are expansions such as "$NAME".
+struct CommandLine {
+  std::string text;
+  std::vector<Note> not_followed;
+};
+CommandLine command_line(std::span<const std::string> files, const JobWords& words);
+
 // Reads the files of one job. Throws config::Error, also for settings that the framework would
 // refuse.
 Job import_job(std::span<const std::string> files, const JobWords& words = {});

@@ -20,6 +20,10 @@ po::options_description job_import_options() {
   auto add = options.add_options();
   add("cluster", one_word("X"), "a name of platforms/clusters, or a platform file");
   add("gpus", one_word("N"), "number of GPUs, if the files do not set it");
+  add("print-command",
+      "print the training command that the scripts start, quoted for a shell; values that only a "
+      "running shell knows are expansions such as \"$NAME\"");
+  add_bash_option(options);
   add("output,o", one_word("FILE"), "write the scenario to a file instead of printing it");
   add("help,h", "print this help");
   return options;
@@ -48,6 +52,15 @@ int print_import_help() {
   return exit_ok;
 }
 
+int print_command(const std::vector<std::string>& files, const jobs::JobWords& words) {
+  const jobs::CommandLine line = jobs::command_line(files, words);
+  for (const jobs::Note& note : line.not_followed)
+    fmt::print(stderr, "pipewright: not understood: {}\n",
+               std::string(config::locate(note.origin, note.text)));
+  fmt::print("{}\n", line.text);
+  return exit_ok;
+}
+
 }  // namespace
 
 int import_command(const Arguments& arguments) {
@@ -58,6 +71,8 @@ int import_command(const Arguments& arguments) {
     throw UsageError("import needs files: a script, a configuration, ...; --help lists them");
   jobs::JobWords words = files.words;
   if (options.count("gpus") != 0) words.gpus = read_count(options, "gpus");
+  words.with_bash = options.count("run-with-bash") != 0;
+  if (options.count("print-command") != 0) return print_command(files.files, words);
   jobs::Job job = jobs::import_job(files.files, words);
   if (options.count("cluster") != 0)
     job.tree.entries.insert(

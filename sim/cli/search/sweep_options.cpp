@@ -104,6 +104,7 @@ po::options_description sweep_options() {
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "show no progress");
   add_file_options(options);
+  add_bash_option(options);
   add("help,h", "print this help");
   return options;
 }

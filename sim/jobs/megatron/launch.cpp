@@ -5,14 +5,17 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "sim/base/numbers.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/shell/bash.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -32,11 +35,10 @@ std::size_t program_at(std::span<const Word> words) {
 std::vector<Word> flattened(std::span<const Word> words) {
   std::vector<Word> flat;
   for (const Word& word : words) {
-    const std::size_t space = word.text.find_first_of(" \n\x03");
+    const std::size_t space = word.text.find_first_of(" \n");
     const bool holds_flags = space != std::string::npos &&
                              (is_flag(word.text) || word.text.find(" --") != std::string::npos ||
-                              word.text.find("\n--") != std::string::npos ||
-                              word.text.find("\x03--") != std::string::npos);
+                              word.text.find("\n--") != std::string::npos);
     if (!holds_flags) {
       flat.push_back(word);
       continue;
@@ -132,6 +134,48 @@ std::vector<Word> flags_of_variables(const Script& script) {
   return words;
 }
 
+// Indexes of the commands with the most flags that are known.
+std::vector<std::size_t> best_commands(const Script& script) {
+  std::vector<std::size_t> best;
+  std::size_t max_flags = 1;
+  for (std::size_t i = 0; i < script.commands.size(); ++i) {
+    const std::size_t count = count_flags(flattened(script.commands[i]));
+    if (count < max_flags) continue;
+    if (count > max_flags) best.clear();
+    max_flags = count;
+    best.push_back(i);
+  }
+  return best;
+}
+
+// Says which of several commands with as many flags is read, if they differ.
+void note_choice(const Script& script, std::span<const std::size_t> best, Request& request) {
+  const auto texts = [&](std::size_t index) {
+    std::string text;
+    for (const Word& word : script.commands[index]) text += word.text + " ";
+    return text;
+  };
+  std::set<std::string> different;
+  for (const std::size_t index : best) different.insert(texts(index));
+  if (different.size() < 2) return;
+  const config::Origin& origin = script.commands[best.back()].front().origin;
+  request.assumed.push_back(fmt::format(
+      "{}:{}: of {} training commands, the last is read; NAME=VALUE sets the variable of a loop",
+      std::filesystem::path(origin.source).filename().string(), origin.line, different.size()));
+}
+
+// Lists the unset variables of a command that are taken as nothing and that no script sets.
+void note_unset(const Script& script, std::span<const Word> words, Request& request) {
+  std::set<std::string> names;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].may_vanish || is_flag(words[i - 1].text)) continue;
+    const std::string name = unknown_in(words[i].text).value_or("");
+    if (!script.written.contains(name) && names.insert(name).second)
+      request.assumed.push_back(
+          fmt::format("${} adds no flags, as no script sets it; {}=VALUE does", name, name));
+  }
+}
+
 }  // namespace
 
 std::vector<Setting> settings_of(std::span<const Word> words) {
@@ -144,9 +188,16 @@ std::vector<Setting> settings_of(std::span<const Word> words) {
     setting.name = flag_name(text.substr(0, equals));
     setting.written = text;
     if (equals != std::string::npos) setting.values.push_back(text.substr(equals + 1));
-    while (i + 1 < words.size() && !is_flag(words[i + 1].text)) {
-      setting.values.push_back(words[++i].text);
-      setting.written += " " + words[i].text;
+    const std::size_t begin = i + 1;
+    while (i + 1 < words.size() && !is_flag(words[i + 1].text)) ++i;
+    const std::span<const Word> values = words.subspan(begin, i + 1 - begin);
+    // A shell drops an unset variable. Where nothing else is the flag's value, it may be asked for.
+    const bool has_others = !setting.values.empty() ||
+                            std::ranges::any_of(values, std::logical_not{}, &Word::may_vanish);
+    for (const Word& value : values) {
+      if (value.may_vanish && (has_others || !setting.values.empty())) continue;
+      setting.values.push_back(value.text);
+      setting.written += " " + value.text;
     }
     settings.push_back(std::move(setting));
   }
@@ -158,10 +209,12 @@ void count_gpus(std::span<const Word> words, Request& request) {
 }
 
 Script run_scripts(std::span<const Source> sources, const JobWords& words) {
+  if (words.with_bash) return run_with_bash(sources, words);
   Script script;
   for (const auto& [name, value] : words.variables)
-    script.variables[name] = {
-        {{value, {.source = fmt::format("{}={}", name, value)}}}, false, true};
+    script.variables[name] = {.words = {{value, {.source = fmt::format("{}={}", name, value)}}},
+                              .from_user = true,
+                              .exported = true};
   script.read_file = [](const std::string& file) -> std::optional<std::string> {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed)) return std::nullopt;
@@ -171,24 +224,36 @@ Script run_scripts(std::span<const Source> sources, const JobWords& words) {
   return script;
 }
 
+std::vector<Word> training_command(const Script& script) {
+  const auto best = best_commands(script);
+  return best.empty() ? std::vector<Word>() : script.commands[best.back()];
+}
+
+void note_unfollowed(const Script& script, Request& request) {
+  for (const Unfollowed& place : script.unfollowed)
+    request.not_followed.push_back({place.text, place.origin});
+}
+
 Request read_launch(const Script& script, const std::string& name) {
   Request request{.name = std::filesystem::path(name).stem().string()};
+  const std::vector<std::size_t> found = best_commands(script);
   std::vector<Word> best;
-  std::size_t max_flags = 0;
-  for (const auto& command : script.commands) {
-    std::vector<Word> words = flattened(command);
-    if (const std::size_t count = count_flags(words); count > 0 && count >= max_flags) {
-      max_flags = count;
-      best = std::move(words);
-    }
-  }
+  if (!found.empty()) best = flattened(script.commands[found.back()]);
+  note_choice(script, found, request);
+  if (best.empty() && script.ended_at)
+    throw config::Error(*script.ended_at,
+                        "the script exits here, before it starts a training command")
+        .suggest("give the variables that its conditions ask for, as in NAME=8, or 1=8 for $1");
   if (best.empty()) best = flags_of_variables(script);
   // Commands with python -m have no program among their words; options of torchrun are unknown to
   // Megatron-LM.
   const std::size_t program = program_at(best);
   const bool has_program = program < best.size();
   const std::span<const Word> command_words(best);
-  request.settings = settings_of(has_program ? command_words.subspan(program + 1) : command_words);
+  const std::span<const Word> flags =
+      has_program ? command_words.subspan(program + 1) : command_words;
+  request.settings = settings_of(flags);
+  note_unset(script, flags, request);
   const std::span<const Word> before = has_program ? command_words.first(program) : command_words;
   put_gpus(option_in(before, node_options) ? option_in(before, node_options)
                                            : option_in(script.batch, node_options),
@@ -197,10 +262,7 @@ Request read_launch(const Script& script, const std::string& name) {
            request);
   if (!request.gpus)
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
-  for (const std::string& place : script.unsure)
-    request.assumed.push_back(
-        fmt::format("{}: only a running shell can evaluate this condition; it is taken as false",
-                    std::filesystem::path(place).filename().string()));
+  note_unfollowed(script, request);
   return request;
 }
 

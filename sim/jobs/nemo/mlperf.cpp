@@ -121,7 +121,9 @@ bool recognise_mlperf(const SourceText& file) {
 Job read_mlperf_job(const JobInput& input) {
   Request request = empty_request(input);
   request.dialect = Dialect::recipe;
-  const std::vector<Named> named = read_mlperf(run_scripts(input.sources, input.words), request);
+  const Script script = run_scripts(input.sources, input.words);
+  note_unfollowed(script, request);
+  const std::vector<Named> named = read_mlperf(script, request);
   translate(named, request);
   find_model(input, named, request);
   apply_gpus(input.words, request);

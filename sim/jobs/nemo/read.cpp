@@ -283,6 +283,7 @@ std::vector<Named> read_python(const Source& source, const JobWords& words, Requ
 std::vector<Named> read_overrides(const Source& source, const JobWords& words, Request& request) {
   std::vector<Word> words_of_commands;
   const Script script = run_scripts(std::span(&source, 1), words);
+  note_unfollowed(script, request);
   for (const auto& command : script.commands)
     for (const Word& word : command) {
       // A file that consists of overrides has one word per line.

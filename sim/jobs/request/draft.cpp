@@ -128,6 +128,7 @@ Draft::Draft(Request request) : request_(std::move(request)) {
   job_.name = request_.name;
   job_.gpus = request_.gpus;
   job_.assumed = request_.assumed;
+  job_.not_understood = request_.not_followed;
   job_.tree.origin = {.source = request_.name};
   if (!request_.model.empty())
     model_ =

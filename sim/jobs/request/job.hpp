@@ -36,10 +36,11 @@ struct Job {
   std::optional<std::uint64_t> gpus;
 };
 
-// Words of the command line that complete a job: VAR=VALUE and --gpus.
+// Words of the command line that complete a job: VAR=VALUE, --gpus and --run-with-bash.
 struct JobWords {
   std::vector<std::pair<std::string, std::string>> variables;
   std::optional<std::uint64_t> gpus;
+  bool with_bash = false;  // bash runs the scripts in a sandbox; our reader does not follow them
 };
 
 }  // namespace pipewright::jobs

@@ -6,12 +6,13 @@
 
 #include "sim/jobs/shell/words.hpp"
 
-// Interpreter of the shell features that training scripts need: variables, arrays, defaults,
-// arithmetic and simple conditions. It runs no commands.
+// Interpreter of shell scripts: follows variables, arrays, arithmetic, conditions, loops and
+// functions up to the programs that a script starts. It runs no programs.
 namespace pipewright::jobs {
 
 // Interprets a script after those that `script` already holds, with their variables. Throws
-// config::Error for bytes that are not text.
+// config::Error for bytes that are not text, for syntax that bash refuses, and for scripts that
+// take too many steps.
 void read_script(std::string_view text, const std::string& name, Script& script);
 
 // Splits a text that is a command line, such as the argument of bash -c, into words.

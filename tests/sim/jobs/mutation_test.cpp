@@ -42,7 +42,8 @@ TEST_CASE("files of jobs that are damaged are read or refused", "[jobs][fuzz]") 
   constexpr int rounds = 150;
   int read = 0;
   int refused = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(tests::job_file(""))) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tests::job_file(""))) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream stream(entry.path());
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     std::mt19937 random(20);

@@ -43,7 +43,7 @@ TEST_CASE("conditions on texts and numbers are evaluated", "[jobs][shell]") {
   CHECK(commands("if [ -z \"$U\" ] && [ -n \"x\" ]; then run a; fi") == "[run][a]\n");
   CHECK(commands("M=7b\ncase $M in\n 70b) run a;;\n 7*|8b) run b;;\n *) run c;;\nesac") ==
         "[run][b]\n");
-  CHECK(commands("for i in 1 2; do run $i; done\nrun z") == "[run][z]\n");
+  CHECK(commands("for i in 1 2; do run $i; done\nrun z") == "[run][1]\n[run][2]\n[run][z]\n");
   CHECK(commands("[ -n \"$U\" ] && run a\n[ -z \"$U\" ] && run b") == "[run][b]\n");
 }
 

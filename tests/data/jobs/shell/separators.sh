@@ -1,0 +1,7 @@
+IFS=:
+V="a:b::c"
+S=($V)
+J="${S[*]}"
+unset IFS
+K="${S[*]}"
+torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 --data-path ${#S[@]} "$J" $K $V

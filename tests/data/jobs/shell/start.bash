@@ -1,0 +1,2 @@
+LEVEL=$((${LEVEL:-0} + 1))
+torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 --data-path $LEVEL $UNSEEN "$@"

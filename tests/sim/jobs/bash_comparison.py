@@ -1,0 +1,173 @@
+"""Compares the reader of shell scripts with bash.
+
+usage: bash_comparison.py PROGRAM FOLDER.. [--list] [--expect-equal] [NAME=VALUE..]
+
+Every *.sh, *.slurm and *.sbatch file below the folders is read twice by
+`PROGRAM import FILE --print-command`: by the program's own reader, and with --run-with-bash, where
+bash runs the script in a sandbox and programs are replaced by recorders of their words. The words
+which the training command receives are compared:
+
+equal        the same words. Values that the reader calls unknown match any text, unset variables
+             match nothing.
+refused      the reader gives an error, or names what it could not follow, and the words differ.
+wrong        the words differ, and the reader says nothing.
+no training  bash starts no command with flags of a training.
+
+--list prints each file that is not equal, with the reason. --expect-equal fails if any file is not
+equal; without it, the script fails if any file is wrong. NAME=VALUE is passed to both. The script
+ends with status 77, and a message, where the system gives no namespaces.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+ENDINGS = {".sh", ".slurm", ".sbatch"}
+SKIPPED = 77
+NO_NAMESPACES = "needs namespaces"
+
+
+def read(program, file, more):
+    """Returns the command line of a script, and what the program prints as messages."""
+    done = subprocess.run(
+        [program, "import", file.name, "--print-command", *more],
+        cwd=file.parent,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
+        check=False,
+    )
+    return (done.stdout.strip("\n") if done.returncode == 0 else None), done.stderr.strip()
+
+
+def expression(line):
+    """Regular expression for the words of a command line, each followed by a zero byte."""
+    pattern, at, open_word, only_unset = "", 0, False, False
+    while at < len(line):
+        c = line[at]
+        if c == " ":
+            pattern += "" if only_unset else "\0"
+            open_word = only_unset = False
+            at += 1
+            continue
+        if c == "'":
+            end = line.index("'", at + 1)
+            pattern += re.escape(line[at + 1 : end])
+            at = end + 1
+        elif c == '"':
+            end = line.index('"', at + 1)
+            # A command's output may be any text; a variable that is not set is empty.
+            end = closing(line, at)
+            inside = line[at + 1 : end]
+            pattern += "[^\0]*?" if is_running(inside) else ""
+            at = end + 1
+        elif c == "$":
+            match = re.match(r"\$\{?[\w@*#?!-]+[^ ]*", line[at:])
+            only_unset = not open_word
+            at += match.end()
+            continue
+        elif c == "\\":
+            pattern += re.escape(line[at + 1])
+            at += 2
+        else:
+            pattern += re.escape(c)
+            at += 1
+        open_word, only_unset = True, False
+    return pattern + ("" if only_unset else "\0")
+
+
+def closing(line, at):
+    """Position of the double quote that ends an unknown value at `at`: the last one before a blank
+    that leaves the quotes of the rest balanced."""
+    depth, at = 0, at + 1
+    while at < len(line):
+        if line[at] in "({":
+            depth += 1
+        elif line[at] in ")}":
+            depth -= 1
+        elif line[at] == '"' and depth <= 0:
+            return at
+        at += 1
+    return line.rindex('"')
+
+
+RUNNING = {"HOME", "USER", "LOGNAME", "PWD", "OLDPWD", "HOSTNAME", "RANDOM", "SECONDS", "UID", "EUID"}
+RUNNING |= {"PPID", "PATH", "SHELL", "BASHPID", "OSTYPE", "EPOCHSECONDS", "HOSTTYPE", "LINENO", "$", "!"}
+
+
+def is_running(text):
+    return text.startswith(("$(", "`", "<")) or text.strip("${}").split("[")[0] in RUNNING
+
+
+def words(line):
+    """Words of a command line that has no unknown values."""
+    return re.sub(r"'([^']*)'|\\(.)|( )", lambda m: m[1] if m[1] is not None else m[2] or "\0", line) + "\0"
+
+
+def compare(program, file, more):
+    """Returns the outcome and its reason."""
+    recorded, message = read(program, file, ["--run-with-bash", *more])
+    if NO_NAMESPACES in message:
+        return "skipped", message
+    line, reason = read(program, file, more)
+    if recorded is None:
+        return "no training", message
+    if line is None:
+        return "refused", reason
+    found = words(recorded)
+    pattern = expression(line)
+    # The launcher may stand behind programs that start it, such as nohup or exec.
+    if re.fullmatch(f"(?:[^\0]*\0)*?{pattern}", found) or re.fullmatch(
+        f"(?:[^\0]*\0)*?{re.escape(found)}", pattern_text(line)
+    ):
+        return "equal", ""
+    difference = first_difference(pattern_text(line), found)
+    return ("refused" if reason else "wrong"), f"{reason}\n    {difference}"
+
+
+def pattern_text(line):
+    return re.sub(r"\\(.)", r"\1", expression(line))
+
+
+def first_difference(ours, bash):
+    ours, bash = ours.split("\0"), bash.split("\0")
+    for i, (a, b) in enumerate(zip(ours, bash)):
+        if a != b and "[^" not in a:
+            return f"word {i}: {ours[max(i - 1, 0) : i + 2]} here, {bash[max(i - 1, 0) : i + 2]} by bash"
+    return f"{len(ours) - 1} words here, {len(bash) - 1} by bash"
+
+
+def main(arguments):
+    listed = "--list" in arguments
+    strict = "--expect-equal" in arguments
+    arguments = [word for word in arguments if not word.startswith("--")]
+    more = [word for word in arguments[1:] if re.match(r"\w+=", word)]
+    program = str(pathlib.Path(arguments[0]).resolve())
+    folders = [pathlib.Path(word) for word in arguments[1:] if word not in more]
+    files = sorted(
+        file
+        for folder in folders
+        for file in folder.resolve().rglob("*")
+        if file.suffix in ENDINGS and file.is_file()
+    )
+    if not files:
+        print(f"no scripts below {', '.join(map(str, folders))}")
+        return 2
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda file: compare(program, file, more), files))
+    if any(outcome == "skipped" for outcome, _ in outcomes):
+        print(f"skipped: {next(reason for outcome, reason in outcomes if outcome == 'skipped')}")
+        return SKIPPED
+    for file, (outcome, reason) in zip(files, outcomes):
+        if outcome == "wrong" or (outcome != "equal" and (strict or listed)):
+            print(f"{outcome}: {file}: {reason}")
+    counts = {name: sum(o == name for o, _ in outcomes) for name in ("equal", "refused", "wrong", "no training")}
+    print(", ".join(f"{count} {name}" for name, count in counts.items()))
+    return 1 if counts["wrong"] or (strict and counts["equal"] < len(files)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
