@@ -154,7 +154,7 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
   if (gpu.empty()) gpu = gpu_in(job.name);
   if (job.gpu.empty()) job.gpu = gpu;
   for (const auto& [name, value] : words.variables)
-    if (name != "RECIPE" && std::ranges::none_of(sources, [&](const Source& source) {
+    if (name != "RECIPE" && name != "PACKAGE" && std::ranges::none_of(sources, [&](const Source& source) {
           return source.text.find(name) != std::string::npos;
         }))
       job.not_understood.push_back(

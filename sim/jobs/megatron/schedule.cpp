@@ -189,7 +189,7 @@ void read_expert_overlap(Draft& draft) {
   // pairs.
   if (const Setting* const overlap = draft.find("overlap_moe_expert_parallel_comm");
       overlap != nullptr && draft.on("overlap_moe_expert_parallel_comm") &&
-      draft.at("model.experts") != nullptr) {
+      (draft.at("model.experts") != nullptr || draft.on("num_experts"))) {
     draft.set("training.experts.overlap", "true", *overlap);
     if (draft.at("schedule.name") == nullptr)
       draft.set("schedule.name", "1f1b", "the schedule without interleaving");

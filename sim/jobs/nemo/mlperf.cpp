@@ -7,6 +7,7 @@
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/model_names.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
@@ -47,6 +48,25 @@ std::vector<Named> read_variables(const Script& script) {
                        .written = fmt::format("{}={}", name, variable.words.front().text),
                        .origin = variable.words.front().origin});
   return named;
+}
+
+// Model by the names in the variables, or else by a folder above the files: MLPerf has a folder for
+// each of its models. A size alone means Llama 3.
+std::string model_of(const std::vector<Named>& variables) {
+  const auto value = [&](std::string_view name) -> std::string {
+    const auto it = std::ranges::find(variables, name, &Named::path);
+    return it == variables.end() ? "" : it->values.front();
+  };
+  const std::string size = value("MODEL_SIZE");
+  for (const std::string& name :
+       {value("MODEL_NAME"), value("MODEL"), fmt::format("{}-{}", value("MODEL_NAME"), size),
+        fmt::format("{}-{}", value("MODEL"), size), size})
+    if (std::string model = model_named(name); !model.empty()) return model;
+  if (!variables.empty())
+    for (const std::filesystem::path& folder :
+         std::filesystem::absolute(variables.front().origin.source).parent_path())
+      if (std::string model = model_named(folder.string()); !model.empty()) return model;
+  return model_named(fmt::format("llama-3-{}", size));
 }
 
 }  // namespace
@@ -98,17 +118,7 @@ std::vector<Named> read_mlperf(const Script& script, Request& request) {
     request.assumed.emplace_back(
         "sequence parallelism is on, as in MLPerf's training with tensor parallelism");
   }
-  std::string hint;
-  for (const char* const name : {"MODEL_NAME", "MODEL_SIZE", "MODEL"})
-    if (const Named* const variable = value(name)) hint += variable->values.front() + " ";
-  const std::string folder =
-      named.empty() ? "" : std::filesystem::absolute(named.front().origin.source).string();
-  request.model = model_in(hint);
-  if (request.model.empty()) request.model = model_in(folder);
-  if (request.model.empty() && hint.find("405b") != std::string::npos)
-    request.model = "llama-3-405b";
-  if (request.model.empty() && hint.find("70b") != std::string::npos) request.model = "llama-3-70b";
-  if (request.model.empty() && hint.find("8b") != std::string::npos) request.model = "llama-3-8b";
+  request.model = model_of(variables);
   return named;
 }
 
@@ -125,7 +135,7 @@ Job read_mlperf_job(const JobInput& input) {
   note_unfollowed(script, request);
   const std::vector<Named> named = read_mlperf(script, request);
   translate(named, request);
-  find_model(input, named, request);
+  find_model(named, request);
   apply_gpus(input.words, request);
   return megatron::read(std::move(request));
 }

@@ -1,15 +1,16 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/text/library.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/aliases.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
@@ -186,6 +187,28 @@ void read_precision(const Named& from, Request& request) {
                                 .origin = from.origin});
 }
 
+// Sizes without which the layout and the batch of a job are not known.
+constexpr std::array<std::string_view, 7> sizes_of_layout{
+    "tensor_model_parallel_size", "pipeline_model_parallel_size",
+    "context_parallel_size",      "virtual_pipeline_model_parallel_size",
+    "expert_model_parallel_size", "micro_batch_size",
+    "global_batch_size"};
+
+// Setting for an attribute whose value only a running recipe knows. Throws config::Error if the
+// layout depends on the value.
+Setting not_followed(Setting setting, const std::string& reason) {
+  if (std::ranges::find(sizes_of_layout, std::string_view(setting.name)) != sizes_of_layout.end())
+    throw config::Error(config::locate(
+        setting.origin, fmt::format("{}: the value is not known, because of {}", setting.written,
+                                    reason)))
+        .suggest("write the number into the file, or give an override");
+  setting.written =
+      fmt::format("{}: the value is not known, because of {}", setting.written, reason);
+  setting.name = "not_followed";
+  setting.values = {"true"};
+  return setting;
+}
+
 // Reads entries whose names do not correspond to exactly one flag. Returns whether `name` is such a
 // name.
 bool read_special(const Named& entry, const std::string& name, Request& request) {
@@ -229,21 +252,40 @@ bool read_special(const Named& entry, const std::string& name, Request& request)
 
 }  // namespace
 
-std::string model_in(std::string_view text) {
-  const std::string letters = letters_and_digits(text);
-  std::string best;
-  std::size_t longest = 0;
-  for (const std::string& name : config::library_names("models", ".yaml")) {
-    std::vector<std::string> spellings{letters_and_digits(name)};
-    // Llama 3.1 has the same sizes as Llama 3.
-    if (spellings[0].starts_with("llama3")) spellings.push_back("llama31" + spellings[0].substr(6));
-    for (const std::string& spelling : spellings)
-      if (spelling.size() > longest && letters.find(spelling) != std::string::npos) {
-        best = name;
-        longest = spelling.size();
-      }
+void check_is_read(const Unread& unread, std::span<const Named> named, Request& request) {
+  const auto value_of = [&](std::string_view size) -> std::string {
+    for (const Named& entry : named | std::views::reverse)
+      if (last_part(entry.path) == size && !entry.values.empty()) return entry.values.front();
+    return "";
+  };
+  const auto has_experts = [&] {
+    return std::ranges::find(request.settings, "num_experts", &Setting::name) !=
+           request.settings.end();
+  };
+  std::vector<std::string_view> lacking;
+  for (const std::string_view size : sizes_of_layout) {
+    const bool is_needed =
+        size == "virtual_pipeline_model_parallel_size"
+            ? value_of("pipeline_model_parallel_size") != "1" &&
+                  value_of("pipeline_model_parallel_layout").empty()
+            : size != "expert_model_parallel_size" || has_experts();
+    if (is_needed && value_of(size).empty()) lacking.push_back(size);
   }
-  return best;
+  if (lacking.empty()) {
+    request.settings.push_back(
+        {.name = "not_followed",
+         .values = {"true"},
+         .written = fmt::format("{}: not in the files; its other settings are not known",
+                                unread.text),
+         .origin = unread.origin});
+    return;
+  }
+  throw config::Error(
+      config::locate(unread.origin,
+                     fmt::format("{} is not in the files, and the settings do not give {}",
+                                 unread.text, fmt::join(lacking, ", "))))
+      .suggest(
+          "give the folder of its package, as in PACKAGE=Megatron-Bridge, or these settings");
 }
 
 void translate(std::span<const Named> named, Request& request) {
@@ -253,8 +295,13 @@ void translate(std::span<const Named> named, Request& request) {
     const bool quiet = std::ranges::any_of(
         quiet_sections, [&](std::string_view section) { return entry.path.starts_with(section); });
     std::string name = last_part(entry.path);
-    const bool length =
-        entry.path.ends_with("seq_length") || entry.path.ends_with("sequence_length");
+    // NeMo 2 has the sizes of the batch beside those of the data.
+    const bool is_size = entry.path.ends_with("seq_length") ||
+                         entry.path.ends_with("sequence_length") ||
+                         entry.path == "data.global_batch_size" ||
+                         entry.path == "data.micro_batch_size";
+    const bool silent = (quiet && !is_size) ||
+                        std::ranges::find(quiet_names, std::string_view(name)) != quiet_names.end();
     if (name == "num_nodes" || name == "DGXNNODES") nodes = &entry;
     if (entry.path == "trainer.devices" || name == "num_gpus_per_node" || name == "DGXNGPU" ||
         name == "gpus_per_node")
@@ -262,10 +309,16 @@ void translate(std::span<const Named> named, Request& request) {
     if (&entry == nodes || &entry == devices) continue;
     const std::string value = entry.values.empty() ? "" : entry.values.front();
     if (value == "null" || value == "None") continue;
+    // The names of the recipe and of the model are read apart from the settings (find_model).
+    if (entry.path == "recipe" || name == "hf_model_id") continue;
     Setting setting{
         .name = name, .values = entry.values, .written = entry.written, .origin = entry.origin};
-    const bool silent = (quiet && !length) ||
-                        std::ranges::find(quiet_names, std::string_view(name)) != quiet_names.end();
+    if (const std::optional<std::string> reason = unknown_in(value);
+        reason && entry.origin.source.ends_with(".py")) {
+      if (!silent && !megatron::has_no_effect(name))
+        request.settings.push_back(not_followed(std::move(setting), *reason));
+      continue;
+    }
     if (!quiet && read_special(entry, name, request)) continue;
     if (silent) {
       setting.name = "log_" + name;  // has no effect, like flags of logs

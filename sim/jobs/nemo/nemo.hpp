@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "sim/jobs/request/launch_text.hpp"
 #include "sim/jobs/request/request.hpp"
 #include "sim/jobs/request/sources.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 // Reads and writes configurations of NeMo, Megatron-Bridge and MLPerf. They use mostly
 // Megatron-LM's names, written with _ and in sections.
@@ -44,24 +46,49 @@ struct Named {
 
 // Reads a YAML configuration, and resolves its references ${..} to keys and variables.
 std::vector<Named> read_yaml(const Source& source, const JobWords& words);
-// Reads the assignments `cfg.model.x = y` of a Python recipe, from the function that the variable
-// RECIPE names.
-std::vector<Named> read_python(const Source& source, const JobWords& words, Request& request);
+
+// Function that is not in the files, from which a configuration starts.
+struct Unread {
+  std::string text;  // "llama3_70b_pretrain_config()"
+  config::Origin origin;
+};
+// Configuration that a recipe returns.
+struct Recipe {
+  std::vector<Named> named;
+  std::optional<Unread> unread;
+};
+// Interprets a file of Python: the function that the variable RECIPE names or the only one, or the
+// statements of a file without functions. PACKAGE names a folder with the package that the file
+// imports, which may also lie above the file. Calls that are not followed have the path
+// "not_followed".
+Recipe read_python(const Source& source, const JobWords& words, Request& request);
+
+// Recipe that a command starts by its name.
+struct NamedRecipe {
+  Word name;         // "llama3_70b_pretrain_config"
+  std::string task;  // "pretrain", for factories of NeMo
+};
+std::optional<NamedRecipe> recipe_in(std::span<const Word> words);
+// Interprets that function of Megatron-Bridge's or NeMo's recipes, if the package is in the folder
+// that PACKAGE names or above the command's file; else the recipe is unread.
+Recipe read_named_recipe(const NamedRecipe& recipe, const JobWords& words, Request& request);
+
 // Reads overrides such as model.tensor_model_parallel_size=8, from a text or from a script's
-// command.
-std::vector<Named> read_overrides(const Source& source, const JobWords& words, Request& request);
+// command, and the recipe that the command names.
+Recipe read_overrides(const Source& source, const JobWords& words, Request& request);
 // Reads the variables of MLPerf's config_*.sh: export TENSOR_MODEL_PARALLEL=8.
 std::vector<Named> read_mlperf(const Script& script, Request& request);
 
 // Adds the entries of a configuration to a request, as settings with Megatron-LM's names.
 void translate(std::span<const Named> named, Request& request);
 
-// Name of the built-in model that occurs in the name of a recipe or file; empty if none does.
-std::string model_in(std::string_view text);
+// Throws config::Error if a configuration starts from a function that is not read, and the settings
+// do not give all sizes of layout and batch; else adds a note about the function.
+void check_is_read(const Unread& unread, std::span<const Named> named, Request& request);
 
-// Finds the built-in model that a job uses, by the names of the job, of overrides and of the
-// configuration. If the request sets the sizes of a model itself, it gets none.
-void find_model(const JobInput& input, std::span<const Named> named, Request& request);
+// Finds the library's model that a job uses, by the names in the configuration, and else by the
+// name of its recipe or file. If the request sets the sizes of a model itself, it gets none.
+void find_model(std::span<const Named> named, Request& request);
 
 // Formats settings with Megatron-LM's names as overrides of Megatron-Bridge or NeMo:
 // "model.num_moe_experts=8".

@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
@@ -136,90 +136,53 @@ std::vector<std::string> python_values(std::string text) {
   return values;
 }
 
-// Reads the keyword arguments of a call, such as CommOverlapConfig(tp_comm_overlap=True), as
-// entries.
-void read_keywords(const std::string& text, const Named& from, std::vector<Named>& named) {
-  for (const std::string_view name :
-       {"tp_comm_overlap", "overlap_param_gather", "overlap_grad_reduce", "use_megatron_fsdp"}) {
-    const std::size_t at = text.find(fmt::format("{}=", name));
-    if (at == std::string::npos || (at > 0 && text[at - 1] == '_')) continue;
-    const std::string rest = text.substr(at + name.size() + 1);
-    named.push_back({.path = std::string(name),
-                     .values = {rest.substr(0, rest.find_first_of(",) "))},
-                     .written = from.written,
-                     .origin = from.origin});
-  }
-}
-
-struct Line {
-  std::string text;
-  int number;
+// Option of a launcher of recipes, and the entry of the configuration that the option sets
+// (COMMON_OVERRIDE_FIELDS of scripts/training/run_recipe.py in Megatron-Bridge).
+struct RecipeOption {
+  std::string_view option;
+  std::string_view short_option;
+  std::string_view path;
+};
+constexpr std::array recipe_options{
+    RecipeOption{"--global_batch_size", "-gb", "train.global_batch_size"},
+    RecipeOption{"--micro_batch_size", "-mb", "train.micro_batch_size"},
+    RecipeOption{"--seq_length", "-sl", "model.seq_length"},
+    RecipeOption{"--tensor_model_parallel_size", "-tp", "model.tensor_model_parallel_size"},
+    RecipeOption{"--pipeline_model_parallel_size", "-pp", "model.pipeline_model_parallel_size"},
+    RecipeOption{"--context_parallel_size", "-cp", "model.context_parallel_size"},
+    RecipeOption{"--virtual_pipeline_model_parallel_size", "-vp",
+                 "model.virtual_pipeline_model_parallel_size"},
+    RecipeOption{"--expert_model_parallel_size", "-ep", "model.expert_model_parallel_size"},
+    RecipeOption{"--expert_tensor_parallel_size", "-etp", "model.expert_tensor_parallel_size"},
 };
 
-std::vector<Line> lines_of(const std::string& text) {
-  std::vector<Line> lines;
-  std::size_t at = 0;
-  int number = 1;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back({text.substr(at, end - at), number++});
-    at = end + 1;
+// Value of an option, as the next word or after =; null if the words lack the option.
+std::optional<Word> option_value(std::span<const Word> words, std::string_view option) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& text = words[i].text;
+    if (text == option && i + 1 < words.size()) return words[i + 1];
+    if (text.starts_with(option) && text.substr(option.size()).starts_with('='))
+      return Word{text.substr(option.size() + 1), words[i].origin};
   }
-  return lines;
+  return std::nullopt;
 }
 
-// Lines of a function's body. Those of another function of the file that it calls precede the call.
-std::vector<Line> lines_of_function(const std::vector<Line>& lines,
-                                    const std::vector<std::string>& names, const std::string& name,
-                                    int depth) {
-  constexpr int deepest = 4;
-  std::vector<Line> chosen;
-  bool inside = false;
-  for (const Line& line : lines) {
-    const bool begins = line.text.starts_with("def ");
-    if (begins) inside = line.text.substr(4, line.text.find('(') - 4) == name;
-    const bool indented = line.text.empty() || line.text.front() == ' ' ||
-                          line.text.front() == '\t' || line.text.front() == ')';
-    if (!begins && !indented && line.text.front() != '#') inside = false;
-    if (!inside || begins) continue;
-    for (const std::string& callee : names)
-      if (depth < deepest && callee != name &&
-          line.text.find(fmt::format("= {}(", callee)) != std::string::npos)
-        for (Line& base : lines_of_function(lines, names, callee, depth + 1))
-          chosen.push_back(std::move(base));
-    chosen.push_back(line);
-  }
-  return chosen;
-}
-
-// Lines of the recipe function that RECIPE names, or of the only one; all lines if the file has no
-// function.
-std::vector<Line> function_lines(const Source& source, const JobWords& words, std::string& name) {
-  std::vector<Line> lines = lines_of(source.text);
-  for (const auto& [variable, value] : words.variables)
-    if (variable == "RECIPE") name = value;
-  std::vector<std::string> names;
-  for (const Line& line : lines)
-    if (line.text.starts_with("def ") && !line.text.starts_with("def _"))
-      names.push_back(line.text.substr(4, line.text.find('(') - 4));
-  if (names.empty()) return lines;
-  if (name.empty() && names.size() == 1) name = names.front();
-  if (std::ranges::find(names, name) == names.end())
-    throw config::Error(fmt::format("{}: the file has {} recipes", source.name, names.size()))
-        .suggest(fmt::format("choose one by RECIPE=NAME: {}", fmt::join(names, ", ")));
-  return lines_of_function(lines, names, name, 0);
-}
-
-// Sets the number of GPUs if the recipe's name contains it, as in "64gpu".
-void gpus_of_name(const std::string& name, const Source& source, Request& request) {
-  const std::size_t at = name.find("gpu");
-  if (at == std::string::npos) return;
-  std::size_t begin = at;
-  while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])) != 0) --begin;
-  if (begin == at || at - begin > 7) return;
-  request.gpus = std::stoull(name.substr(begin, at - begin));
-  request.gpus_from = name;
-  request.gpus_origin = {.source = source.name};
+// Name of a recipe that scripts/performance of Megatron-Bridge makes of options:
+// "llama3_70b_pretrain_64gpu_h100_fp8cs_config" (recipe_function_name() of recipes/utils/naming.py).
+std::optional<Word> composed_recipe(std::span<const Word> words) {
+  const std::optional<Word> model = option_value(words, "--model_recipe_name");
+  const std::optional<Word> gpus = option_value(words, "--num_gpus");
+  const std::optional<Word> gpu = option_value(words, "--gpu");
+  if (!model || !gpus || !gpu) return std::nullopt;
+  const auto text = [&](const char* option, const char* otherwise) {
+    const std::optional<Word> value = option_value(words, option);
+    return value ? value->text : std::string(otherwise);
+  };
+  std::string precision = text("--compute_dtype", "bf16");
+  std::erase(precision, '_');
+  return Word{fmt::format("{}_{}_{}gpu_{}_{}_config", model->text, text("--task", "pretrain"),
+                          gpus->text, gpu->text, precision),
+              model->origin};
 }
 
 }  // namespace
@@ -237,50 +200,19 @@ std::vector<Named> read_yaml(const Source& source, const JobWords& words) {
   return resolved;
 }
 
-std::vector<Named> read_python(const Source& source, const JobWords& words, Request& request) {
-  std::string recipe;
-  const std::vector<Line> lines = function_lines(source, words, recipe);
-  std::vector<Named> named;
-  for (const Line& line : lines) {
-    const std::string text = trimmed(line.text);
-    const std::size_t layout = text.find("pipeline_model_parallel_layout(");
-    const Named from{.written = text, .origin = {source.name, line.number, 1}};
-    if (layout != std::string::npos && text.find('"') != std::string::npos) {
-      const std::size_t quote = text.find('"');
-      Named entry = from;
-      entry.path = "model.pipeline_model_parallel_layout";
-      entry.values = {text.substr(quote + 1, text.find('"', quote + 1) - quote - 1)};
-      named.push_back(std::move(entry));
-      continue;
+std::optional<NamedRecipe> recipe_in(std::span<const Word> words) {
+  for (const std::string_view option : {"--recipe", "--factory"})
+    if (std::optional<Word> name = option_value(words, option)) {
+      const bool finetunes = std::ranges::any_of(
+          words, [](const Word& word) { return word.text == "finetune"; });
+      return NamedRecipe{.name = std::move(*name), .task = finetunes ? "finetune" : "pretrain"};
     }
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || text.starts_with('#') ||
-        text.substr(equals).starts_with("=="))
-      continue;
-    std::string path = trimmed(std::string_view(text).substr(0, equals));
-    const bool dotted = path.find('.') != std::string::npos;
-    if (!is_path(path)) continue;
-    // The variable's name (cfg in cfg.model.x) has no meaning.
-    if (dotted) path = path.substr(path.find('.') + 1);
-    Named entry = from;
-    entry.path = path;
-    entry.values = python_values(text.substr(equals + 1));
-    // Copies of another key (= cfg.x) are skipped, since that key is read where it is set.
-    if (entry.values.size() == 1 && entry.values.front().starts_with("cfg.")) continue;
-    if (!dotted && entry.values.size() != 1) continue;
-    if (path == "comm_overlap") {
-      read_keywords(text, from, named);
-      continue;
-    }
-    if (!dotted && path == "cfg") continue;
-    named.push_back(std::move(entry));
-  }
-  if (!recipe.empty()) request.name = recipe;
-  gpus_of_name(recipe.empty() ? source.name : recipe, source, request);
-  return named;
+  std::optional<Word> name = composed_recipe(words);
+  if (!name) return std::nullopt;
+  return NamedRecipe{.name = std::move(*name), .task = "pretrain"};
 }
 
-std::vector<Named> read_overrides(const Source& source, const JobWords& words, Request& request) {
+Recipe read_overrides(const Source& source, const JobWords& words, Request& request) {
   std::vector<Word> words_of_commands;
   const Script script = run_scripts(std::span(&source, 1), words);
   note_unfollowed(script, request);
@@ -292,7 +224,22 @@ std::vector<Named> read_overrides(const Source& source, const JobWords& words, R
         words_of_commands.push_back(std::move(part));
     }
   count_gpus(words_of_commands, request);
-  std::vector<Named> named;
+  Recipe recipe;
+  std::vector<Named>& named = recipe.named;
+  if (const std::optional<NamedRecipe> started = recipe_in(words_of_commands)) {
+    recipe = read_named_recipe(*started, words, request);
+    named.push_back({.path = "recipe",
+                     .values = {started->name.text},
+                     .written = fmt::format("--recipe {}", started->name.text),
+                     .origin = started->name.origin});
+  }
+  for (const RecipeOption& row : recipe_options)
+    for (const std::string_view option : {row.option, row.short_option})
+      if (const std::optional<Word> value = option_value(words_of_commands, option))
+        named.push_back({.path = std::string(row.path),
+                         .values = {value->text},
+                         .written = fmt::format("{} {}", option, value->text),
+                         .origin = value->origin});
   for (const Word& word : words_of_commands) {
     std::string text = word.text;
     while (text.starts_with('+') || text.starts_with('~')) text.erase(0, 1);
@@ -306,7 +253,7 @@ std::vector<Named> read_overrides(const Source& source, const JobWords& words, R
                      .written = text,
                      .origin = word.origin});
   }
-  return named;
+  return recipe;
 }
 
 }  // namespace pipewright::jobs::nemo

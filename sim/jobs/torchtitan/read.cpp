@@ -8,7 +8,6 @@
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/megatron/launch.hpp"
-#include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/flags.hpp"
 #include "sim/jobs/request/toml.hpp"
 #include "sim/jobs/torchtitan/rules.hpp"
@@ -114,26 +113,6 @@ config::Value fused_without_optimizer(const std::string& stack) {
 }
 
 }  // namespace
-
-void read_model(Draft& draft) {
-  const Setting* const name = draft.find("model.name");
-  const Setting* const flavor = draft.find("model.flavor");
-  if (name == nullptr || flavor == nullptr) return draft.lacks("model");
-  const std::string name_and_flavor =
-      fmt::format("{} {}", name->values.front(), lower(flavor->values.front()));
-  std::string model = nemo::model_in(name_and_flavor);
-  if (model.empty() && name_and_flavor == "deepseek_v3 671b") model = "deepseek-v3";
-  if (model.empty() && name_and_flavor == "deepseek_v3 16b") model = "moonlight-16b";
-  if (model == "moonlight-16b")
-    draft.assume("torchtitan's DeepSeek 16B is read as moonlight-16b, which has the same size");
-  if (model.empty()) {
-    draft.not_understood(*flavor, "the library has no model of this name; give --model");
-    return draft.lacks("model");
-  }
-  Setting from = *name;
-  from.written = fmt::format("{}, {}", name->written, flavor->written);
-  draft.set("model", model, from);
-}
 
 void read_data_parallel(Draft& draft) {
   const auto at = [&](std::string_view key) {
