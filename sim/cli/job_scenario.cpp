@@ -104,6 +104,7 @@ void check_job(const jobs::Job& job, const config::Value& tree) {
         (key != "parallel.dp" || !value_in(tree, "parallel.shard")))
       if (key != "global_batch" || value_in(tree, "microbatches") == nullptr)
         throw missing_key(key).within({}, job.name);
+  jobs::check_layout(job, tree);
   if (value_in(tree, "cluster") != nullptr || value_in(tree, "gpu") != nullptr) return;
   throw config::Error(fmt::format("{}: the cluster is unknown", job.name))
       .suggest(fmt::format("give --cluster X, {}", fitting_clusters(job.gpu, gpus_of(tree))));

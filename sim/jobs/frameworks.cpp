@@ -9,8 +9,10 @@
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/primus/primus.hpp"
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
+#include "sim/jobs/unread.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -29,6 +31,7 @@ constexpr std::array framework_rows{
               .recognise = megatron::recognise,
               .read = megatron::read_job,
               .write = megatron::write_script,
+              .check = megatron::check_layout,
               .on_search_page = true},
     Framework{.name = "bridge",
               .title = "Megatron-Bridge",
@@ -38,6 +41,7 @@ constexpr std::array framework_rows{
               .recognise = nemo::recognise,
               .read = nemo::read_job,
               .write = nemo::write_bridge,
+              .check = megatron::check_layout,
               .on_search_page = true},
     Framework{.name = "nemo",
               .title = "NeMo",
@@ -45,20 +49,24 @@ constexpr std::array framework_rows{
               .stack = "nemo-2",
               .stacks = megatron_stacks,
               .read = nemo::read_job,
-              .write = nemo::write_nemo},
+              .write = nemo::write_nemo,
+              .check = megatron::check_stages},
     Framework{.name = "primus",
               .title = "Primus",
               .files = "YAML with the section modules.pre_trainer",
               .stack = "primus",
               .stacks = megatron_stacks,
-              .read = nemo::read_job},
+              .recognise = primus::recognise,
+              .read = primus::read_job,
+              .check = megatron::check_stages},
     Framework{.name = "mlperf",
               .title = "MLPerf",
               .files = "config_*.sh",
               .stack = "nemo-2",
               .stacks = megatron_stacks,
               .recognise = nemo::recognise_mlperf,
-              .read = nemo::read_mlperf_job},
+              .read = nemo::read_mlperf_job,
+              .check = megatron::check_stages},
     Framework{.name = "torchtitan",
               .title = "torchtitan",
               .files = "TOML, or its configuration as JSON",
@@ -84,6 +92,7 @@ const Framework* recognise_source(const Source& source) {
   const Framework* framework = nullptr;
   for (const Framework& row : framework_rows)
     if (row.recognise != nullptr && row.recognise(text)) framework = &row;
+  if (framework == nullptr) check_is_read(source);
   return framework;
 }
 
@@ -151,6 +160,7 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
   Job job = framework.read({sources, words});
   if (job.framework.empty()) job.framework = framework.name;
   name_stack(job, find_framework(job.framework)->stack);
+  check_layout(job, job.tree);
   if (gpu.empty()) gpu = gpu_in(job.name);
   if (job.gpu.empty()) job.gpu = gpu;
   for (const auto& [name, value] : words.variables)
@@ -160,6 +170,11 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
       job.not_understood.push_back(
           {.text = fmt::format("{}={}, as no file has the name", name, value), .origin = {}});
   return job;
+}
+
+void check_layout(const Job& job, const config::Value& tree) {
+  const Framework* const framework = find_framework(job.framework);
+  if (framework != nullptr && framework->check != nullptr) framework->check(tree);
 }
 
 Launch export_job(const config::Scenario& scenario, const Framework& framework,

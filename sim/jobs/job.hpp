@@ -28,6 +28,8 @@ struct Framework {
   Job (*read)(const JobInput& input) = nullptr;
   // Writes a script or configuration that starts a scenario. Null: not supported.
   Launch (*write)(const LaunchInput& input) = nullptr;
+  // Throws config::Error if the framework refuses how a scenario divides layers and microbatches.
+  void (*check)(const config::Value& tree) = nullptr;
   bool on_search_page = false;  // the page of a search shows the launch of each candidate
 };
 
@@ -44,7 +46,7 @@ const Framework* find_writable_framework(std::string_view name);
 std::string writable_frameworks();
 
 // Framework to whose job a file belongs, judged by its content; null for scenarios and for other
-// files.
+// files. Throws config::Error for a configuration of a framework whose jobs are not read.
 const Framework* recognise(const std::string& file);
 
 // Training command that the scripts of a job start, with what the reader could not follow. In the
@@ -58,6 +60,10 @@ CommandLine command_line(std::span<const std::string> files, const JobWords& wor
 // Reads the files of one job. Throws config::Error, also for settings that the framework would
 // refuse.
 Job import_job(std::span<const std::string> files, const JobWords& words = {});
+
+// Throws config::Error if the framework of a job refuses the scenario `tree`: that of the job, with
+// keys that the command line changes.
+void check_layout(const Job& job, const config::Value& tree);
 
 // Writes a script or configuration that starts the scenario with a framework. `planned` is the
 // order of the passes, if it is known. Throws config::Error for a scenario without a model.

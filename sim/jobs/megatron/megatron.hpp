@@ -20,7 +20,13 @@ namespace pipewright::jobs::megatron {
 bool is_functional_test(const SourceText& file);
 // True for a script or a command line with several of Megatron-LM's flags.
 bool is_script(const SourceText& file);
+// True for a log in which Megatron-LM prints all of its arguments.
+bool has_printed_arguments(std::string_view text);
 bool recognise(const SourceText& file);
+
+// Adds the arguments that a log prints, with the number of GPUs. A log of several runs gives those
+// of the last.
+void read_printed_arguments(const Source& log, Request& request);
 
 // Settings read from scripts and functional tests, with the scripts' variables and commands.
 struct FileSettings {
@@ -45,6 +51,12 @@ bool knows(const std::string& name);
 // Translates settings with Megatron-LM's names into a scenario. Throws config::Error for settings
 // that Megatron-LM refuses.
 Job read(Request request);
+
+// Throw config::Error if Megatron-Core refuses how the scenario of a job divides layers into stages,
+// and also how it divides microbatches into groups, for which versions differ. Keys that are absent,
+// or have several values, are not checked.
+void check_stages(const config::Value& tree);
+void check_layout(const config::Value& tree);
 
 // True if flags that are left out have the defaults of Megatron-LM's arguments, not those of a
 // recipe.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -347,6 +348,12 @@ void read_sequence(Draft& draft) {
   const Setting* sequence = draft.find("seq_length");
   const Setting* const positions = draft.find("max_position_embeddings");
   if (sequence == nullptr && !has_argument_defaults(draft)) sequence = positions;
+  if (sequence != nullptr && positions != nullptr && has_argument_defaults(draft) &&
+      draft.count("max_position_embeddings").value_or(UINT64_MAX) < whole_number(*sequence))
+    throw refusal(*positions,
+                  fmt::format("max_position_embeddings must be greater than or equal to seq_length "
+                              "({})",
+                              whole_number(*sequence)));
   if (sequence != nullptr && !sequence->values.empty())
     draft.set("model.sequence", fmt::format("{}", whole_number(*sequence)), *sequence);
 }

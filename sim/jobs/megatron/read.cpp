@@ -8,6 +8,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/shell/script.hpp"
 
 namespace pipewright::jobs::megatron {
@@ -33,8 +34,9 @@ int count_known_flags(const std::string& text) {
   return count;
 }
 
-void read_functional_test(const Source& source, Request& request) {
-  const config::Value tree = config::read_yaml_text(source.text, source.name, functional_test);
+void read_functional_test(const Source& source, const JobWords& words, Request& request) {
+  config::Value tree = config::read_yaml_text(source.text, source.name, functional_test);
+  substitute_environment(tree, words);
   const config::Value* const arguments = config::find(tree, "MODEL_ARGS");
   if (arguments == nullptr || arguments->kind != config::Value::Kind::map)
     throw config::Error(fmt::format("{}: MODEL_ARGS is not a map of flags", source.name));
@@ -77,7 +79,9 @@ bool is_script(const SourceText& file) {
   return file.may_be_shell() && count_known_flags(file.text()) >= min_flags;
 }
 
-bool recognise(const SourceText& file) { return is_functional_test(file) || is_script(file); }
+bool recognise(const SourceText& file) {
+  return is_functional_test(file) || is_script(file) || has_printed_arguments(file.text());
+}
 
 namespace {
 
@@ -119,8 +123,14 @@ FileSettings read_files(const JobInput& input) {
   FileSettings result{.request = empty_request(input), .script = {}};
   std::vector<Source> scripts;
   std::vector<Source> tests;
-  for (const Source& source : input.sources)
-    (is_functional_test(SourceText(source)) ? tests : scripts).push_back(source);
+  std::vector<Source> logs;
+  for (const Source& source : input.sources) {
+    const SourceText text(source);
+    if (is_functional_test(text))
+      tests.push_back(source);
+    else
+      (has_printed_arguments(text.text()) ? logs : scripts).push_back(source);
+  }
   if (!scripts.empty()) {
     result.script = run_scripts(scripts, input.words);
     Request launched = read_launch(result.script, scripts.back().name);
@@ -128,7 +138,8 @@ FileSettings read_files(const JobInput& input) {
     launched.single = result.request.single;
     result.request = std::move(launched);
   }
-  for (const Source& test : tests) read_functional_test(test, result.request);
+  for (const Source& log : logs) read_printed_arguments(log, result.request);
+  for (const Source& test : tests) read_functional_test(test, input.words, result.request);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/config/partition.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/megatron/rules.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {
@@ -16,9 +17,11 @@ std::uint64_t stages_of(const Setting& layout) {
   return config::read_partition({value, flag_of(layout.name)}).layers.size();
 }
 
-// Number of layers that are distributed over the stages, as arguments.py counts it.
+// Number of layers that are distributed over the stages, as arguments.py counts it; 0 if the job
+// does not know its model.
 std::uint64_t counted_layers(Draft& draft) {
-  std::uint64_t layers = draft.count_at("model.layers", 0);
+  std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
+  if (layers == 0) return 0;
   if (draft.on("account_for_embedding_in_pipeline_split")) ++layers;
   if (draft.on("account_for_loss_in_pipeline_split")) ++layers;
   return layers;
@@ -42,12 +45,27 @@ void check_exclusive(Draft& draft) {
   }
 }
 
+// Throws config::Error if a layout stands beside other settings that give layers to stages
+// (transformer_config.py).
+void check_layout_alone(Draft& draft, const Setting& layout) {
+  for (const char* const name :
+       {"decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers",
+        "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"}) {
+    if (!draft.on(name)) continue;
+    const Setting& other = *draft.find(name);
+    throw refusal(layout, fmt::format("pipeline_model_parallel_layout cannot be set with other "
+                                      "pipeline layout arguments; {} is given at {}",
+                                      readable(other.written), config::to_string(other.origin)));
+  }
+}
+
 // Chunks per device; 1 without interleaving. Sets `from` to the setting that gives the number.
 std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) {
   check_exclusive(draft);
   const Setting* const layout = draft.find("pipeline_model_parallel_layout");
   if (layout != nullptr && !layout->values.empty() && !says_no(layout->values.front())) {
     from = layout;
+    check_layout_alone(draft, *layout);
     const std::uint64_t stages = stages_of(*layout);
     if (stages % pp != 0)
       throw refusal(*layout, fmt::format("The length of pipeline_model_parallel_layout must be "
@@ -84,15 +102,16 @@ std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) 
     return layers / pp / *layers_per_chunk;
   }
   if (const config::Value* const stages = draft.at("partition");
-      stages != nullptr && stages->kind == config::Value::Kind::list)
+      stages != nullptr && stages->kind == config::Value::Kind::list) {
+    if (stages->items.size() % pp != 0)
+      throw config::Error(
+          stages->origin,
+          fmt::format("The number of hybrid pipeline segments described by --hybrid-layer-pattern "
+                      "must be evenly divisible by --pipeline-model-parallel-size. Got {} segments "
+                      "and {} pipeline parallel size",
+                      stages->items.size(), pp));
     return std::max<std::uint64_t>(stages->items.size() / pp, 1);
-  const bool uneven =
-      draft.at("partition.first") != nullptr || draft.at("partition.last") != nullptr;
-  if (!uneven && layers % pp != 0 && draft.at("model.pattern") == nullptr)
-    if (const Setting* const size = draft.find("pipeline_model_parallel_size"))
-      throw refusal(*size, fmt::format("Number of layers should be divisible by the "
-                                       "pipeline-model-parallel size ({} layers)",
-                                       layers));
+  }
   return 1;
 }
 

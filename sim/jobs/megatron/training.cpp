@@ -42,6 +42,9 @@ void read_precision(Draft& draft) {
   const Setting* const format = draft.find("fp8_format");
   const Setting* const recipe = draft.find("fp8_recipe");
   const Setting* const four = draft.find("fp4_format");
+  if (half != nullptr && draft.on("fp16") && draft.on("bf16") && has_argument_defaults(draft))
+    throw refusal(*half, fmt::format("Only one of fp16 and bf16 should be True; {} is given at {}",
+                                     brain->written, config::to_string(brain->origin)));
   const bool has_eight =
       format != nullptr && !format->values.empty() && !says_no(format->values.front());
   if (four != nullptr && !four->values.empty() && !says_no(four->values.front()))
@@ -164,10 +167,19 @@ void read_recompute(Draft& draft) {
   if (kind != "full" && kind != "selective")
     throw refusal(*from, "invalid choice (choose from full, selective)");
   if (kind == "selective") {
-    if (!way.empty())
+    // Only validate_args() of Megatron-LM refuses a method. Recipes go to Megatron-Core without it,
+    // and NeMo's own layers (modules/common/megatron/transformer.py) say that selective
+    // recomputation is in all layers, whatever the method.
+    const bool is_number = !first_value(layers).empty() && !is_older(draft.request());
+    if (!way.empty() && has_argument_defaults(draft))
       throw refusal(*method,
                     "recompute method is not yet supported for selective recomputing "
                     "granularity");
+    if (is_number && has_argument_defaults(draft))
+      throw refusal(
+          *layers, "When using recompute_granularity: selective recompute_num_layers must be None");
+    for (const Setting* const setting : {method, layers})
+      if (setting != nullptr) draft.without_effect(*setting);
     return read_recomputed_modules(draft, *from);
   }
   draft.set("training.recompute.granularity", "full", *from);

@@ -34,27 +34,6 @@ bool is_of_others(const SourceText& file) {
   return file.has("nemo_automodel.") || file.has("pp_engine:");
 }
 
-// Settings in which a configuration of Primus names the framework below it, and the file of the
-// model.
-constexpr std::string_view primus_framework = "modules.pre_trainer.framework";
-constexpr std::string_view primus_model = "modules.pre_trainer.model";
-
-bool is_primus(std::span<const Named> named) {
-  return std::ranges::any_of(named, [](const Named& entry) {
-    return entry.path == primus_framework && entry.values == std::vector<std::string>{"megatron"};
-  });
-}
-
-// Reads the settings of Primus itself, and removes them from those of Megatron-LM.
-void read_primus(std::vector<Named>& named, Request& request) {
-  std::erase_if(named, [&](const Named& entry) {
-    if (entry.path == primus_framework) return true;
-    if (entry.path != primus_model || entry.values.empty()) return false;
-    request.model = model_named(entry.values.front());
-    return !request.model.empty();
-  });
-}
-
 // Returns whether a command starts a recipe of Megatron-Bridge or NeMo by its name.
 bool starts_recipe(const SourceText& file) {
   return (file.has("--recipe") && (file.has("_config") || file.has("run_recipe"))) ||
@@ -152,8 +131,6 @@ Job read_job(const JobInput& input) {
   request.dialect = Dialect::recipe;
   const bool is_nemo = std::ranges::any_of(
       named, [](const Named& entry) { return entry.path.starts_with("trainer."); });
-  const bool of_primus = is_primus(named);
-  if (of_primus) read_primus(named, request);
   translate(named, request);
   find_model(named, request);
   add_experts(request);
@@ -161,7 +138,6 @@ Job read_job(const JobInput& input) {
   apply_gpus(input.words, request);
   Job job = megatron::read(std::move(request));
   if (is_nemo) job.framework = "nemo";
-  if (of_primus) job.framework = "primus";
   return job;
 }
 

@@ -96,6 +96,8 @@ void set_shape(std::string_view shape, const Setting& from, Draft& draft) {
 void read_model(Draft& draft) {
   const Setting* const name = draft.find("model.name");
   const Setting* const flavor = draft.find("model.flavor");
+  if (const std::string& known = draft.request().model; name == nullptr && !known.empty())
+    return draft.set("model", known, "by its name");
   if (name == nullptr || flavor == nullptr || name->values.empty() || flavor->values.empty())
     return draft.lacks("model");
   const std::string wanted = in_small_letters(flavor->values.front());

@@ -83,6 +83,51 @@ config::Value layers_of_stages(std::uint64_t layers, std::uint64_t stages, std::
   return config::make_list(counts, {});
 }
 
+// Throws config::Error if the number of stages does not suit the schedule
+// (torchtitan/distributed/pipeline_parallel.py). `layers` includes embedding and loss, as far as
+// they count as layers.
+void check_stages(Draft& draft, std::uint64_t layers, std::uint64_t layers_per_stage,
+                  const TorchSchedule& schedule) {
+  const Setting& setting = *draft.find("parallelism.pipeline_parallel_layers_per_stage");
+  const std::uint64_t pp = draft.count_at("parallel.pp", 1);
+  const std::uint64_t stages = (layers + layers_per_stage - 1) / layers_per_stage;
+  const std::uint64_t of_rank = stages / pp;
+  if (stages % pp != 0)
+    throw refusal(
+        setting, fmt::format("Number of virtual stages ({}) must be divisible by pipeline parallel "
+                             "size ({})",
+                             stages, pp));
+  if (!schedule.has_chunks && of_rank != 1)
+    throw refusal(setting, fmt::format("Single stage schedule requires exactly 1 stage per rank, "
+                                       "but got {} stages per rank",
+                                       of_rank));
+  if (schedule.has_chunks && of_rank < 2)
+    throw refusal(setting, fmt::format("Multi-stage schedule requires at least 2 stages per rank, "
+                                       "but got {} stages per rank",
+                                       of_rank));
+  const bool in_v = schedule.schedule == "zb-v" || schedule.schedule == "dualpipe-v";
+  if (in_v && of_rank != 2)
+    throw refusal(setting, fmt::format("v schedules assume 2 stages per rank, got {}", of_rank));
+}
+
+// Numbers of layers of the stages that start at the points "layers.4", "layers.8".
+config::Value layers_between(const Setting& points, std::uint64_t layers) {
+  std::vector<std::string> counts;
+  std::uint64_t before = 0;
+  for (const std::string& point : points.values) {
+    Setting place = points;
+    place.values = {point.substr(point.rfind('.') + 1)};
+    const std::uint64_t layer = whole_number(place);
+    if (layer < before || layer > layers)
+      throw refusal(points,
+                    fmt::format("{} is no layer after the one before ({} layers)", point, layers));
+    counts.push_back(fmt::format("{}", layer - before));
+    before = layer;
+  }
+  counts.push_back(fmt::format("{}", layers - before));
+  return config::make_list(counts, points.origin);
+}
+
 // Returns whether a setting chooses bfloat16. Other types than float32 are not understood.
 bool is_bfloat16(Draft& draft, std::string_view name) {
   const Setting* const setting = draft.find(name);
@@ -166,6 +211,7 @@ void read_schedule(Draft& draft) {
   const std::int64_t first =
       whole(draft, "parallelism.pipeline_parallel_first_stage_less_layers", 1);
   const std::int64_t last = whole(draft, "parallelism.pipeline_parallel_last_stage_less_layers", 1);
+  const Setting* const points = draft.find("parallelism.pipeline_parallel_split_points");
   if (pp <= 1) return;
   const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
   std::uint64_t chunks = 1;
@@ -189,6 +235,16 @@ void read_schedule(Draft& draft) {
       draft.set("schedule.name", schedule, *name);
     else
       draft.set("schedule.name", schedule, "without parallelism.pipeline_parallel_schedule");
+    const bool is_split = points != nullptr && !points->values.empty();
+    if (layers_per_stage > 0 && layers > 0 && !is_split)
+      check_stages(draft, layers + static_cast<std::uint64_t>(first + last),
+                   static_cast<std::uint64_t>(layers_per_stage), *it);
+    if (is_split) {
+      draft.set("partition", layers_between(*points, layers), *points);
+      if (it->has_chunks)
+        draft.set("schedule.chunks", fmt::format("{}", (points->values.size() + 1) / pp), *points);
+      return;
+    }
     if (it->has_chunks) {
       chunks = 2;
       if (layers_per_stage > 0 && layers > 0)
@@ -238,6 +294,17 @@ void read_batch(Draft& draft) {
   const std::string comment = from != nullptr ? from->written : "training.local_batch_size = 8";
   const config::Origin origin = from != nullptr ? from->origin : config::Origin{};
   if (local < 1 || micro < 1) throw refusal(draft.request(), "a batch has at least one sample");
+  if (pp > 1 && local % micro != 0)
+    throw refusal(
+        draft.request(),
+        fmt::format("Batch size {} must be divisible by microbatch size {}", local, micro));
+  if (const auto unit = static_cast<std::uint64_t>(local) * dp;
+      global > 0 && draft.at("parallel.shard") != nullptr &&
+      static_cast<std::uint64_t>(global) % unit != 0)
+    throw refusal(draft.request(),
+                  fmt::format("global batch size must be multiple of local batch size times "
+                              "data-parallel degree ({} % ({} * {}) != 0)",
+                              global, local, dp));
   draft.set("training.microbatch_size", fmt::format("{}", pp > 1 ? micro : local),
             pp > 1 ? "parallelism.pipeline_parallel_microbatch_size" : comment, origin);
   if (global <= 0) {
@@ -397,6 +464,7 @@ Job read_job(const JobInput& input) {
     }
     for (Setting& setting : settings_of(source)) settings.push_back(std::move(setting));
   }
+  rename_older(settings);
   Request request = empty_request(input);
   if (!scripts.empty()) {
     Request launched = read_launch(run_scripts(scripts, input.words), scripts.back().name);

@@ -29,6 +29,10 @@ bool has_no_effect(const std::string& name);
 std::vector<Setting> settings_of(const Source& source);
 Job read(Request request);
 
+// Gives settings of configurations before June 2025 their later names: sizes stood in [training]
+// and [experimental] before the section [parallelism].
+void rename_older(std::vector<Setting>& settings);
+
 // Name of PyTorch's class for one of our schedules; empty if PyTorch lacks it.
 std::string torch_schedule(std::string_view name);
 

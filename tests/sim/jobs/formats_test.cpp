@@ -25,6 +25,51 @@ TEST_CASE("NeMo's YAML may refer to its own keys, and overlaps collectives by de
   CHECK(job.not_understood.empty());
 }
 
+TEST_CASE("NeMo's YAML without the number of nodes asks for the number of GPUs", "[jobs]") {
+  const std::string text =
+      "trainer:\n  devices: 8\nmodel:\n  num_layers: 126\n  hidden_size: 16384\n"
+      "  num_attention_heads: 128\n  encoder_seq_length: 8192\n  micro_batch_size: 1\n"
+      "  global_batch_size: 1024\n  tensor_model_parallel_size: 8\n"
+      "  pipeline_model_parallel_size: 9\n  virtual_pipeline_model_parallel_size: 7\n"
+      "  tokenizer:\n    type: GPT2BPETokenizer\n";
+  const tests::CommandFolder place;
+  place.write("job.yaml", text);
+  const std::vector<std::string> files{(place.folder() / "job.yaml").string()};
+  CHECK(jobs::import_job(files).missing == std::vector<std::string>{"parallel.dp"});
+  const config::Scenario scenario =
+      scenario_of(jobs::import_job(files, {.variables = {}, .gpus = 576}));
+  CHECK(scenario.parallel.dp.value == 8);  // 576 / (8 x 9)
+  CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 7);
+  // Configurations of Megatron-Bridge and MLPerf leave the nodes out, too.
+  CHECK_FALSE(tests::import_text("job.yaml",
+                                 "num_gpus_per_node: 8\nmodel:\n  tensor_model_parallel_size: "
+                                 "2\n")
+                  .gpus);
+  CHECK_FALSE(
+      tests::import_text("config_H100.sh",
+                         "export DGXNGPU=8\nexport TENSOR_MODEL_PARALLEL=4\nexport MINIBS=4\n")
+          .gpus);
+}
+
+TEST_CASE("selective recomputation of NeMo has a method, which Megatron-LM refuses", "[jobs]") {
+  for (const std::string method : {"uniform", "block"}) {
+    const jobs::Job job = tests::import_text(
+        "job.yaml",
+        "trainer:\n  devices: 8\n  num_nodes: 1\nmodel:\n  num_layers: 40\n"
+        "  hidden_size: 5120\n  num_attention_heads: 40\n  encoder_seq_length: 4096\n"
+        "  micro_batch_size: 1\n  global_batch_size: 32\n"
+        "  tensor_model_parallel_size: 4\n  sequence_parallel: true\n"
+        "  activations_checkpoint_granularity: selective\n"
+        "  tokenizer:\n    type: GPT2BPETokenizer\n"
+        "  activations_checkpoint_method: " +
+            method + "\n");
+    const config::Scenario scenario = scenario_of(job);
+    CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::selective);
+    CHECK(scenario.parallel.dp.value == 2);  // 8 / 4
+    CHECK(tests::has_note(job.without_effect, method));
+  }
+}
+
 TEST_CASE("RECIPE chooses a function of a file of Python recipes", "[jobs]") {
   CHECK_THROWS_WITH(import_files({"recipe.py"}),
                     Catch::Contains("choose one by RECIPE=NAME: first_config, llama3_70b"));
@@ -169,6 +214,27 @@ TEST_CASE("a configuration of Primus chooses its stack and its model", "[jobs]")
       "    overrides:\n      micro_batch_size: 2\n      global_batch_size: 128\n");
   CHECK(config::find(unknown.tree, "model") == nullptr);
   CHECK(tests::has_note(unknown.not_understood, "model: ours.yaml"));
+}
+
+TEST_CASE("configurations that are not read are named, with a remedy", "[jobs]") {
+  const auto refused = [](const std::string& name, const std::string& text,
+                          const std::string& title) {
+    CHECK_THROWS_WITH(tests::import_text(name, text),
+                      Catch::Contains("a configuration of " + title +
+                                      ", which is not read; write a scenario with"));
+  };
+  refused("job.yaml",
+          "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\n"
+          "num_processes: 16\n",
+          "accelerate");
+  refused("job.yml", "base_emb_dim: 4096\nper_device_batch_size: 4.0\n", "MaxText");
+  refused("job.yaml", "max_seq_len: 2048\nfsdp_config:\n  sharding: FULL_SHARD\n", "LLM Foundry");
+  refused("7B.py", "model = dict(num_layers=32)\nparallel = dict(\n    zero1=dict(size=8),\n)\n",
+          "InternEvo");
+  refused(
+      "config.py",
+      "from torchtitan.trainer import Trainer\ndef llama3_8b():\n  return Trainer.Config(\n  )\n",
+      "torchtitan in Python");
 }
 
 TEST_CASE("configurations of other frameworks with similar keys are not read", "[jobs]") {
@@ -320,6 +386,73 @@ TEST_CASE("torchtitan's TOML is recognised by its own sections and keys", "[jobs
   CHECK(framework_of("[model]\nlayers = 24\n[training]\nsteps = 10\n[parallel]\ntp = 2\n") ==
         "none");
   CHECK(framework_of("# [parallelism]\n[model]\nlayers = 24\n") == "none");
+}
+
+TEST_CASE("torchtitan's TOML before the section of parallel sizes is read", "[jobs]") {
+  const auto older = [](const std::string& training, const std::string& experimental) {
+    const tests::CommandFolder place;
+    place.write("job.toml",
+                "[model]\nname = \"llama3\"\nflavor = \"8B\"\n"
+                "[training]\nseq_len = 8192\n" +
+                    training + "[experimental]\n" + experimental);
+    const std::vector<std::string> files{(place.folder() / "job.toml").string()};
+    return jobs::import_job(files, {.variables = {}, .gpus = 64});
+  };
+  const jobs::Job job = older(
+      "batch_size = 8\ntensor_parallel_degree = 2\ndata_parallel_shard_degree = -1\n"
+      "compile = true\n",
+      "pipeline_parallel_degree = 4\npipeline_parallel_schedule = \"Interleaved1F1B\"\n");
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(job.not_understood.empty());
+  CHECK(scenario.parallel.tp.value == 2);
+  CHECK(scenario.devices.value == 4);
+  CHECK(scenario.parallel.shard->value == 8);  // 64 / (2 x 4)
+  CHECK(scenario.training.stack.name == "torchtitan");
+  // As many microbatches as devices by default: 8 samples in microbatches of 2.
+  CHECK(scenario.training.microbatch_size == 2);
+  CHECK(scenario.microbatches.value == 4);
+  CHECK(scenario.global_batch->value == 64);
+  // Embedding and loss did not count as layers: 32 layers on 8 stages.
+  CHECK(config::value_at(job.tree, "partition") == nullptr);
+  const jobs::Job split = older("batch_size = 8\ndata_parallel_degree = 32\n",
+                                "pipeline_parallel_degree = 2\npipeline_parallel_microbatches = 8\n"
+                                "pipeline_parallel_schedule = \"1f1b\"\n"
+                                "pipeline_parallel_split_points = [\"layers.20\"]\n");
+  CHECK(scenario_of(split).partition.layers == std::vector<std::uint32_t>{20, 12});
+  CHECK(scenario_of(split).training.microbatch_size == 1);
+  CHECK_THROWS_WITH(older("batch_size = 6\n", "pipeline_parallel_degree = 4\n"),
+                    Catch::Contains("6 samples of a rank do not divide into 4 microbatches"));
+}
+
+TEST_CASE("keys and tables of TOML have a limited depth", "[jobs]") {
+  const auto repeated = [](const std::string& text, int times) {
+    std::string whole;
+    for (int i = 0; i < times; ++i) whole += text;
+    return whole;
+  };
+  const auto import_toml = [](const std::string& text) {
+    return tests::import_text("job.toml", "[parallelism]\ntensor_parallel_degree = 2\n" + text);
+  };
+  const std::string keys = repeated("a.", 20'000) + "a";
+  CHECK_THROWS_WITH(import_toml("[" + keys + "]\nx = 1\n"),
+                    Catch::Contains("a key has too many parts; allowed: 32 parts"));
+  CHECK_THROWS_WITH(import_toml(keys + " = 1\n"), Catch::Contains("a key has too many parts"));
+  CHECK_THROWS_WITH(import_toml("x = {" + repeated("\"a\" . ", 20'000) + "a = 1}\n"),
+                    Catch::Contains("a key has too many parts"));
+  CHECK_THROWS_WITH(import_toml("x = " + repeated("{a = ", 200) + "1" + repeated("}", 200) + "\n"),
+                    Catch::Contains("tables are nested too deeply; allowed: 64 levels"));
+  CHECK_THROWS_WITH(
+      import_toml("x = " + repeated("[", 20'000) + "1" + repeated("]", 20'000) + "\n"),
+      Catch::Contains("exceeded maximum nested value depth"));
+  // Dots in texts and comments belong to no key.
+  const std::string dots = repeated("a.", 100);
+  CHECK_NOTHROW(
+      import_toml("[job]\nx = \"" + dots + "\"\ny = \"\"\"\n" + dots + "\"\"\"\n# " + dots + "\n"));
+  for (const std::string open : {"{\"a\": ", "["})
+    CHECK_THROWS_WITH(
+        tests::import_text("ds.json", "{\"train_batch_size\": 8, \"x\": " + repeated(open, 20'000) +
+                                          "1" + repeated(open == "[" ? "]" : "}", 20'000) + "}"),
+        Catch::Contains("nested too deeply; allowed: 64 levels"));
 }
 
 TEST_CASE("a torchtitan job may have several TOML files", "[jobs]") {

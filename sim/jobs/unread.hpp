@@ -1,0 +1,11 @@
+#pragma once
+
+#include "sim/jobs/request/sources.hpp"
+
+namespace pipewright::jobs {
+
+// Throws config::Error, with the way to predict the job nevertheless, if a file is a configuration
+// of a framework whose jobs are not read.
+void check_is_read(const Source& source);
+
+}  // namespace pipewright::jobs
