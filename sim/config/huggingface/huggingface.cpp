@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/config/huggingface/config.hpp"
 #include "sim/config/huggingface/family.hpp"
@@ -338,6 +339,11 @@ Value model_map(const Value& whole) {
   add_mtp(config, shape);
   add_notes(config, shape);
   check_unread(config);
+  if (const auto unknown = unknown_keys(config); !unknown.empty())
+    shape.note(fmt::format("{}: not known in config.json, and taken to change neither time nor "
+                           "memory",
+                           fmt::join(unknown, ", ")),
+               whole.origin);
   return std::move(shape).take();
 }
 

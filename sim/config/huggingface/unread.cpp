@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -78,8 +79,73 @@ constexpr auto idle_names = std::to_array<std::string_view>(
      "vocab_size_per_layer_input",  // of hidden_size_per_layer_input
      "expand"});                    // follows from the heads of Mamba-2
 
+// Keys without such a word that are known to affect neither time nor memory, by their start or as a
+// whole: those of tokens, of text generation, of initial values, of norms and activation functions,
+// of positions, and of the file itself.
+constexpr auto quiet_starts = std::to_array<std::string_view>(
+    {"_",       "architectures", "auto_map",    "aux_",          "bad_words", "begin_",
+     "boa_",    "boi_",          "bos_",        "decoder_",      "do_",       "eoa_",
+     "eod_",    "eoi_",          "eos_",        "forced_",       "im_",       "image_",
+     "init",    "is_",           "length_",     "logit",         "mask_",     "media_",
+     "mlp_act", "model_",        "num_beam",    "output_",       "pad_",      "partial_rotary",
+     "qk_norm", "remove_",       "repetition_", "return_",       "rms_norm",  "rope_",
+     "router_", "scoring_",      "sep_",        "seq_aux",       "suppress_", "swiglu_",
+     "task_",   "temperature",   "tf_",         "tie_encoder",   "time_step", "tokenizer",
+     "top_",    "topk_",         "torch",       "transformers_", "typical_",  "video_",
+     "vision_", "vit_",          "yarn_"});
+constexpr auto quiet_ends = std::to_array<std::string_view>(
+    {"_act",         "_activation",  "_coef",   "_coeff", "_dropout",        "_dtype",
+     "_eps",         "_epsilon",     "_factor", "_id",    "_implementation", "_loss",
+     "_multiplier",  "_multipliers", "_prob",   "_range", "_scale",          "_scaling",
+     "_softcapping", "_std",         "_theta"});
+constexpr auto quiet_names = std::to_array<std::string_view>({"diversity_penalty",
+                                                              "dtype",
+                                                              "early_stopping",
+                                                              "exponential_decay_length_penalty",
+                                                              "finetuning_task",
+                                                              "fused_rope",
+                                                              "gate_lower_bound",
+                                                              "id2label",
+                                                              "initial_context_length",
+                                                              "label2id",
+                                                              "language_model_only",
+                                                              "max_length",
+                                                              "max_position_embeddings",
+                                                              "min_length",
+                                                              "multimodal_projector_bias",
+                                                              "mla_use_nope",
+                                                              "norm_topk_prob",
+                                                              "normalization_function",
+                                                              "num_logits_to_keep",
+                                                              "num_return_sequences",
+                                                              "prefix",
+                                                              "pretraining_tp",
+                                                              "problem_type",
+                                                              "process_image_mode",
+                                                              "pruned_heads",
+                                                              "quantization_config",
+                                                              "score_function",
+                                                              "use_bfloat16",
+                                                              "use_cache",
+                                                              "use_gemma_norm",
+                                                              "use_grouped_topk",
+                                                              "use_mrope",
+                                                              "use_pos_enc",
+                                                              "use_rmsnorm",
+                                                              "use_routing_bias"});
+
 bool has_any(std::string_view key, const auto& parts, const auto& has) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return has(key, part); });
+}
+
+bool starts(std::string_view name, std::string_view part) { return name.starts_with(part); }
+bool ends(std::string_view name, std::string_view part) { return name.ends_with(part); }
+
+// Returns whether the name of a key suggests that the key affects sizes or types of layers.
+bool names_size(std::string_view key) {
+  return has_any(key, size_parts, [](std::string_view name, std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -94,18 +160,9 @@ bool is_off(const Value& value) {
 void check_unread(const Config& config) {
   for (const Entry& entry : config.text().entries) {
     const std::string_view key = entry.key;
-    if (config.was_read(key) || is_off(entry.value)) continue;
-    const auto contains = [](std::string_view name, std::string_view part) {
-      return name.find(part) != std::string_view::npos;
-    };
-    const auto starts = [](std::string_view name, std::string_view part) {
-      return name.starts_with(part);
-    };
-    const auto ends = [](std::string_view name, std::string_view part) {
-      return name.ends_with(part);
-    };
-    if (!has_any(key, size_parts, contains) || has_any(key, idle_starts, starts) ||
-        has_any(key, idle_ends, ends) || std::ranges::find(idle_names, key) != idle_names.end())
+    if (config.was_read(key) || is_off(entry.value) || !names_size(key) ||
+        has_any(key, idle_starts, starts) || has_any(key, idle_ends, ends) ||
+        std::ranges::find(idle_names, key) != idle_names.end())
       continue;
     throw Error(
         entry.origin,
@@ -114,6 +171,20 @@ void check_unread(const Config& config) {
             in_quotes(key)))
         .allow("0, false or null, or a model file of your own keys (pipewright help scenario)");
   }
+}
+
+std::vector<std::string_view> unknown_keys(const Config& config) {
+  std::vector<std::string_view> keys;
+  for (const Entry& entry : config.text().entries) {
+    const std::string_view key = entry.key;
+    const bool is_map = entry.value.kind == Value::Kind::map;  // of towers and of text generation
+    if (config.was_read(key) || is_off(entry.value) || is_map || names_size(key) ||
+        has_any(key, quiet_starts, starts) || has_any(key, quiet_ends, ends) ||
+        std::ranges::find(quiet_names, key) != quiet_names.end())
+      continue;
+    keys.push_back(key);
+  }
+  return keys;
 }
 
 }  // namespace pipewright::config::huggingface

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "sim/config/huggingface/config.hpp"
 
 namespace pipewright::config::huggingface {
@@ -9,8 +12,11 @@ namespace pipewright::config::huggingface {
 bool is_off(const Value& value);
 
 // Throws an Error if a key of config.json was not read although its name suggests that it affects
-// time or memory, unless its value disables it. Other unread keys are ignored, such as those of
-// text generation, initialization and rotary positions.
+// time or memory, unless its value disables it.
 void check_unread(const Config& config);
+
+// Returns the other keys that were not read, except those that are known to affect neither time nor
+// memory, such as those of text generation, initialization and rotary positions.
+std::vector<std::string_view> unknown_keys(const Config& config);
 
 }  // namespace pipewright::config::huggingface

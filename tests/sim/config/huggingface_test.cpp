@@ -280,6 +280,16 @@ TEST_CASE("an unknown type is refused with its missing parts, and only misspelt 
              Contains("sparse attention (sparse_attention_config)"));
 }
 
+TEST_CASE("an unknown key without a size in its name is noted", "[model][huggingface]") {
+  const Model m = model_of("llama", R"("num_hidden_layers": 2, "alibi": true, "use_mla": true,
+"bos_token_id": 1, "initializer_range": 0.02, "multi_query": false, "rope_theta": 10000.0,
+"hidden_act": "silu", "torch_dtype": "bfloat16", "use_cache": true, "architectures": ["x"])");
+  REQUIRE(m.notes.size() == 2);
+  CHECK(m.notes[1] ==
+        "alibi, use_mla: not known in config.json, and taken to change neither time "
+        "nor memory");
+}
+
 TEST_CASE("a number may be a list that is the same for every layer", "[model][huggingface]") {
   const std::string layers = R"("num_hidden_layers": 2, "head_dim": )";
   CHECK(model_of("llama", layers + "[16, 16]").head_dim == 16);
