@@ -152,17 +152,19 @@ void skip_experts(Config& config) {
 void add_adjusted_ffn(Config& config, Shape& shape) {
   const Number ffn = config.required_number({"block_ff_dim", "intermediate_size"});
   config.find({"intermediate_size", "block_dim", "block_use_swiglu", "num_heads"});
-  const std::uint32_t multiple = std::max(1U, config.number({"block_multiple_of"}, 256).value);
+  const std::uint64_t multiple = std::max(1U, config.number({"block_multiple_of"}, 256).value);
   const Config::Match factor = config.find({"block_ffn_dim_multiplier"});
-  std::uint32_t adjusted = ffn.value;
-  if (config.flag({"block_auto_adjust_ff_dim"}, true)) {
-    const double scale =
-        factor ? read_positive_number({*factor.value, std::string(factor.key)}, "a factor") : 1;
-    const std::uint64_t two_thirds = 2 * std::uint64_t{ffn.value} / 3;
-    adjusted = static_cast<std::uint32_t>(scale * static_cast<double>(two_thirds));
-    adjusted = (adjusted + multiple - 1) / multiple * multiple;
+  const double scale =
+      factor ? read_positive_number({*factor.value, std::string(factor.key)}, "a factor") : 1;
+  if (!config.flag({"block_auto_adjust_ff_dim"}, true)) {
+    shape.set("ffn", ffn);
+    return;
   }
-  shape.set("ffn", adjusted, ffn.origin);
+  constexpr double largest = 1U << 31U;
+  const double two_thirds = static_cast<double>(2 * std::uint64_t{ffn.value} / 3);
+  const auto scaled = static_cast<std::uint64_t>(std::min(largest, scale * two_thirds));
+  const std::uint64_t adjusted = (scaled + multiple - 1) / multiple * multiple;
+  shape.set("ffn", std::to_string(adjusted), ffn.origin);
 }
 
 // Adds the type and hidden size of the MLP in dense layers.

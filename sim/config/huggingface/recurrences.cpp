@@ -46,7 +46,8 @@ void add_mamba_1(Config& config, Shape& shape) {
   const Number hidden = config.required_number({"hidden_size"});
   const Number expand = config.number({"mamba_expand"}, 2);
   const auto rank = number_or_auto(config, {"mamba_dt_rank"});
-  shape.set("mamba.heads", expand.value * hidden.value, expand.origin);
+  shape.set("mamba.heads", std::to_string(std::uint64_t{expand.value} * hidden.value),
+            expand.origin);
   shape.set("mamba.head_dim", 1, expand.origin);
   shape.set("mamba.groups", 1, expand.origin);
   shape.set("mamba.state", config.number({"mamba_d_state"}, 16));
@@ -64,9 +65,11 @@ void add_mamba_2(Config& config, const Family& family, const Layout& layout, Sha
   const auto width = config.number({"mamba_d_ssm"});
   const auto expand = config.number({"mamba_expand"});
   if (!head_dim && (width || expand) && heads.value > 0) {
-    const std::uint32_t values =
-        width ? width->value : expand->value * config.required_number({"hidden_size"}).value;
-    head_dim = Number{values / heads.value, width ? width->origin : expand->origin};
+    const std::uint64_t values =
+        width ? width->value
+              : std::uint64_t{expand->value} * config.required_number({"hidden_size"}).value;
+    shape.set("mamba.head_dim", std::to_string(values / heads.value),
+              width ? width->origin : expand->origin);
   }
   shape.set("mamba.head_dim", head_dim);
   shape.set("mamba.groups", config.required_number({"n_groups", "mamba_n_groups"}));

@@ -380,10 +380,31 @@ TEST_CASE("no mutation of a config.json does worse than an error with a place",
     seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     REQUIRE(seeds.back().size() > 100);
   }
+  const std::string experts =
+      R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, )";
+  for (const auto& [type, keys] :
+       {std::pair<std::string, std::string>{"granitemoehybrid", R"("layer_types":
+["mamba", "attention"], "mamba_n_heads": 8, "mamba_d_head": "auto", "mamba_expand": 2,
+"mamba_n_groups": 1, "num_hidden_layers": 2, "shared_intermediate_size": 32)"},
+        {"kimi_linear", R"("linear_attn_config": {"kda_layers": [1], "full_attn_layers": [2],
+"head_dim": 8, "num_heads": 8, "short_conv_kernel_size": 4}, "kv_lora_rank": 16,
+"qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8, "num_hidden_layers": 2)"},
+        {"lfm2", R"("block_ff_dim": 96, "block_ffn_dim_multiplier": 1.5, "conv_L_cache": 3,
+"full_attn_idxs": [1], "num_hidden_layers": 2)"},
+        {"jamba", R"("attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2,
+"expert_layer_offset": 1, "num_hidden_layers": 4, "mamba_expand": 2)"},
+        {"gemma4", R"("global_head_dim": 16, "attention_k_eq_v": true, "enable_moe_block": true,
+"num_global_key_value_heads": 1, "num_hidden_layers": 6, "top_k_experts": 2)"},
+        {"glm_moe_dsa", R"("kv_lora_rank": 16, "q_lora_rank": 16, "qk_nope_head_dim": 8,
+"qk_rope_head_dim": 4, "v_head_dim": 8, "index_n_heads": 2, "index_topk": 64,
+"index_topk_freq": 2, "index_skip_topk_offset": 1, "num_hidden_layers": 4)"}}) {
+    seeds.push_back(config_of(type, (type == "lfm2" ? "" : experts) + keys));
+    REQUIRE(model_at(folder.write("m/config.json", seeds.back())).layers > 0);
+  }
   std::mt19937 random(7);
   int sound = 0;
   int faulty = 0;
-  for (int i = 0; i < 1'500; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     std::string text = seeds[random() % seeds.size()];
     for (auto n = 1 + random() % 3; n > 0; --n) {
       const std::size_t place = random() % text.size();
