@@ -26,7 +26,7 @@ class Job(Scenario):
     >>> run(job)
     """
 
-    __slots__ = ("framework", "sources", "assumed", "not_understood", "without_effect", "text")
+    __slots__ = ("framework", "sources", "assumed", "used", "not_modelled", "without_effect", "text")
 
     #: Name of the framework: ``megatron``.
     framework: str
@@ -34,21 +34,24 @@ class Job(Scenario):
     sources: dict[str, str]
     #: Assumptions about missing settings, in sentences.
     assumed: list[str]
-    #: Flags that were not read but may matter: ``text``, ``file`` and ``line`` of each.
-    not_understood: list[dict[str, Any]]
-    #: Flags without effect on the simulation.
+    #: Number of settings of the job that the scenario expresses.
+    used: int
+    #: Settings that are not modelled: of each ``text``, ``changes`` (what it would change, such as
+    #: ``"memory and time"``), ``why``, ``file`` and ``line``.
+    not_modelled: list[dict[str, Any]]
+    #: Settings without effect on the simulation, with the same keys.
     without_effect: list[dict[str, Any]]
     #: The scenario as YAML with comments.
     text: str
 
     def __repr__(self) -> str:
-        """YAML, with flags that were not understood as comments."""
-        missed = (f"# not understood: {_located(flag)}\n" for flag in self.not_understood)
+        """YAML, with settings that are not modelled as comments."""
+        missed = (f"# not modelled: {_described(flag)}\n" for flag in self.not_modelled)
         return "".join(missed) + self.to_yaml()
 
     def _repr_html_(self) -> str:
         parts = (
-            ("not understood, and may matter", map(_located, self.not_understood)),
+            ("not modelled", map(_described, self.not_modelled)),
             ("assumed", self.assumed),
             ("without effect here", map(_located, self.without_effect)),
         )
@@ -66,14 +69,15 @@ def import_job(
     *files: PathLike,
     variables: Mapping[str, Any] | None = None,
     gpus: int | None = None,
+    strict: bool = False,
     keys: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Job:
     """Imports a job of another framework as a scenario.
 
     The frameworks are Megatron-LM, Megatron-Bridge, NeMo, Primus, MLPerf, torchtitan and DeepSpeed.
-    Files are paths, or texts of scripts. Flags that were not understood are in ``not_understood``
-    and cause a warning. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the
+    Files are paths, or texts of scripts. Settings that are not modelled are in ``not_modelled`` and
+    cause a warning; with ``strict`` they are an error. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the
     job does not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals
     are variables.
 
@@ -88,6 +92,8 @@ def import_job(
     arguments: dict[str, Any] = {"words": words}
     if gpus is not None:
         arguments["gpus"] = int(gpus)
+    if strict:
+        arguments["strict"] = True
     report = json.loads(without_folders(json.dumps(_worker.request("import", arguments))))
 
     tree = _core.Tree.from_json(json.dumps(report["scenario"]))
@@ -106,12 +112,13 @@ def import_job(
     assert isinstance(job, Job)
     job.framework, job.text = report["framework"], report["yaml"]
     job.sources, job.assumed = report["sources"], report["assumed"]
-    job.not_understood, job.without_effect = report["not_understood"], report["without_effect"]
+    job.used, job.not_modelled = report["used"], report["not_modelled"]
+    job.without_effect = report["without_effect"]
     if "cluster" not in job.to_dict():
         job.assumed.append("no cluster: run needs one, as in with_(cluster=..)")
-    if job.not_understood:
-        missed = ", ".join(map(_located, job.not_understood))
-        warnings.warn(f"{report['name']}: not understood: {missed}", stacklevel=2)
+    if job.not_modelled:
+        missed = "; ".join(map(_described, job.not_modelled))
+        warnings.warn(f"{report['name']}: not modelled: {missed}", stacklevel=2)
     return job
 
 
@@ -121,6 +128,11 @@ _ALLOWED = "the path of a script or configuration of a job, or the text of a scr
 def _located(flag: Mapping[str, Any]) -> str:
     """A flag with its location."""
     return f"{flag['text']} ({flag['file']}:{flag['line']})" if flag["line"] else str(flag["text"])
+
+
+def _described(flag: Mapping[str, Any]) -> str:
+    """A flag that is not modelled, with its location and what it would change."""
+    return f"{_located(flag)}: {flag['why']} ({flag['changes']})"
 
 
 class _Script(TextFile):

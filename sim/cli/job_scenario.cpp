@@ -78,11 +78,9 @@ std::string job_report(const jobs::Job& job) {
     text += fmt::format("assumed: {}\n", assumption);
   for (const std::string& key : job.missing)
     text += fmt::format("{}\n", missing_key(key).message());
-  for (const jobs::Note& note : job.not_understood)
-    text +=
-        fmt::format("not understood: {}\n", std::string(config::locate(note.origin, note.text)));
-  if (!job.without_effect.empty())
-    text += fmt::format("without effect: {} flags\n", job.without_effect.size());
+  for (const jobs::Note& note : job.not_modelled)
+    text += fmt::format("not modelled: {}\n", jobs::not_modelled_text(note));
+  text += fmt::format("{}\n", jobs::summary_of(job));
   return text;
 }
 
@@ -95,10 +93,13 @@ void set_key_of_job(config::Value& tree, std::string_view key, config::Value val
     config::set_key(tree, key, std::move(value));
 }
 
+void print_settings(const jobs::Job& job) {
+  fmt::print(stderr, "pipewright: {}\n", jobs::summary_of(job));
+  for (const jobs::Note& note : job.not_modelled)
+    fmt::print(stderr, "pipewright: not modelled: {}\n", jobs::not_modelled_text(note));
+}
+
 void check_job(const jobs::Job& job, const config::Value& tree) {
-  for (const jobs::Note& note : job.not_understood)
-    fmt::print(stderr, "pipewright: not understood: {}\n",
-               std::string(config::locate(note.origin, note.text)));
   for (const std::string& key : job.missing)
     if (value_in(tree, key) == nullptr &&
         (key != "parallel.dp" || !value_in(tree, "parallel.shard")))

@@ -24,12 +24,16 @@ bool is_job(const JobFiles& files);
 // Imports the job that the files describe; empty if they are a scenario.
 std::optional<jobs::Job> read_job(const JobFiles& files);
 
-// Report on the import of a job: assumptions, missing keys, flags that were not understood.
+// Report on the import of a job: assumptions, missing keys, settings that are not modelled.
 std::string job_report(const jobs::Job& job);
 
 // Sets a key of the scenario of a job. A name or file for the key stack replaces the stack that the
 // job runs on; keys of the stack that the job itself sets stay.
 void set_key_of_job(config::Value& tree, std::string_view key, config::Value value);
+
+// Prints on standard error how many settings of a job are used, have no effect, or are not
+// modelled, and each of the last.
+void print_settings(const jobs::Job& job);
 
 // Throws config::Error if the scenario of a job lacks a key that a run needs, or has neither a
 // cluster nor a GPU. The message lists the clusters of the library that fit.

@@ -207,6 +207,7 @@ void add_file_options(po::options_description& options) {
       "scenario file, which can also be the first argument; - is standard input");
   add("set", several_words("KEY=VALUE..")->composing(),
       "set any key of the scenario, such as activation.per_microbatch='2 GiB'");
+  add("strict", "refuse a job of another framework that has settings that are not modelled");
 }
 
 void add_bash_option(po::options_description& options) {
@@ -282,7 +283,11 @@ config::Value scenario_tree(const po::variables_map& flags,
       throw UsageError(fmt::format("--set {}: is given twice", key)).suggest("leave out one");
     set(root, key, config::read_yaml_value(word.substr(equals + 1), {.source = "--set " + key}));
   }
-  if (job) check_job(*job, root);
+  if (job) {
+    print_settings(*job);
+    if (flags.count("strict") != 0) jobs::check_all_modelled(*job);
+    check_job(*job, root);
+  }
   return root;
 }
 

@@ -30,6 +30,7 @@ constexpr std::array framework_rows{
               .stacks = megatron_stacks,
               .recognise = megatron::recognise,
               .read = megatron::read_job,
+              .settings = megatron::setting_names,
               .write = megatron::write_script,
               .check = megatron::check_layout,
               .on_search_page = true},
@@ -40,6 +41,7 @@ constexpr std::array framework_rows{
               .stacks = megatron_stacks,
               .recognise = nemo::recognise,
               .read = nemo::read_job,
+              .settings = nemo::setting_names,
               .write = nemo::write_bridge,
               .check = megatron::check_layout,
               .on_search_page = true},
@@ -49,6 +51,7 @@ constexpr std::array framework_rows{
               .stack = "nemo-2",
               .stacks = megatron_stacks,
               .read = nemo::read_job,
+              .settings = nemo::setting_names,
               .write = nemo::write_nemo,
               .check = megatron::check_stages},
     Framework{.name = "primus",
@@ -58,6 +61,7 @@ constexpr std::array framework_rows{
               .stacks = megatron_stacks,
               .recognise = primus::recognise,
               .read = primus::read_job,
+              .settings = nemo::setting_names,
               .check = megatron::check_stages},
     Framework{.name = "mlperf",
               .title = "MLPerf",
@@ -66,6 +70,7 @@ constexpr std::array framework_rows{
               .stacks = megatron_stacks,
               .recognise = nemo::recognise_mlperf,
               .read = nemo::read_mlperf_job,
+              .settings = nemo::setting_names,
               .check = megatron::check_stages},
     Framework{.name = "torchtitan",
               .title = "torchtitan",
@@ -74,6 +79,7 @@ constexpr std::array framework_rows{
               .stacks = torchtitan_stacks,
               .recognise = torchtitan::recognise,
               .read = torchtitan::read_job,
+              .settings = torchtitan::setting_names,
               .write = torchtitan::write,
               .on_search_page = true},
     Framework{.name = "deepspeed",
@@ -83,6 +89,7 @@ constexpr std::array framework_rows{
               .stacks = deepspeed_stacks,
               .recognise = deepspeed::recognise,
               .read = deepspeed::read_job,
+              .settings = deepspeed::setting_names,
               .write = deepspeed::write,
               .on_search_page = true},
 };
@@ -167,8 +174,10 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
     if (name != "RECIPE" && name != "PACKAGE" && std::ranges::none_of(sources, [&](const Source& source) {
           return source.text.find(name) != std::string::npos;
         }))
-      job.not_understood.push_back(
-          {.text = fmt::format("{}={}, as no file has the name", name, value), .origin = {}});
+      job.not_modelled.push_back({.text = fmt::format("{}={}", name, value),
+                                  .origin = {},
+                                  .changes = Changes::unknown,
+                                  .why = "no file has the name"});
   return job;
 }
 

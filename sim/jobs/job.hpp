@@ -9,6 +9,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/request/job.hpp"
 #include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/setting_names.hpp"
 #include "sim/jobs/request/sources.hpp"
 
 namespace pipewright::jobs {
@@ -26,6 +27,8 @@ struct Framework {
   // files.
   bool (*recognise)(const SourceText& file) = nullptr;
   Job (*read)(const JobInput& input) = nullptr;
+  // Names of the settings that are used, and of those that are known.
+  SettingNames (*settings)() = nullptr;
   // Writes a script or configuration that starts a scenario. Null: not supported.
   Launch (*write)(const LaunchInput& input) = nullptr;
   // Throws config::Error if the framework refuses how a scenario divides layers and microbatches.

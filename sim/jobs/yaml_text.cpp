@@ -1,5 +1,8 @@
 #include <algorithm>
-#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -62,18 +65,33 @@ void write_comment(const std::string& sentence, std::string_view first, std::str
   out += line + "\n";
 }
 
-void write_notes(const std::vector<Note>& notes, std::string_view title, std::string& out) {
-  if (notes.empty()) return;
-  std::string text_of_notes;
-  for (const Note& note : notes) {
-    if (!text_of_notes.empty()) text_of_notes += ", ";
-    text_of_notes +=
-        note.text.size() > 120 ? fmt::format("{}...", note.text.substr(0, 117)) : note.text;
-    if (note.origin.line > 0) text_of_notes += fmt::format(" ({})", note.origin.line);
-  }
+// Text of a setting for a comment, with its line.
+std::string located(const Note& note) {
+  constexpr std::size_t longest = 120;
+  std::string text =
+      note.text.size() > longest ? fmt::format("{}...", note.text.substr(0, 117)) : note.text;
   std::ranges::replace_if(
-      text_of_notes, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  write_comment(text_of_notes, title, out);
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  if (note.origin.line > 0) text += fmt::format(" ({})", note.origin.line);
+  return text;
+}
+
+// Writes the settings that are not modelled, one per line.
+void write_not_modelled(const Job& job, std::string& out) {
+  for (const Note& note : job.not_modelled)
+    write_comment(fmt::format("{}: {}", located(note), note.why), "not modelled:", out);
+}
+
+// Writes the settings without effect, together those that have the same reason.
+void write_without_effect(const Job& job, std::string& out) {
+  std::vector<std::pair<std::string_view, std::string>> groups;
+  for (const Note& note : job.without_effect) {
+    auto group = std::ranges::find(groups, note.why, [](const auto& entry) { return entry.first; });
+    if (group == groups.end()) group = groups.insert(group, {note.why, ""});
+    group->second += (group->second.empty() ? "" : ", ") + located(note);
+  }
+  for (const auto& [why, settings] : groups)
+    write_comment(fmt::format("{}: {}", why, settings), "without effect:", out);
 }
 
 // Explains what a missing key means, or which option gives it; may be empty.
@@ -89,14 +107,15 @@ std::string commented_yaml(const Job& job) {
   std::string out;
   write_comment(fmt::format("{}, a job of {}", job.name, find_framework(job.framework)->title), "",
                 out);
+  write_comment(summary_of(job), "", out);
   for (const std::string& sentence : job.assumed) write_comment(sentence, "assumed:", out);
   for (const std::string& key : job.missing) {
     const std::string_view meaning = meaning_of_missing(key);
     write_comment(fmt::format("{}{}", key, meaning.empty() ? "" : fmt::format(": {}", meaning)),
                   "missing:", out);
   }
-  write_notes(job.not_understood, "not understood:", out);
-  write_notes(job.without_effect, "without effect:", out);
+  write_not_modelled(job, out);
+  write_without_effect(job, out);
   write_entries(job, job.tree, "", 0, out);
   return out;
 }

@@ -68,15 +68,15 @@ def test_a_model_has_its_number_of_parameters():
 
 
 def test_a_script_of_megatron_is_imported(tmp_path):
-    with pytest.warns(UserWarning, match="not understood: --some-new-flag"):
+    with pytest.warns(UserWarning, match="not modelled: --some-new-flag"):
         job = pipewright.import_job(DATA / "jobs" / "moe.sh", cluster="dgx-h100-8")
-    assert repr(job).startswith("# not understood: --some-new-flag")
+    assert repr(job).startswith("# not modelled: --some-new-flag")
     assert pipewright.Scenario.from_yaml(repr(job)) == job
-    assert "not understood, and may matter" in job._repr_html_()
+    assert "not modelled" in job._repr_html_()
     assert job.framework == "megatron"
     assert job["parallel.ep"] == 8
     assert job.sources["parallel.ep"].startswith("--expert-model-parallel-size 8")
-    assert any("--some-new-flag" in flag["text"] for flag in job.not_understood)
+    assert any("--some-new-flag" in flag["text"] for flag in job.not_modelled)
     assert job.with_({"training.microbatch_size": 2}).framework == "megatron"
 
 

@@ -11,6 +11,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/job.hpp"
+#include "sim/jobs/setting_list.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -24,6 +25,11 @@ po::options_description job_import_options() {
       "print the training command that the scripts start, quoted for a shell; values that only a "
       "running shell knows are expansions such as \"$NAME\"");
   add_bash_option(options);
+  add("settings", one_word("FRAMEWORK"),
+      "list the settings of a framework, or those that are named: the key that each one sets, or "
+      "why "
+      "it sets none");
+  add("strict", "refuse a job that has settings that are not modelled");
   add("output,o", one_word("FILE"), "write the scenario to a file instead of printing it");
   add("help,h", "print this help");
   return options;
@@ -44,6 +50,7 @@ int print_import_help() {
       "\n"
       "  pipewright import train.sh NNODES=8 --cluster dgx-h100 -o scenario.yaml\n"
       "  pipewright run train.sh NNODES=8 --cluster dgx-h100\n"
+      "  pipewright import --settings megatron lr use-sharp\n"
       "\n"
       "VAR=VALUE sets a variable of a script. 'run', 'layout' and 'search' take such files "
       "directly.\n"
@@ -61,11 +68,28 @@ int print_command(const std::vector<std::string>& files, const jobs::JobWords& w
   return exit_ok;
 }
 
+// Prints what becomes of the settings with these names, or of all settings of a framework.
+void print_list(const std::string& name, const std::vector<std::string>& settings) {
+  const jobs::Framework* const framework = jobs::find_framework(name);
+  if (framework == nullptr || framework->settings == nullptr)
+    throw UsageError(fmt::format("there is no framework '{}'", name));
+  const jobs::SettingNames names = framework->settings();
+  std::vector<jobs::SettingUse> uses;
+  for (const std::string& setting : settings) uses.push_back(jobs::use_of(names, setting));
+  if (settings.empty()) uses = jobs::uses_of(names);
+  for (const jobs::SettingUse& use : uses)
+    fmt::print("{:<44}  {}{}{}\n", use.name, use.list, use.text.empty() ? "" : ": ", use.text);
+}
+
 }  // namespace
 
 int import_command(const Arguments& arguments) {
   const po::variables_map options = parse(arguments, job_import_options(), "file");
   if (options.count("help") != 0) return print_import_help();
+  if (options.count("settings") != 0) {
+    print_list(options["settings"].as<std::string>(), values(options, "file"));
+    return exit_ok;
+  }
   const JobFiles files = job_files(values(options, "file"));
   if (files.files.empty())
     throw UsageError("import needs files: a script, a configuration, ...; --help lists them");
@@ -74,6 +98,7 @@ int import_command(const Arguments& arguments) {
   words.with_bash = options.count("run-with-bash") != 0;
   if (options.count("print-command") != 0) return print_command(files.files, words);
   jobs::Job job = jobs::import_job(files.files, words);
+  if (options.count("strict") != 0) jobs::check_all_modelled(job);
   if (options.count("cluster") != 0)
     job.tree.entries.insert(
         job.tree.entries.begin(),

@@ -19,7 +19,11 @@ namespace {
 Json json_of(const std::vector<jobs::Note>& notes) {
   Json list = Json::array();
   for (const jobs::Note& note : notes)
-    list.push_back({{"text", note.text}, {"file", note.origin.source}, {"line", note.origin.line}});
+    list.push_back({{"text", note.text},
+                    {"changes", jobs::name_of(note.changes)},
+                    {"why", note.why},
+                    {"file", note.origin.source},
+                    {"line", note.origin.line}});
   return list;
 }
 
@@ -37,13 +41,16 @@ Json answer_import(Message& request, const Connection&) {
   JobFiles files = job_files(request.json.at("words").get<std::vector<std::string>>());
   if (request.json.contains("gpus")) files.words.gpus = request.json["gpus"].get<std::uint64_t>();
   const jobs::Job job = jobs::import_job(files.files, files.words);
+  if (request.json.value("strict", false)) jobs::check_all_modelled(job);
   return {{"framework", job.framework},
           {"name", job.name},
           {"scenario", config::tree_to_json(job.tree)},
           {"yaml", jobs::commented_yaml(job)},
           {"sources", job.comments},
+          {"summary", jobs::summary_of(job)},
+          {"used", job.used},
           {"without_effect", json_of(job.without_effect)},
-          {"not_understood", json_of(job.not_understood)},
+          {"not_modelled", json_of(job.not_modelled)},
           {"assumed", job.assumed},
           {"missing", job.missing},
           {"gpu", job.gpu}};

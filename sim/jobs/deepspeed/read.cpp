@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
@@ -16,11 +17,7 @@ namespace {
 constexpr config::Document deepspeed_config{"a configuration", "train_batch_size",
                                             "\"train_batch_size\": 32", true};
 
-struct ConfigAlias {
-  std::string_view key;  // dotted key of the JSON
-  std::string_view flag;
-};
-constexpr std::array config_aliases{
+constexpr std::array alias_rows{
     ConfigAlias{"train_micro_batch_size_per_gpu", "micro_batch_size"},
     ConfigAlias{"train_batch_size", "global_batch_size"},
     ConfigAlias{"gradient_accumulation_steps", "gradient_accumulation_steps"},
@@ -35,63 +32,19 @@ constexpr std::array config_aliases{
     ConfigAlias{"sequence_parallel_size", "ds_sequence_parallel_size"},
 };
 
-// Sections and keys of the JSON that have no effect on a prediction.
-constexpr std::array quiet_prefixes{"activation_checkpointing",
-                                    "amp.",
-                                    "aio.",
-                                    "autotuning",
-                                    "bf16.",
-                                    "comms_logger",
-                                    "csv_monitor",
-                                    "curriculum_learning",
-                                    "data_efficiency",
-                                    "disable_allgather",
-                                    "dump_state",
-                                    "elasticity",
-                                    "flops_profiler",
-                                    "fp16.",
-                                    "gradient_clipping",
-                                    "gradient_predivide_factor",
-                                    "memory_breakdown",
-                                    "monitor",
-                                    "optimizer.",
-                                    "pipeline.",
-                                    "prescale_gradients",
-                                    "scheduler.",
-                                    "steps_per_print",
-                                    "tensorboard",
-                                    "wall_clock_breakdown",
-                                    "wandb",
-                                    "zero_allow_untested_optimizer",
-                                    "zero_force_ds_cpu_optimizer",
-                                    "zero_optimization.allgather_",
-                                    "zero_optimization.contiguous_",
-                                    "zero_optimization.elastic_",
-                                    "zero_optimization.ignore_unused",
-                                    "zero_optimization.load_",
-                                    "zero_optimization.reduce_scatter",
-                                    "zero_optimization.round_robin_",
-                                    "zero_optimization.stage3_",
-                                    "zero_optimization.sub_group_size",
-                                    "zero_optimization.param_",
-                                    "zero_optimization.prefetch_",
-                                    "zero_optimization.gather_16bit",
-                                    "checkpoint",
-                                    "dataloader",
-                                    "compression_training",
-                                    "hybrid_engine",
-                                    "use_node_local_storage",
-                                    "eigenvalue",
-                                    "progressive_",
-                                    "sparse_gradients",
-                                    "data_types."};
-
 const Setting* last_setting(const Request& request, std::string_view name) {
   const Setting* match = nullptr;
   for (const Setting& setting : request.settings)
     if (setting.name == name && !setting.values.empty() && setting.values.front() != "auto")
       match = &setting;
   return match;
+}
+
+// Text of a whole number that JSON may write with an exponent: "500000000" for "5e8".
+std::string whole_text(const std::string& text) {
+  const std::optional<double> value = base::parse_number<double>(text);
+  constexpr double largest = 1e15;
+  return value && *value >= 0 && *value < largest ? fmt::format("{:.0f}", *value) : text;
 }
 
 bool is_config(const SourceText& file) {
@@ -110,6 +63,8 @@ void read_document(const Source& document, int line, Request& request) {
 }
 
 }  // namespace
+
+std::span<const ConfigAlias> config_aliases() { return alias_rows; }
 
 bool recognise(const SourceText& file) {
   return is_config(file) || (file.has("--deepspeed") && megatron::is_script(file));
@@ -140,6 +95,8 @@ Job read_job(const JobInput& input) {
   const bool is_deepspeed = starts_deepspeed || !configs.empty();
   if (is_deepspeed) {
     request.dialect = Dialect::deepspeed;
+    request.own.table = &known_settings();
+    for (const ConfigAlias& alias : alias_rows) request.own.names.push_back(alias.key);
     settle(request);
   }
   const bool is_older = megatron::is_older(request);
@@ -155,30 +112,18 @@ void read_config(const Source& source, Request& request) {
           settings);
   for (Setting& setting : settings) {
     const std::string value = setting.values.empty() ? "" : setting.values.front();
-    const bool offloads = setting.name.find("offload_") != std::string::npos;
     // Values "auto" are filled in by the training program.
-    if (value == "auto" || value == "null" || (offloads && says_no(value))) continue;
+    if (value == "auto" || value == "null") continue;
     const auto alias =
-        std::ranges::find(config_aliases, std::string_view(setting.name), &ConfigAlias::key);
-    if (alias != config_aliases.end()) {
+        std::ranges::find(alias_rows, std::string_view(setting.name), &ConfigAlias::key);
+    if (alias != alias_rows.end()) {
       setting.name = alias->flag;
-      // 5e8 elements
-      if (setting.name == "ddp_bucket_size" && value.find('e') != std::string::npos)
-        setting.name = "log_";
+      if (setting.name == "ddp_bucket_size") setting.values = {whole_text(value)};
     } else if (setting.name == "data_types.grad_accum_dtype" ||
                setting.name == "communication_data_type") {
-      if (value.find("16") != std::string::npos) {
-        setting.name = "grad_reduce_in_bf16";
-        setting.values = {"true"};
-      } else {
-        setting.name = "accumulate_allreduce_grads_in_fp32";
-        setting.values = {"true"};
-      }
-    } else if ((offloads && !setting.name.ends_with("device")) ||
-               std::ranges::any_of(quiet_prefixes, [&](std::string_view prefix) {
-                 return setting.name.starts_with(prefix);
-               })) {
-      setting.name = "log_" + setting.name;  // has no effect, like flags of logs
+      const bool is_short = value.find("16") != std::string::npos;
+      setting.name = is_short ? "grad_reduce_in_bf16" : "accumulate_allreduce_grads_in_fp32";
+      setting.values = {"true"};
     }
     request.settings.push_back(std::move(setting));
   }

@@ -217,10 +217,18 @@ constexpr std::array flag_rows{
          .section = "model",
          .read = read_experts,
          .write = write_experts},
+    Flag{.name = "disable_moe_token_dropping",
+         .key = "model.experts.capacity_factor",
+         .read = read_experts},
     Flag{.name = "moe_train_capacity_factor",
          .key = "model.experts.capacity_factor",
          .section = "model",
          .read = read_experts},
+    Flag{.name = "moe_latent_size",
+         .key = "model.experts.latent",
+         .form = Form::copy,
+         .needs = "num_experts",
+         .section = "model"},
     Flag{.name = "mamba_num_heads",
          .key = "model.mamba.heads",
          .section = "model",
@@ -301,6 +309,9 @@ constexpr std::array flag_rows{
          .section = "model"},
     Flag{.name = "moe_expert_parallel_size", .key = "parallel.ep", .form = Form::alias},
     Flag{.name = "ds_sequence_parallel_size", .key = "parallel.cp", .read = read_degrees},
+    Flag{.name = "no_scatter_gather_tensors_in_pipeline",
+         .key = "communication.scatter_gather",
+         .read = read_scatter_gather},
     Flag{.name = "no_pipeline_parallel", .key = "parallel.pp", .read = read_degrees},
     Flag{.name = "sequence_parallel",
          .key = "parallel.sp",
@@ -524,6 +535,9 @@ constexpr std::array flag_rows{
          .section = "model",
          .read = read_cuda_graphs,
          .write = write_training},
+    Flag{.name = "deallocate_pipeline_outputs",
+         .key = "training.deallocate_outputs",
+         .form = Form::on},
     Flag{.name = "enable_cuda_graph", .key = "training.cuda_graphs", .read = read_cuda_graphs},
     Flag{.name = "external_cuda_graph", .key = "training.cuda_graphs", .read = read_cuda_graphs},
     Flag{.name = "cuda_graph_scope", .key = "training.cuda_graphs", .read = read_cuda_graphs},
@@ -584,11 +598,19 @@ constexpr std::array flag_rows{
          .section = "model",
          .read = read_dispatcher,
          .write = write_experts},
+    Flag{.name = "moe_flex_dispatcher_num_sms",
+         .key = "training.experts.sms",
+         .section = "model",
+         .read = read_dispatcher},
+    Flag{.name = "optimizer", .key = "training.optimizer", .read = read_optimizer},
     Flag{.name = "moe_router_force_load_balancing",
          .key = "training.experts.routing",
          .section = "model",
          .read = read_routing,
          .write = write_experts},
+    Flag{.name = "moe_router_enable_expert_bias",
+         .key = "training.experts.routing",
+         .read = read_routing},
     Flag{.name = "moe_router_load_balancing_type",
          .key = "training.experts.routing",
          .section = "model",
@@ -613,7 +635,6 @@ constexpr std::array flag_rows{
          .section = "optimizer",
          .read = read_optimizer,
          .write = write_training},
-    Flag{.name = "use_mcore_models", .form = Form::accepted},
     // Collectives
     Flag{.name = "overlap_grad_reduce",
          .key = "communication.overlap_grad_reduce",
@@ -635,8 +656,18 @@ constexpr std::array flag_rows{
 
 std::span<const Flag> flags() { return flag_rows; }
 
+const SettingTable& known_settings() {
+  static const SettingTable table({quiet_settings(), unmodelled_settings()});
+  return table;
+}
+
+SettingNames setting_names() {
+  return {.others = {}, .flags = flags(), .unused = {&known_settings()}};
+}
+
 bool knows(const std::string& name) {
-  return std::ranges::find(flag_rows, name, &Flag::name) != flag_rows.end() || has_no_effect(name);
+  return std::ranges::find(flag_rows, name, &Flag::name) != flag_rows.end() ||
+         known_settings().find(name) != nullptr;
 }
 
 }  // namespace pipewright::jobs::megatron

@@ -9,6 +9,7 @@
 #include "sim/jobs/request/flags.hpp"
 #include "sim/jobs/request/job_input.hpp"
 #include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/setting_names.hpp"
 #include "sim/jobs/shell/words.hpp"
 
 // Reads and writes Megatron-LM's arguments (megatron/training/arguments.py and the configurations
@@ -41,11 +42,16 @@ Launch write_script(const LaunchInput& input);
 // Table of the flags that are read or written, named with _ instead of -.
 std::span<const Flag> flags();
 
-// True if the flag does not change a prediction, such as flags of files, logs, learning rates and
-// checkpoints.
-bool has_no_effect(const std::string& name);
+// Flags that are known and not used: those without effect, such as flags of files, logs and
+// learning rates, and those that are not modelled.
+const SettingTable& known_settings();
+// Rows of known_settings() in two parts.
+std::span<const SettingRow> quiet_settings();
+std::span<const SettingRow> unmodelled_settings();
 
-// True if the flag is in the table, or is known to have no effect.
+SettingNames setting_names();
+
+// True if the flag is used or known.
 bool knows(const std::string& name);
 
 // Translates settings with Megatron-LM's names into a scenario. Throws config::Error for settings

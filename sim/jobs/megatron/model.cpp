@@ -106,7 +106,7 @@ void read_attention(Draft& draft) {
     if (grouped || !has_argument_defaults(draft))
       draft.set("model.kv_heads", fmt::format("{}", *groups), setting);
     else
-      draft.without_effect(setting);
+      draft.without_effect(setting, "without --group-query-attention");
   } else if (grouped) {
     draft.set("model.kv_heads", "1", "--group-query-attention without --num-query-groups");
   }
@@ -196,7 +196,7 @@ void read_experts(Draft& draft) {
   if (capacity != nullptr && !capacity->values.empty() && !says_no(capacity->values.front())) {
     const double factor = base::parse_number<double>(capacity->values.front()).value_or(1);
     if (factor <= 0)
-      draft.without_effect(*capacity);  // as without the flag, experts drop nothing
+      draft.without_effect(*capacity, "experts drop nothing, as without it");
     else if (pads)
       draft.set("model.experts.capacity_factor", capacity->values.front(), *capacity);
     else if (factor < 1)
@@ -318,7 +318,11 @@ void read_linear_pattern(Draft& draft) {
   if (variant == nullptr || variant->values.empty() || says_no(variant->values.front())) return;
   if (variant->values.front() != "gated_delta_net" || frequency == nullptr ||
       frequency->values.empty())
-    return draft.not_understood(*variant);
+    return draft.not_modelled(
+        *variant, Changes::time_and_memory,
+        variant->values.front().starts_with("dsa")
+            ? "an indexer would choose the keys of each query; attention to all keys is predicted"
+            : "attention of another kind than is predicted");
   const std::uint64_t layers = std::min<std::uint64_t>(draft.count_at("model.layers", 0), 10'000);
   std::vector<std::int64_t> linear;
   if (frequency->values.front().find('[') != std::string::npos) {
@@ -332,7 +336,8 @@ void read_linear_pattern(Draft& draft) {
     symbols += entry != 0 ? 'G' : '*';
     symbols += draft.on("num_experts") ? 'E' : '-';
   }
-  if (symbols.empty()) return draft.not_understood(*frequency);
+  if (symbols.empty())
+    return draft.not_understood(*frequency, "the layers of linear attention are not known");
   draft.set("model.pattern", symbols, *variant);
   config::Value& model = *config::find(draft.tree(), "model");
   std::erase_if(model.entries, [](const config::Entry& entry) { return entry.key == "layers"; });

@@ -51,7 +51,7 @@ void read_zero(Draft& draft) {
     draft.set("parallel.zero", zero_of(strategy),
               strategy != nullptr ? *strategy : *draft.find("use_megatron_fsdp"));
   } else {
-    if (strategy != nullptr) draft.without_effect(*strategy);
+    if (strategy != nullptr) draft.without_effect(*strategy, "without --use-megatron-fsdp");
     if (distributed)
       draft.set("parallel.zero", "1", *optimizer);
     else if (optimizer == nullptr && !has_argument_defaults(draft))
@@ -109,6 +109,16 @@ void read_degrees(Draft& draft) {
   }
   if (const Setting* const none = draft.find("no_pipeline_parallel"))
     draft.set("parallel.pp", "1", *none);
+}
+
+// Megatron-LM had the flag until 2022.
+void read_scatter_gather(Draft& draft) {
+  const Setting* const never = draft.find("no_scatter_gather_tensors_in_pipeline");
+  if (never == nullptr) return;
+  if (is_older(draft.request()))
+    draft.set("communication.scatter_gather", "false", *never);
+  else
+    draft.without_effect(*never, "obsolete since 2022");
 }
 
 void read_sequence_parallel(Draft& draft) {

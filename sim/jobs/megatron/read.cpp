@@ -164,7 +164,7 @@ Job read(Request request) {
   else
     draft.lacks("model");
   read_flags(flags(), draft, has_argument_defaults(draft) && (is_named || !has_shape));
-  draft.sort_rest(has_no_effect);
+  draft.sort_rest(known_settings(), names_of(flags()));
   if (has_shape && is_named)
     for (const char* const key : {"model.hidden", "model.heads", "model.sequence"})
       if (draft.at(key) == nullptr) draft.lacks(key);

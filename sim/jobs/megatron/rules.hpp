@@ -23,6 +23,7 @@ void read_mtp(Draft& draft);
 
 // Parallel sizes (parallel.cpp).
 void read_degrees(Draft& draft);
+void read_scatter_gather(Draft& draft);
 void read_sequence_parallel(Draft& draft);
 void read_data_parallel(Draft& draft);
 void read_rank_order(Draft& draft);

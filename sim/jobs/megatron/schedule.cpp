@@ -217,7 +217,7 @@ void read_expert_overlap(Draft& draft) {
         delay != nullptr && draft.on("delay_wgrad_compute"))
       draft.set("training.experts.delay_wgrad", "true", *delay);
   } else if (const Setting* const delay = draft.find("delay_wgrad_compute")) {
-    draft.without_effect(*delay);
+    draft.without_effect(*delay, "without --overlap-moe-expert-parallel-comm");
   }
 }
 

@@ -59,7 +59,7 @@ void read_precision(Draft& draft) {
                                   "only delayed, tensorwise, blockwise and mxfp8 are read");
     return draft.set("training.precision", name, *recipe);
   }
-  if (recipe != nullptr) draft.without_effect(*recipe);
+  if (recipe != nullptr) draft.without_effect(*recipe, "without --fp8-format");
   // The flags of Megatron-LM before --fp8-format.
   for (const char* const older : {"fp8_e4m3", "fp8_hybrid"})
     if (draft.on(older)) return draft.set("training.precision", "fp8", *draft.find(older));
@@ -231,9 +231,10 @@ void read_dispatcher(Draft& draft) {
   const Setting* const deepep = draft.find("moe_enable_deepep");
   const Setting* const deepep_sms = draft.find("moe_deepep_num_sms");
   const Setting* const hybridep_sms = draft.find("moe_hybridep_num_sms");
+  const Setting* const flex_sms = draft.find("moe_flex_dispatcher_num_sms");
   if (!may_have_experts(draft)) {
-    for (const Setting* const setting : {type, backend, deepep, deepep_sms, hybridep_sms})
-      if (setting != nullptr) draft.without_effect(*setting);
+    for (const Setting* const setting : {type, backend, deepep, deepep_sms, hybridep_sms, flex_sms})
+      if (setting != nullptr) draft.without_effect(*setting, "without experts");
     return;
   }
   const std::string name = draft.text("moe_token_dispatcher_type", "allgather");
@@ -249,7 +250,8 @@ void read_dispatcher(Draft& draft) {
   if (kernels != "deepep" && kernels != "hybridep")
     return draft.not_understood(*backend, "only deepep and hybridep are read");
   draft.set("training.experts.dispatcher", kernels, backend != nullptr ? *backend : *type);
-  const Setting* const sms = kernels == "deepep" ? deepep_sms : hybridep_sms;
+  const Setting* sms = kernels == "deepep" ? deepep_sms : hybridep_sms;
+  if (flex_sms != nullptr) sms = flex_sms;
   if (sms != nullptr && !sms->values.empty() && !says_no(sms->values.front()))
     draft.set("training.experts.sms", fmt::format("{}", whole_number(*sms)), *sms);
 }
@@ -270,7 +272,7 @@ void read_routing(Draft& draft) {
           "training.experts.power_law makes it less even");
   }
   for (const Setting* const setting : {force, type})
-    if (setting != nullptr) draft.without_effect(*setting);
+    if (setting != nullptr) draft.without_effect(*setting, "routing is natural either way");
 }
 
 void read_fp8_param_gather(Draft& draft) {
@@ -295,9 +297,14 @@ void read_optimizer(Draft& draft) {
       optimizer != nullptr && !optimizer->values.empty()) {
     const std::string& name = optimizer->values.front();
     if (name == "adam" || name == "adamw" || name.find("fused_adam") != std::string::npos)
-      draft.without_effect(*optimizer);
+      draft.without_effect(*optimizer, "Adam, which is modelled");
+    else if (name.find("muon") != std::string::npos)
+      draft.not_modelled(*optimizer, Changes::time_and_memory,
+                         "Muon would keep 4 bytes a parameter of matrices less than Adam, which is "
+                         "predicted, and multiply matrices in its step");
     else
-      draft.not_understood(*optimizer, "only Adam is modelled");
+      draft.not_modelled(*optimizer, Changes::time_and_memory,
+                         "an optimizer with other state than Adam's, which is predicted");
   }
   if (draft.on("use_precision_aware_optimizer") && draft.at("parallel.zero") == nullptr)
     throw refusal(*draft.find("use_precision_aware_optimizer"),

@@ -436,7 +436,8 @@ std::vector<std::string> unexpressed(const LaunchInput& input, const Written& wr
   std::vector<Difference> differences;
   try {
     Job job = read(request);
-    for (const Note& note : job.not_understood) reasons.push_back({"", note.text});
+    for (const Note& note : job.not_modelled)
+      reasons.push_back({"", fmt::format("{}: {}", note.text, note.why)});
     differences = jobs::differences(input, std::move(job));
   } catch (const config::Error& refused) {
     reasons.push_back({"", fmt::format("Megatron-LM would refuse it: {}", refused.what())});

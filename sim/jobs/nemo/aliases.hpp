@@ -32,6 +32,9 @@ inline constexpr std::array aliases{
     Alias{"activations_checkpoint_granularity", "recompute_granularity"},
     Alias{"ub_tp_comm_overlap", "tp_comm_overlap"},
     Alias{"fp8", "fp8_format"},
+    Alias{"fp4", "fp4_format"},
+    Alias{"bucket_size", "ddp_bucket_size"},
+    Alias{"use_custom_fsdp", "use_megatron_fsdp"},
     Alias{"fp8_param", "fp8_param_gather"},
     Alias{"fp8_params", "fp8_param_gather"},
     Alias{"use_flash_attention", "use_flash_attn"},
@@ -61,6 +64,32 @@ inline constexpr std::array aliases{
     Alias{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
     Alias{"FP8_PARAMS", "fp8_param_gather"},
     Alias{"FP8_PARAM_GATHER", "fp8_param_gather"},
+};
+
+// Name for which no flag stands alone, with the scenario's keys that its value gives.
+struct SpecialName {
+  std::string_view name;
+  std::string_view key;
+};
+inline constexpr std::array special_names{
+    SpecialName{"mixed_precision", "training.precision"},
+    SpecialName{"precision", "training.precision"},
+    SpecialName{"compute_dtype", "training.precision"},
+    SpecialName{"FP8", "training.precision"},
+    SpecialName{"activation", "model.mlp"},
+    SpecialName{"activation_func", "model.mlp"},
+    SpecialName{"optim.name", "parallel.zero"},
+    SpecialName{"grad_sync_dtype", "communication.gradient_bytes"},
+    SpecialName{"tokenizer.type", "model.vocabulary"},
+    SpecialName{"tokenizer.model", "model.vocabulary"},
+    SpecialName{"fsdp", "parallel.zero"},
+    SpecialName{"megatron_fsdp", "parallel.zero"},
+    SpecialName{"num_nodes", "parallel.dp"},
+    SpecialName{"trainer.devices", "parallel.dp"},
+    SpecialName{"num_gpus_per_node", "parallel.dp"},
+    SpecialName{"gpus_per_node", "parallel.dp"},
+    SpecialName{"DGXNNODES", "parallel.dp"},
+    SpecialName{"DGXNGPU", "parallel.dp"},
 };
 
 }  // namespace pipewright::jobs::nemo

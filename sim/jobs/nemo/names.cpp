@@ -15,117 +15,6 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-// Sections and, regardless of the section, names that have no effect on a prediction.
-constexpr std::array quiet_sections{"exp_manager.",
-                                    "checkpoint.",
-                                    "logger.",
-                                    "scheduler.",
-                                    "dataset.",
-                                    "rng.",
-                                    "run.",
-                                    "hydra.",
-                                    "profiling.",
-                                    "rerun_state_machine.",
-                                    "validation.",
-                                    "env_vars",
-                                    "model.data.",
-                                    "model.optim.sched.",
-                                    "model.nsys_profile.",
-                                    "defaults",
-                                    "data.",
-                                    "straggler.",
-                                    "peft.",
-                                    "ft.",
-                                    "inprocess_restart.",
-                                    "nvrx_straggler.",
-                                    "tensor_inspect.",
-                                    "model.ub_tp_comm_overlap_cfg"};
-constexpr std::array quiet_names{"accumulate_grad_batches",
-                                 "align_param_gather",
-                                 "apex_transformer_log_level",
-                                 "attention_type",
-                                 "average_in_collective",
-                                 "batch_p2p_comm",
-                                 "batch_p2p_sync",
-                                 "benchmark",
-                                 "reduce_amax",
-                                 "get_attention_mask_from_fusion",
-                                 "num_sanity_val_steps",
-                                 "enable_megatron_timers",
-                                 "enable_progress_bar",
-                                 "limit_train_batches",
-                                 "fsdp_grad_reduce_dtype",
-                                 "max_write_concurrency",
-                                 "max_read_concurrency",
-                                 "betas",
-                                 "bias_activation_fusion",
-                                 "bias_dropout_add_fusion",
-                                 "bucket_cap_mb",
-                                 "contiguous_grad_buffer",
-                                 "contiguous_param_buffer",
-                                 "defer_embedding_wgrad_compute",
-                                 "do_layer_norm_weight_decay",
-                                 "enable_checkpointing",
-                                 "eps",
-                                 "ffn_dropout",
-                                 "finetune_lr",
-                                 "fp8_e4m3",
-                                 "grad_allreduce_chunk_size_mb",
-                                 "grad_div_ar_fusion",
-                                 "gradient_as_bucket_view",
-                                 "gradient_clip_val",
-                                 "headscale",
-                                 "limit_test_batches",
-                                 "limit_val_batches",
-                                 "log_every_n_steps",
-                                 "logger",
-                                 "max_epochs",
-                                 "max_steps",
-                                 "max_time",
-                                 "mcore_gpt",
-                                 "megatron_amp_O2",
-                                 "native_amp_growth_interval",
-                                 "native_amp_init_scale",
-                                 "normalize_attention_scores",
-                                 "num_micro_batches_with_partial_activation_checkpoints",
-                                 "activations_checkpoint_layers_per_pipeline",
-                                 "post_process",
-                                 "pre_process",
-                                 "resume_from_checkpoint",
-                                 "restore_from_path",
-                                 "rotary_percentage",
-                                 "scale_positional_embedding",
-                                 "sync_batch_comm",
-                                 "tokenizer_library",
-                                 "delimiter",
-                                 "use_fast",
-                                 "sentencepiece_legacy",
-                                 "transformer_engine",
-                                 "use_emha",
-                                 "target",
-                                 "use_scaled_init_method",
-                                 "val_check_interval",
-                                 "wgrad_deferral_limit",
-                                 "replace_sampler_ddp",
-                                 "use_distributed_sampler",
-                                 "name",
-                                 "tp_only_amax_red",
-                                 "gc_interval",
-                                 "should_pad_vocab",
-                                 "overlap_param_gather_with_optimizer_step",
-                                 "check_for_nan_in_grad",
-                                 "check_for_large_grads",
-                                 "tp_comm_overlap_cfg",
-                                 "tp_comm_bootstrap_backend",
-                                 "dist_ckpt_format",
-                                 "seq_len_interpolation_factor",
-                                 "transformer_block_type",
-                                 "bucket_size",
-                                 "cross_entropy_fusion_impl",
-                                 "vocab_file",
-                                 "merge_file",
-                                 "manual_gc"};
-
 std::string last_part(const std::string& path) {
   const std::size_t dot = path.rfind('.');
   return dot == std::string::npos ? path : path.substr(dot + 1);
@@ -224,17 +113,19 @@ bool read_special(const Named& entry, const std::string& name, Request& request)
   }
   if (name == "activation" || name == "activation_func") {
     const std::string kind = letters_and_digits(value);
-    if (kind.find("glu") != std::string::npos) add_setting(request, entry, "swiglu", "true");
+    const bool is_gated = kind.find("glu") != std::string::npos;
+    add_setting(request, entry, is_gated ? "swiglu" : "activation_func", is_gated ? "true" : value);
     return true;
   }
   if (entry.path.ends_with("optim.name")) {
     add_setting(request, entry, "use_distributed_optimizer",
                 value.find("distributed") != std::string::npos ? "true" : "false");
+    if (value.find("adam") == std::string::npos) add_setting(request, entry, "optimizer", value);
     return true;
   }
   if (name == "grad_sync_dtype") {
-    if (value.find("16") != std::string::npos)
-      add_setting(request, entry, "grad_reduce_in_bf16", "true");
+    add_setting(request, entry, "grad_reduce_in_bf16",
+                value.find("16") != std::string::npos ? "true" : "false");
     return true;
   }
   if (entry.path.find("tokenizer.") != std::string::npos &&
@@ -289,19 +180,17 @@ void check_is_read(const Unread& unread, std::span<const Named> named, Request& 
 }
 
 void translate(std::span<const Named> named, Request& request) {
+  check_no_adapters(named);
+  request.own = {.table = &known_settings(), .names = used_names()};
   const Named* nodes = nullptr;
   const Named* devices = nullptr;
   for (const Named& entry : named) {
-    const bool quiet = std::ranges::any_of(
-        quiet_sections, [&](std::string_view section) { return entry.path.starts_with(section); });
     std::string name = last_part(entry.path);
     // NeMo 2 has the sizes of the batch beside those of the data.
-    const bool is_size = entry.path.ends_with("seq_length") ||
-                         entry.path.ends_with("sequence_length") ||
+    const bool is_size = name.ends_with("seq_length") || name.ends_with("sequence_length") ||
                          entry.path == "data.global_batch_size" ||
                          entry.path == "data.micro_batch_size";
-    const bool silent = (quiet && !is_size) ||
-                        std::ranges::find(quiet_names, std::string_view(name)) != quiet_names.end();
+    const SettingRow* const row = is_size ? nullptr : known_settings().find(entry.path);
     if (name == "num_nodes" || name == "DGXNNODES") nodes = &entry;
     if (entry.path == "trainer.devices" || name == "num_gpus_per_node" || name == "DGXNGPU" ||
         name == "gpus_per_node")
@@ -315,13 +204,14 @@ void translate(std::span<const Named> named, Request& request) {
         .name = name, .values = entry.values, .written = entry.written, .origin = entry.origin};
     if (const std::optional<std::string> reason = unknown_in(value);
         reason && entry.origin.source.ends_with(".py")) {
-      if (!silent && !megatron::has_no_effect(name))
+      const SettingRow* const known = row != nullptr ? row : megatron::known_settings().find(name);
+      if (known == nullptr || known->changes != Changes::nothing)
         request.settings.push_back(not_followed(std::move(setting), *reason));
       continue;
     }
-    if (!quiet && read_special(entry, name, request)) continue;
-    if (silent) {
-      setting.name = "log_" + name;  // has no effect, like flags of logs
+    if (row == nullptr && read_special(entry, name, request)) continue;
+    if (row != nullptr) {
+      setting.name = entry.path;  // no flag of Megatron-LM has this name
     } else if (const auto alias = std::ranges::find(aliases, std::string_view(name), &Alias::name);
                alias != aliases.end() && !is_flag_already(name)) {
       setting.name = alias->flag;

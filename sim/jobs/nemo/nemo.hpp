@@ -10,6 +10,7 @@
 #include "sim/jobs/request/job_input.hpp"
 #include "sim/jobs/request/launch_text.hpp"
 #include "sim/jobs/request/request.hpp"
+#include "sim/jobs/request/setting_names.hpp"
 #include "sim/jobs/request/sources.hpp"
 #include "sim/jobs/shell/words.hpp"
 
@@ -78,6 +79,18 @@ Recipe read_named_recipe(const NamedRecipe& recipe, const JobWords& words, Reque
 Recipe read_overrides(const Source& source, const JobWords& words, Request& request);
 // Reads the variables of MLPerf's config_*.sh: export TENSOR_MODEL_PARALLEL=8.
 std::vector<Named> read_mlperf(const Script& script, Request& request);
+
+// Settings that Megatron-LM does not have, or that have another meaning here, and that are not
+// used.
+const SettingTable& known_settings();
+// Names that are used beside those of Megatron-LM.
+std::vector<std::string_view> used_names();
+
+SettingNames setting_names();
+
+// Throws config::Error if a configuration trains adapters (LoRA): the frozen weights would have
+// neither gradients nor optimizer state.
+void check_no_adapters(std::span<const Named> named);
 
 // Adds the entries of a configuration to a request, as settings with Megatron-LM's names.
 void translate(std::span<const Named> named, Request& request);

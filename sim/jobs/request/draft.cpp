@@ -73,6 +73,13 @@ std::string default_on(const config::Value& stack, std::string_view key) {
   return value == nullptr ? "" : value->text;
 }
 
+// Values of a setting; false for an empty list of a configuration, which is no flag without a
+// value.
+std::vector<std::string> values_of(const Setting& setting) {
+  if (!setting.values.empty() || setting.written.starts_with("--")) return setting.values;
+  return {"false"};
+}
+
 }  // namespace
 
 std::string flag_name(std::string_view word) {
@@ -128,7 +135,8 @@ Draft::Draft(Request request) : request_(std::move(request)) {
   job_.name = request_.name;
   job_.gpus = request_.gpus;
   job_.assumed = request_.assumed;
-  job_.not_understood = request_.not_followed;
+  job_.not_modelled = request_.not_followed;
+  for (Note& note : job_.not_modelled) note.changes = Changes::unknown;
   job_.tree.origin = {.source = request_.name};
   if (!request_.model.empty())
     model_ =
@@ -137,6 +145,10 @@ Draft::Draft(Request request) : request_(std::move(request)) {
 
 Job Draft::take() {
   sort_keys(job_.tree);
+  std::set<std::string_view> used;
+  for (const Setting* const setting : read_)
+    if (!reported_.contains(setting)) used.insert(setting->name);
+  job_.used = used.size();
   return std::move(job_);
 }
 
@@ -267,28 +279,68 @@ std::uint64_t Draft::library_count(std::string_view key) const {
 void Draft::assume(std::string sentence) { job_.assumed.push_back(std::move(sentence)); }
 void Draft::lacks(std::string key) { job_.missing.push_back(std::move(key)); }
 
-void Draft::without_effect(const Setting& setting) {
+void Draft::without_effect(const Setting& setting, std::string_view why) {
   read_.insert(&setting);
-  job_.without_effect.push_back({readable(setting.written), setting.origin});
+  reported_.insert(&setting);
+  job_.without_effect.push_back({.text = readable(setting.written),
+                                 .origin = setting.origin,
+                                 .changes = Changes::nothing,
+                                 .why = std::string(why)});
 }
 
-void Draft::not_understood(const Setting& setting, const std::string& why) {
+void Draft::not_modelled(const Setting& setting, Changes changes, std::string_view why) {
   read_.insert(&setting);
-  const std::string text = readable(setting.written);
-  job_.not_understood.push_back(
-      {why.empty() ? text : fmt::format("{}: {}", text, why), setting.origin});
+  reported_.insert(&setting);
+  job_.not_modelled.push_back({.text = readable(setting.written),
+                               .origin = setting.origin,
+                               .changes = changes,
+                               .why = std::string(why)});
 }
 
-void Draft::sort_rest(const std::function<bool(const std::string&)>& has_no_effect) {
+void Draft::not_understood(const Setting& setting, std::string_view why) {
+  not_modelled(setting, Changes::time_and_memory, why);
+}
+
+const SettingRow* Draft::row_of(std::string_view name, const SettingTable& table) const {
+  if (request_.own.table != nullptr)
+    if (const SettingRow* const row = request_.own.table->find(name)) return row;
+  return table.find(name);
+}
+
+void Draft::report_unknown(const Setting& setting, const SettingTable& table,
+                           std::span<const std::string_view> names) {
+  std::vector<std::string_view> known(names.begin(), names.end());
+  known.insert(known.end(), request_.own.names.begin(), request_.own.names.end());
+  std::vector<std::pair<std::string, const SettingRow*>> rows = table.names();
+  if (request_.own.table != nullptr)
+    for (auto& row : request_.own.table->names()) rows.push_back(std::move(row));
+  for (const auto& [name, row] : rows)
+    if (!name.ends_with('*')) known.push_back(name);
+  const std::string_view nearest = config::nearest_name(setting.name, known);
+  if (nearest.empty()) return not_modelled(setting, Changes::unknown, "unknown");
+  const bool is_flag = setting.written.starts_with("--");
+  not_modelled(
+      setting, Changes::unknown,
+      fmt::format("unknown; did you mean {}?", is_flag ? flag_of(nearest) : std::string(nearest)));
+}
+
+void Draft::sort_rest(const SettingTable& table, std::span<const std::string_view> names) {
   for (const Setting& setting : request_.settings) {
     if (read_.contains(&setting)) continue;
-    // A flag that is off does not change a prediction.
-    const bool is_off = setting.values.size() == 1 && setting.values.front() != "0" &&
-                        !setting.values.front().empty() && says_no(setting.values.front());
-    if (is_off || has_no_effect(setting.name))
-      without_effect(setting);
+    std::vector<std::string> values = values_of(setting);
+    const SettingRow* row = row_of(setting.name, table);
+    if (const std::string_view name = negated_name(setting.name); row == nullptr && !name.empty()) {
+      row = row_of(name, table);
+      values = {!values.empty() && says_no(values.front()) ? "true" : "false"};
+    }
+    if (row == nullptr)
+      report_unknown(setting, table, names);
+    else if (row->changes == Changes::nothing)
+      without_effect(setting, row->reason);
+    else if (row->is_modelled(values))
+      without_effect(setting, "a value that the model assumes");
     else
-      not_understood(setting);
+      not_modelled(setting, row->changes, row->reason);
   }
 }
 

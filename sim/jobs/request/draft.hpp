@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,27 +42,41 @@ class Draft {
 
   void assume(std::string sentence);
   void lacks(std::string key);
-  void without_effect(const Setting& setting);
-  void not_understood(const Setting& setting, const std::string& why = "");
+  // List a setting as one without effect, and the reason as a clause.
+  void without_effect(const Setting& setting, std::string_view why);
+  // List a setting as one that is not modelled, with what it would change.
+  void not_modelled(const Setting& setting, Changes changes, std::string_view why);
+  // The same for a value that is not read, and that may change time and memory.
+  void not_understood(const Setting& setting, std::string_view why = "its value is not read");
 
-  // Lists each setting that was not read as one without effect, or as one not understood.
-  void sort_rest(const std::function<bool(const std::string&)>& has_no_effect);
+  // Lists each setting that was not read, by the row that the table of the framework or the own
+  // table of the job has for it. `names` are those of other settings, for suggestions.
+  void sort_rest(const SettingTable& table, std::span<const std::string_view> names);
   // Returns the job, which still lacks the stack of its framework. Its keys are in the order of the
   // scenario reference.
   Job take();
 
  private:
   std::string comment_of(const Setting& setting) const;
+  const SettingRow* row_of(std::string_view name, const SettingTable& table) const;
+  void report_unknown(const Setting& setting, const SettingTable& table,
+                      std::span<const std::string_view> names);
 
   Request request_;
   config::Value model_;  // the library's model, if the request names one
   Job job_;
   std::set<const Setting*> read_;
+  std::set<const Setting*> reported_;  // as without effect, or as not modelled
 };
 
 // Sets the stack of a job that has none, or the one that a map of changed keys is like. Drops the
 // keys to which the framework's default gave the value that the stack has by itself.
 void name_stack(Job& job, std::string_view stack);
+
+// Message about a job that trains adapters, such as LoRA.
+inline constexpr std::string_view adapters_are_not_modelled =
+    "training of adapters (LoRA) is not modelled: frozen weights have neither gradients nor "
+    "optimizer state, and no products for their gradients";
 
 // Error about a setting: "train.sh:12: --tensor-model-parallel-size 8: MESSAGE".
 config::Error refusal(const Setting& setting, std::string_view message);

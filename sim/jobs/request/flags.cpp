@@ -25,7 +25,7 @@ void for_each_pair(std::string_view words, const Visit& visit) {
   }
 }
 
-std::string names_of(std::string_view words) {
+std::string choices_of(std::string_view words) {
   std::vector<std::string_view> names;
   for_each_pair(words, [&](std::string_view framework_word, std::string_view) {
     names.push_back(framework_word);
@@ -62,7 +62,7 @@ void read_row(const Flag& flag, const Setting& setting, Draft& draft) {
       if (scenario_word.empty())
         throw refusal(setting,
                       fmt::format("invalid choice: {} (choose from {})",
-                                  config::in_quotes(framework_word), names_of(flag.words)));
+                                  config::in_quotes(framework_word), choices_of(flag.words)));
       return draft.set(flag.key, scenario_word, setting);
     }
   }
@@ -159,6 +159,12 @@ std::string word_of(std::string_view words, std::string_view scenario_word) {
   return word;
 }
 
+std::vector<std::string_view> names_of(std::span<const Flag> flags) {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  return names;
+}
+
 std::string default_of(std::string_view key) {
   const config::KeyRow* const row = config::scenario_key(key);
   return row == nullptr ? "" : std::string(row->info.default_value);
@@ -171,7 +177,8 @@ void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults) {
     if (flag.form == Form::rule) continue;
     const Setting* const setting = draft.find(flag.name);
     if (!flag.needs.empty() && !draft.on(flag.needs)) {
-      if (setting != nullptr) draft.without_effect(*setting);
+      if (setting != nullptr)
+        draft.without_effect(*setting, fmt::format("without {}", flag_of(flag.needs)));
       continue;
     }
     if (setting != nullptr)

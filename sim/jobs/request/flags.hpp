@@ -54,6 +54,9 @@ void write_flags(std::span<const Flag> flags, const config::Value& tree, Setting
 // Adds only the settings that the `write` functions of the table give.
 void write_rules(std::span<const Flag> flags, SettingsWriter& writer);
 
+// Names of the settings of a table.
+std::vector<std::string_view> names_of(std::span<const Flag> flags);
+
 // Default of a scenario's key, as text; empty if it has none, or if the default is not a plain
 // text.
 std::string default_of(std::string_view key);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,10 +17,19 @@
 // scenarios.
 namespace pipewright::jobs {
 
+// What a setting that is not used would change in a prediction. `unknown`: nobody knows, since no
+// table has the setting.
+enum class Changes : std::uint8_t { nothing, time, memory, time_and_memory, unknown };
+inline constexpr std::array<std::string_view, 5> changes_names{"nothing", "time", "memory",
+                                                               "memory and time", "unknown"};
+std::string_view name_of(Changes changes);
+
 // Setting as the framework writes it, with its location, for messages.
 struct Note {
   std::string text;  // "--lr 1e-4"
   config::Origin origin;
+  Changes changes = Changes::nothing;
+  std::string why;  // clause: what the setting is, or what it would change
 };
 
 // A job, translated into a scenario.
@@ -28,8 +39,10 @@ struct Job {
   config::Value tree;                           // the scenario; each value has its location
   std::map<std::string, std::string> comments;  // flag that set a key, by the dotted key
   std::set<std::string> by_default;  // keys that no file sets, by the framework's default
-  std::vector<Note> without_effect;  // flags that do not change the prediction
-  std::vector<Note> not_understood;  // flags that may matter but are not read
+  // Settings of the job: each is used, has no effect, or is not modelled.
+  std::size_t used = 0;
+  std::vector<Note> without_effect;
+  std::vector<Note> not_modelled;
   std::vector<std::string> assumed;  // assumptions, in sentences
   std::vector<std::string> missing;  // keys that a run needs and the job does not set
   std::string gpu;                   // type of GPU that a file names, as in "h100"
@@ -42,5 +55,13 @@ struct JobWords {
   std::optional<std::uint64_t> gpus;
   bool with_bash = false;  // bash runs the scripts in a sandbox; our reader does not follow them
 };
+
+// Summary of the three lists: "train.sh: 41 settings used, 63 without effect, 2 not modelled:
+// --optimizer-cpu-offload (memory and time), --my-flag (unknown)".
+std::string summary_of(const Job& job);
+// Describes a setting that is not modelled: "train.sh:13:1: --my-flag 7: unknown".
+std::string not_modelled_text(const Note& note);
+// Throws config::Error if a setting of the job is not modelled.
+void check_all_modelled(const Job& job);
 
 }  // namespace pipewright::jobs

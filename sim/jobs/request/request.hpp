@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/jobs/request/job.hpp"
+#include "sim/jobs/request/setting_table.hpp"
 
 namespace pipewright::jobs {
 
@@ -22,6 +23,12 @@ struct Setting {
 // Megatron-Bridge and MLPerf have defaults of their own.
 enum class Dialect : std::uint8_t { megatron, deepspeed, recipe };
 
+// Settings that only the framework of a job has, beside those of Megatron-LM.
+struct OwnSettings {
+  const SettingTable* table = nullptr;  // those that are known and not used; null: none
+  std::vector<std::string_view> names;  // those that are used, for suggestions
+};
+
 // Settings of a job and its number of GPUs, before they are translated into a scenario.
 struct Request {
   Dialect dialect = Dialect::megatron;
@@ -34,6 +41,7 @@ struct Request {
   std::vector<std::string> assumed;
   std::vector<Note> not_followed;  // constructs of scripts that may change what a program receives
   bool single = true;  // all settings come from one file
+  OwnSettings own;
 };
 
 // "tensor_model_parallel_size" for "--tensor-model-parallel-size".

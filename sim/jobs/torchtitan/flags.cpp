@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "sim/jobs/torchtitan/rules.hpp"
@@ -56,6 +55,10 @@ constexpr std::array setting_rows{
          .key = "parallel.ep",
          .form = Form::copy,
          .write = write_parallel},
+    Flag{.name = "parallelism.expert_parallel_comm_backend",
+         .key = "training.experts.dispatcher",
+         .form = Form::choice,
+         .words = "standard=alltoall deepep hybridep"},
     Flag{.name = "parallelism.expert_tensor_parallel_degree",
          .key = "parallel.etp",
          .form = Form::copy,
@@ -118,6 +121,13 @@ constexpr std::array setting_rows{
          .key = "training.precision",
          .read = read_training,
          .write = write_model},
+    Flag{.name = "quantize.linear.float8.enable_fsdp_float8_all_gather",
+         .key = "training.bytes.gathered",
+         .read = read_training},
+    Flag{.name = "float8.enable_fsdp_float8_all_gather",
+         .key = "training.bytes.gathered",
+         .read = read_training},
+    Flag{.name = "optimizer.name", .key = "training.optimizer", .read = read_training},
     Flag{.name = "parallelism.enable_sequence_parallel",
          .key = "parallel.sp",
          .read = read_training},
@@ -165,62 +175,8 @@ constexpr std::array setting_rows{
          .write = write_training},
 };
 
-constexpr std::array quiet_prefixes{"checkpoint.",
-                                    "comm.",
-                                    "debug.",
-                                    "experimental.",
-                                    "fault_tolerance.",
-                                    "job.",
-                                    "lr_scheduler.",
-                                    "memory_estimation.",
-                                    "metrics.",
-                                    "optimizer.beta",
-                                    "optimizer.eps",
-                                    "optimizer.foreach",
-                                    "optimizer.fused",
-                                    "optimizer.lr",
-                                    "optimizer.early_step",
-                                    "optimizer.weight_decay",
-                                    "profiling.",
-                                    "validation.",
-                                    "training.dataset",
-                                    "training.debug_moe",
-                                    "training.deterministic",
-                                    "training.gc_",
-                                    "training.max_norm",
-                                    "training.seed",
-                                    "training.steps",
-                                    "training.dataloader",
-                                    "model.hf_assets_path",
-                                    "model.tokenizer_path",
-                                    "model.print_after_conversion",
-                                    "parallelism.disable_loss_parallel",
-                                    "parallelism.pipeline_parallel_expert_parallel_overlap",
-                                    "activation_checkpoint.per_op_sac_",
-                                    "activation_checkpoint.preserve_rng_state",
-                                    "activation_checkpoint.determinism_check",
-                                    "activation_checkpoint.visualize",
-                                    "activation_checkpoint.memory_budget",
-                                    "activation_checkpoint.debug",
-                                    "compile.backend",
-                                    "compile.model_backend_override",
-                                    "quantize.",
-                                    "parallelism.spmd_backend",
-                                    "dataloader.",
-                                    "tokenizer.",
-                                    "dump_folder",
-                                    "hf_assets_path",
-                                    "profiler.",
-                                    "loss.",
-                                    "training.num_workers"};
-
 }  // namespace
 
 std::span<const Flag> flags() { return setting_rows; }
-
-bool has_no_effect(const std::string& name) {
-  return std::ranges::any_of(quiet_prefixes,
-                             [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
 
 }  // namespace pipewright::jobs::torchtitan

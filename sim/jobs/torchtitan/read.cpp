@@ -144,8 +144,11 @@ bool fuses_optimizer(Draft& draft) {
   if (implementation == nullptr) return true;
   const std::string name = draft.text(implementation->name);
   const bool is_split = name == "foreach" || name == "for-loop";
-  if (!is_split && name != "fused")
-    draft.not_understood(*implementation, "only fused, foreach and for-loop are read");
+  if (name == "fused_opt_states_bf16")
+    draft.set("training.bytes.optimizer", "4", *implementation);  // two moments of Adam
+  else if (!is_split && name != "fused")
+    draft.not_understood(*implementation,
+                         "only fused, fused_opt_states_bf16, foreach and for-loop are read");
   return !is_split;
 }
 
@@ -324,15 +327,22 @@ void read_training(Draft& draft) {
   std::string precision = "bf16";
   if (converters != nullptr)
     for (const std::string& converter : converters->values) {
-      if (converter.find("float8") != std::string::npos) precision = "fp8";
-      if (converter.find("mx") == 0 || converter.find(".mx") != std::string::npos)
+      if (converter.find("lora") != std::string::npos)
+        throw refusal(*converters, adapters_are_not_modelled)
+            .suggest("remove the converter to predict the training of all weights instead");
+      if (converter.find("float8") != std::string::npos)
+        precision = "fp8";
+      else if (converter.find("mx") == 0 || converter.find(".mx") != std::string::npos)
         precision = "mxfp8";
+      else
+        draft.not_understood(*converters, fmt::format("the converter {} is not read", converter));
     }
   if (converters != nullptr && precision != "bf16")
     draft.set("training.precision", precision, *converters);
-  if (draft.on("quantize.linear.float8.enable_fsdp_float8_all_gather") && precision == "fp8")
-    draft.set("training.bytes.gathered", "1",
-              *draft.find("quantize.linear.float8.enable_fsdp_float8_all_gather"));
+  for (const char* const name : {"quantize.linear.float8.enable_fsdp_float8_all_gather",
+                                 "float8.enable_fsdp_float8_all_gather"})
+    if (draft.on(name) && precision == "fp8")
+      draft.set("training.bytes.gathered", "1", *draft.find(name));
   if (draft.count_at("parallel.tp", 1) > 1) {
     const Setting* const off = draft.find("parallelism.enable_sequence_parallel");
     draft.set("parallel.sp", off == nullptr || draft.on(off->name) ? "true" : "false",
@@ -367,7 +377,7 @@ void read_recompute(Draft& draft) {
   else if (stops && mode != "none")
     draft.not_understood(*early_stop, "it is read only if whole layers are recomputed");
   else
-    draft.without_effect(*early_stop);
+    draft.without_effect(*early_stop, "no layer is recomputed, or to the end");
 }
 
 // Reads the data types of state, weights and reductions (torchtitan/config/configs.py).
@@ -388,7 +398,7 @@ void read_data_types(Draft& draft) {
   if (draft.count_at("parallel.shard", 2) > 1)
     draft.set("communication.gradient_bytes", "2", reduce);
   else
-    draft.without_effect(reduce);
+    draft.without_effect(reduce, "without FSDP");
 }
 
 // Reads whether torch.compile compiles the model, which decides the stack, and the loss. The stack
@@ -430,7 +440,7 @@ void read_routing(Draft& draft) {
        {"debug.moe_force_load_balance", "training.debug_moe_force_load_balance"})
     if (const Setting* const force = draft.find(name)) {
       if (!draft.on(name)) {
-        draft.without_effect(*force);
+        draft.without_effect(*force, "routing is natural without it");
         continue;
       }
       draft.set("training.experts.routing", "forced", *force);
@@ -489,7 +499,7 @@ std::vector<Setting> settings_of(const Source& source) {
 Job read(Request request) {
   Draft draft(std::move(request));
   read_flags(flags(), draft, draft.count("parallelism.context_parallel_degree").value_or(1) > 1);
-  draft.sort_rest(has_no_effect);
+  draft.sort_rest(known_settings(), names_of(flags()));
   return draft.take();
 }
 

@@ -9,6 +9,7 @@
 #include "sim/jobs/request/flags.hpp"
 #include "sim/jobs/request/job_input.hpp"
 #include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/setting_names.hpp"
 #include "sim/jobs/request/sources.hpp"
 
 // Reads and writes torchtitan's configuration (torchtitan/config): TOML, or the JSON that
@@ -23,7 +24,9 @@ Launch write(const LaunchInput& input);
 
 // Table of settings that are read or written, by their dotted names.
 std::span<const Flag> flags();
-bool has_no_effect(const std::string& name);
+// Settings that are known and not used.
+const SettingTable& known_settings();
+SettingNames setting_names();
 
 // Reads the settings of a TOML or JSON file, with their dotted names.
 std::vector<Setting> settings_of(const Source& source);

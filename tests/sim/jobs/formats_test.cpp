@@ -22,7 +22,7 @@ TEST_CASE("NeMo's YAML may refer to its own keys, and overlaps collectives by de
   CHECK(scenario.communication.tp_comm_overlap);
   CHECK(scenario.communication.overlap_param_gather);
   CHECK(scenario.communication.gradient_bytes == 2);
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
 }
 
 TEST_CASE("NeMo's YAML without the number of nodes asks for the number of GPUs", "[jobs]") {
@@ -204,7 +204,7 @@ TEST_CASE("a configuration of Primus chooses its stack and its model", "[jobs]")
   REQUIRE(stack != nullptr);
   CHECK(stack->text == "primus");
   CHECK(job.framework == "primus");
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   const config::Value* const model = config::find(job.tree, "model");
   REQUIRE(model != nullptr);
   CHECK(model->text == "llama-3-8b");
@@ -213,7 +213,7 @@ TEST_CASE("a configuration of Primus chooses its stack and its model", "[jobs]")
       "modules:\n  pre_trainer:\n    framework: megatron\n    model: ours.yaml\n"
       "    overrides:\n      micro_batch_size: 2\n      global_batch_size: 128\n");
   CHECK(config::find(unknown.tree, "model") == nullptr);
-  CHECK(tests::has_note(unknown.not_understood, "model: ours.yaml"));
+  CHECK(tests::has_note(unknown.not_modelled, "model: ours.yaml"));
 }
 
 TEST_CASE("configurations that are not read are named, with a remedy", "[jobs]") {
@@ -308,7 +308,7 @@ TEST_CASE("torchtitan's data types of state and reductions are read", "[jobs]") 
   CHECK(full.communication.gradient_bytes == 4);
   for (const std::string line : {"dtype = \"float16\"\n", "mixed_precision_reduce = \"float16\"\n",
                                  "mixed_precision_param = \"float32\"\n"})
-    CHECK(tests::has_note(titan(line).not_understood, line.substr(0, line.find(' '))));
+    CHECK(tests::has_note(titan(line).not_modelled, line.substr(0, line.find(' '))));
 }
 
 TEST_CASE("torchtitan's implementation of the optimizer changes what the stack fuses", "[jobs]") {
@@ -327,7 +327,7 @@ TEST_CASE("torchtitan's implementation of the optimizer changes what the stack f
   }
   const jobs::Job usual = titan("[optimizer]\nimplementation = \"fused\"\n");
   CHECK(config::find(usual.tree, "stack")->text == "torchtitan-eager");
-  CHECK(tests::has_note(titan("[optimizer]\nimplementation = \"other\"\n").not_understood,
+  CHECK(tests::has_note(titan("[optimizer]\nimplementation = \"other\"\n").not_modelled,
                         "optimizer.implementation"));
 }
 
@@ -353,7 +353,7 @@ TEST_CASE("torchtitan's checkpoints stop early if the job says so", "[jobs]") {
   const jobs::Job op = titan(
       "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n"
       "early_stop = true\n");
-  CHECK(tests::has_note(op.not_understood, "it is read only if whole layers are recomputed"));
+  CHECK(tests::has_note(op.not_modelled, "it is read only if whole layers are recomputed"));
   CHECK(config::value_at(op.tree, "training.recompute.early_stop") == nullptr);
   const jobs::Job none = titan("[activation_checkpoint]\nmode = \"none\"\nearly_stop = true\n");
   CHECK(tests::has_note(none.without_effect, "early_stop"));
@@ -403,7 +403,7 @@ TEST_CASE("torchtitan's TOML before the section of parallel sizes is read", "[jo
       "compile = true\n",
       "pipeline_parallel_degree = 4\npipeline_parallel_schedule = \"Interleaved1F1B\"\n");
   const config::Scenario scenario = scenario_of(job);
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   CHECK(scenario.parallel.tp.value == 2);
   CHECK(scenario.devices.value == 4);
   CHECK(scenario.parallel.shard->value == 8);  // 64 / (2 x 4)
@@ -482,7 +482,7 @@ TEST_CASE("DeepSpeed's JSON is read together with the flags of its script", "[jo
   CHECK(scenario.training.microbatch_size == 2);
   CHECK(scenario.model->value.kv_heads == 4);
   CHECK(scenario.communication.overlap_grad_reduce);
-  CHECK(tests::has_note(job.not_understood, "offload_optimizer.device"));
+  CHECK(tests::has_note(job.not_modelled, "offload_optimizer.device"));
   CHECK(tests::has_note(job.without_effect, "gradient_clipping"));
   // Gradients have the data type of the weights, and the loss is not fused.
   CHECK(scenario.communication.gradient_bytes == 2);

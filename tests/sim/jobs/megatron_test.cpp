@@ -38,7 +38,7 @@ TEST_CASE("a script of Megatron-LM gives model, layout, schedule and batch", "[j
   CHECK(scenario.p2p == config::P2p::eager);
   CHECK(tests::has_note(job.without_effect, "--lr 3e-4"));
   CHECK(tests::has_note(job.without_effect, "--train-iters $ITERATIONS"));
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   CHECK(job.comments.at("parallel.tp") == "--tensor-model-parallel-size 4 (line 28)");
 }
 
@@ -71,9 +71,9 @@ TEST_CASE("a script gives experts and latent attention", "[jobs]") {
   CHECK(scenario.training.experts.dispatcher == config::Dispatcher::deepep);
   CHECK(scenario.training.recompute.has(config::RecomputeModule::moe_act));
   CHECK_FALSE(scenario.training.recompute.has(config::RecomputeModule::core_attn));
-  REQUIRE(job.not_understood.size() == 1);
-  CHECK(job.not_understood.front().text == "--some-new-flag 3");
-  CHECK(job.not_understood.front().origin.line > 3);
+  REQUIRE(job.not_modelled.size() == 1);
+  CHECK(job.not_modelled.front().text == "--some-new-flag 3");
+  CHECK(job.not_modelled.front().origin.line > 3);
 }
 
 TEST_CASE("flags of the router tell how even its routing is", "[jobs]") {
@@ -88,7 +88,7 @@ TEST_CASE("flags of the router tell how even its routing is", "[jobs]") {
   };
   const auto experts = [&](const std::string& flags) {
     const jobs::Job job = job_with(flags);
-    CHECK(job.not_understood.empty());
+    CHECK(job.not_modelled.empty());
     return scenario_of(job).training.experts;
   };
   CHECK(experts("").routing == RouterBalance::natural);
@@ -109,13 +109,13 @@ TEST_CASE("flags of the router tell how even its routing is", "[jobs]") {
   CHECK(experts(capacity).drop_above == 1.25);
   CHECK_FALSE(experts(capacity + "--moe-pad-expert-input-to-capacity").drop_above);
   CHECK_FALSE(experts("--moe-expert-capacity-factor -1.0 ").drop_above);
-  CHECK_FALSE(job_with("--moe-expert-capacity-factor 0.5 ").not_understood.empty());
+  CHECK_FALSE(job_with("--moe-expert-capacity-factor 0.5 ").not_modelled.empty());
   CHECK(scenario_of(job_with(capacity + "--moe-pad-expert-input-to-capacity"))
             .model->value.experts->capacity_factor == 1.25);
   // Layers of experts of DeepSpeed.
   const auto padded = [&](const std::string& flags) {
     const jobs::Job job = job_with("--moe-train-capacity-factor 1.5 " + flags);
-    CHECK(job.not_understood.empty());
+    CHECK(job.not_modelled.empty());
     return scenario_of(job).model->value.experts->capacity_factor;
   };
   CHECK(padded("") == 1.5);
@@ -240,7 +240,7 @@ TEST_CASE("flags of CUDA graphs give scope or modules", "[jobs]") {
         "attn and moe_router and moe_preprocess");
   const jobs::Job job = import_graphs(engine + "--cuda-graph-modules attn vision");
   CHECK(to_string(scenario_of(job).training.cuda_graphs) == "attn");
-  CHECK(tests::has_note(job.not_understood, "the module vision is not read"));
+  CHECK(tests::has_note(job.not_modelled, "the module vision is not read"));
   // Recomputation of parts, and experts that pad their buffers.
   CHECK(graphs(engine + "--cuda-graph-modules attn --recompute-granularity selective "
                         "--recompute-modules moe") == "attn");
@@ -330,7 +330,7 @@ TEST_CASE("flags that Megatron-LM dropped before 2024 are read", "[jobs]") {
   };
   const auto recompute = [&](const std::string& flags) {
     const jobs::Job job = import_flags(flags);
-    CHECK(job.not_understood.empty());
+    CHECK(job.not_modelled.empty());
     return to_string(scenario_of(job).training.recompute);
   };
   CHECK(recompute("--activations-checkpoint-method uniform") == "full");
@@ -352,7 +352,7 @@ TEST_CASE("flags that Megatron-LM dropped before 2024 are read", "[jobs]") {
       "--no-contiguous-buffers-in-local-ddp --use-contiguous-buffers-in-ddp");
   CHECK(scenario_of(job).parallel.tp.value == 4);
   CHECK(scenario_of(job).parallel.dp.value == 2);  // 8 / 4
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   CHECK(tests::has_note(job.without_effect, "--DDP-impl torch"));
 }
 

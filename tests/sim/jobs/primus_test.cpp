@@ -88,7 +88,7 @@ TEST_CASE("files of the package of Primus give the model and the settings", "[jo
   CHECK(scenario.communication.overlap_grad_reduce);
   // The patch that replaces the schedule is off.
   CHECK(scenario.schedules.front().name == "1f1b");
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   place.write("examples/job.yaml", experiment("megatron", "ours.yaml",
                                               "      micro_batch_size: 1\n"
                                               "      global_batch_size: 32\n"

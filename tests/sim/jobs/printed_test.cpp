@@ -72,7 +72,7 @@ TEST_CASE("Megatron-LM's printed arguments are a job", "[jobs]") {
     const jobs::Job job = tests::import_text("train.log", text);
     CHECK(job.framework == "megatron");
     CHECK(job.missing.empty());
-    CHECK(job.not_understood.empty());
+    CHECK(job.not_modelled.empty());
     const config::Scenario scenario = scenario_of(job);
     const config::Model& model = scenario.model->value;
     CHECK(model.layers == 80);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/job.hpp"
 #include "support/paths.hpp"
@@ -35,7 +37,7 @@ inline jobs::Job import_text(const std::string& name, const std::string& text) {
 
 inline bool has_note(const std::vector<jobs::Note>& notes, const std::string& text) {
   for (const jobs::Note& note : notes)
-    if (note.text.find(text) != std::string::npos) return true;
+    if (fmt::format("{}: {}", note.text, note.why).find(text) != std::string::npos) return true;
   return false;
 }
 

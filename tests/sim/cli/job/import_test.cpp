@@ -33,7 +33,7 @@ TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]")
       place.run("import " + data + "moe.sh --cluster dgx-h100-8 -o scenario.yaml");
   CAPTURE(written.err);
   CHECK(written.status == 0);
-  CHECK_THAT(written.out, Catch::Contains("not understood: " + data + "moe.sh:") &&
+  CHECK_THAT(written.out, Catch::Contains("not modelled: " + data + "moe.sh:") &&
                               Catch::Contains("--some-new-flag 3") &&
                               Catch::Contains("wrote   scenario.yaml"));
   const std::string quick = " --engine timing --json --quiet";
@@ -45,7 +45,7 @@ TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]")
   CHECK_THAT(place.run("import " + data + "moe.sh").out,
              Catch::Contains("  ep: 8                             # --expert-model-parallel-size 8 "
                              "(line 13)") &&
-                 Catch::Contains("# not understood: --some-new-flag 3 (15)"));
+                 Catch::Contains("# not modelled: --some-new-flag 3 (15): unknown"));
 }
 
 TEST_CASE("a stack on the command line keeps the keys of the stack that a job sets",

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/config/text/error.hpp"
+#include "sim/jobs/request/job.hpp"
+
+namespace pipewright::jobs {
+namespace {
+
+// Name of a setting, without its value: "--lr" of "--lr 1e-4", "lr" of "lr: 1e-4" or "lr = 1e-4".
+std::string_view setting_in(std::string_view text) {
+  if (text.starts_with('"')) text.remove_prefix(1);
+  return text.substr(0, text.find_first_of(" :=\""));
+}
+
+}  // namespace
+
+std::string_view name_of(Changes changes) {
+  return changes_names[static_cast<std::size_t>(changes)];
+}
+
+std::string summary_of(const Job& job) {
+  std::string text =
+      fmt::format("{}: {} settings used, {} without effect, {} not modelled", job.name, job.used,
+                  job.without_effect.size(), job.not_modelled.size());
+  std::string_view separator = ": ";
+  for (const Note& note : job.not_modelled) {
+    text += fmt::format("{}{} ({})", separator, setting_in(note.text), name_of(note.changes));
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string not_modelled_text(const Note& note) {
+  const std::string text = std::string(config::locate(note.origin, note.text));
+  return note.why.empty() ? text : fmt::format("{}: {}", text, note.why);
+}
+
+void check_all_modelled(const Job& job) {
+  if (job.not_modelled.empty()) return;
+  const Note& first = job.not_modelled.front();
+  const std::size_t more = job.not_modelled.size() - 1;
+  throw config::Error(fmt::format("{}{}; --strict refuses settings that are not modelled",
+                                  not_modelled_text(first),
+                                  more == 0 ? "" : fmt::format(", and {} more", more)))
+      .suggest("remove the settings, or leave out --strict");
+}
+
+}  // namespace pipewright::jobs
