@@ -77,6 +77,14 @@ void read_host_properties(const PlatformFile& file, Network& network) {
       if (gpu->launch_factor_text)
         gpu->launch_factor = config::parse_positive_number(
             *gpu->launch_factor_text, subject("launch_factor"), "a factor of launch times");
+      if (gpu->host_memory_text)
+        gpu->host_memory_bandwidth =
+            config::parse_bandwidth(*gpu->host_memory_text, subject("host_memory_bandwidth"),
+                                    "a GPU's share of host memory's bandwidth");
+      if (gpu->host_core_text)
+        gpu->host_core_bandwidth =
+            config::parse_bandwidth(*gpu->host_core_text, subject("host_core_bandwidth"),
+                                    "the bandwidth that a core of the host reaches");
     } catch (const config::Error& error) {
       throw Error(error).at(
           {.source = file.path().string(), .line = SourceLines(file).line_of_host(gpu->name)});

@@ -21,7 +21,13 @@ struct Host {
   std::uint64_t memory = 0;                // bytes; 0 if unknown
   std::optional<std::string> launch_factor_text;  // property "launch_factor"
   double launch_factor = 1;                       // factor of the host times of a software stack
-  double speed = 0;                               // FLOP/s
+  // Properties "host_memory_bandwidth" and "host_core_bandwidth" of a GPU, and their bytes/s: the
+  // GPU's share of the memory of its host, and what a core reaches; 0 if the file does not say.
+  std::optional<std::string> host_memory_text;
+  std::optional<std::string> host_core_text;
+  double host_memory_bandwidth = 0;
+  double host_core_bandwidth = 0;
+  double speed = 0;  // FLOP/s
   int cores = 1;
   std::uint32_t node = 0;         // node of a GPU; see Cluster::node_of
   std::uint32_t local_index = 0;  // index of a GPU within its node, from 0, in natural order

@@ -39,7 +39,10 @@ config::Gpu library_gpu(const config::Scenario& scenario, const cluster::Host* h
 
 config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) {
   const auto beside_host = [host](config::Gpu gpu) {
-    if (host != nullptr) gpu.launch_factor = host->launch_factor;
+    if (host == nullptr) return gpu;
+    gpu.launch_factor = host->launch_factor;
+    gpu.host_memory_bandwidth = host->host_memory_bandwidth;
+    if (host->host_core_bandwidth > 0) gpu.host_core_bandwidth = host->host_core_bandwidth;
     return gpu;
   };
   if (scenario.gpu) return beside_host(*scenario.gpu);

@@ -16,6 +16,12 @@ void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics)
   xml.line("<prop id=\"memory\" value=\"{}\"/>", kind.memory);
   if (kind.host.launch_factor != 1)
     xml.line("<prop id=\"launch_factor\" value=\"{}\"/>", kind.host.launch_factor);
+  const auto write_bandwidth = [&xml](std::string_view name, double bytes_per_second) {
+    if (bytes_per_second > 0)
+      xml.line("<prop id=\"{}\" value=\"{:.4g} GB/s\"/>", name, bytes_per_second / 1e9);
+  };
+  write_bandwidth("host_memory_bandwidth", kind.host.memory_bandwidth / kind.gpus);
+  write_bandwidth("host_core_bandwidth", kind.host.core_bandwidth);
   if (!nics.empty()) xml.line("<prop id=\"nic\" value=\"{}\"/>", nics);
 }
 

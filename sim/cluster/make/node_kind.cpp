@@ -119,6 +119,14 @@ constexpr std::array host_table{
                    .default_value = "1"},
                   config::within<&NodeHost::launch_factor, "a factor",
                                  "a factor above 0 and at most 100, such as 1.3", 0, 100>},
+    Key<NodeHost>{{.name = "memory_bandwidth",
+                   .help = "bandwidth of the node's host memory, which its GPUs share, as all "
+                           "cores reach it"},
+                  bandwidth<&NodeHost::memory_bandwidth>},
+    Key<NodeHost>{{.name = "core_bandwidth",
+                   .help = "bandwidth of host memory that a core reaches",
+                   .default_value = "20 GB/s"},
+                  bandwidth<&NodeHost::core_bandwidth>},
 };
 
 constexpr std::array table{

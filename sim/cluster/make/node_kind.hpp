@@ -14,6 +14,10 @@ namespace pipewright::cluster {
 struct NodeHost {
   std::string type;          // its processors
   double launch_factor = 1;  // factor of the host times of a software stack
+  // Bytes/s that all cores reach together in the memory of the node, which its GPUs share, and what
+  // a core reaches; 0: not stated.
+  double memory_bandwidth = 0;
+  double core_bandwidth = 0;
 };
 
 // Links that join two GPUs of a node.

@@ -128,6 +128,8 @@ class SimgridNetwork final : public Network {
                        .gpu = gpu == nullptr ? "" : gpu,
                        .memory_text = optional_property("memory"),
                        .launch_factor_text = optional_property("launch_factor"),
+                       .host_memory_text = optional_property("host_memory_bandwidth"),
+                       .host_core_text = optional_property("host_core_bandwidth"),
                        .speed = host->get_speed(),
                        .cores = host->get_core_count(),
                        .node = role.node,

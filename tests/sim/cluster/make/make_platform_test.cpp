@@ -231,6 +231,29 @@ TEST_CASE("GPUs have the launch factor of their node's host", "[make]") {
                     Catch::Contains("host.launch_factor is 200; allowed: a factor"));
 }
 
+TEST_CASE("each GPU has its share of the bandwidth of the node's host memory", "[make]") {
+  const tests::CommandFolder place;
+  const auto node = [&](const std::string& name, const std::string& host) {
+    place.write(name,
+                "gpu: l40s\ngpus: 4\nwiring: pcie\nlink_bandwidth: 25 GB/s\nnics: 2\n"
+                "nic_bandwidth: 12 GB/s\nhost: {type: a CPU" +
+                    host + "}\n");
+    return (place.folder() / name).string();
+  };
+  const auto rates = [&](const std::string& file) {
+    return query(request(file.c_str(), 1, "rail"), [](auto& cluster) {
+      const cluster::Host* const gpu = cluster.gpus().back();
+      return fmt::format("{:g} {:g}", gpu->host_memory_bandwidth, gpu->host_core_bandwidth);
+    });
+  };
+  CHECK(rates(node("one.yaml", ", memory_bandwidth: 490 GB/s")) == "1.225e+11 0");
+  CHECK(rates(node("both.yaml", ", memory_bandwidth: 1 TB/s, core_bandwidth: 30 GB/s")) ==
+        "2.5e+11 3e+10");
+  CHECK(rates(node("none.yaml", "")) == "0 0");
+  const std::string wrong = node("wrong.yaml", ", memory_bandwidth: fast");
+  CHECK_THROWS_WITH(kind(wrong.c_str()), Catch::Contains("host.memory_bandwidth"));
+}
+
 TEST_CASE("a node states which part of a NIC's bandwidth LL128 reaches", "[make]") {
   const tests::CommandFolder place;
   const auto node = [&](const std::string& name, const std::string& keys) {
