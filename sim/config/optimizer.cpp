@@ -25,6 +25,10 @@ constexpr std::array optimizer_table{
                     .help = "data type of accumulated gradients",
                     .default_value = "fp32"},
                    choice<&Optimizer::main_grads, main_grads_names>},
+    Key<Optimizer>{{.name = "offload",
+                    .help = "part of the optimizer on the host: {fraction, overlap, gradients, "
+                            "weights, threads, bandwidth, memory_bandwidth}"},
+                   section<&Optimizer::offload, read_optimizer_offload, optimizer_offload_keys>},
 };
 
 double moment_bytes(Optimizer::Moment moment) {

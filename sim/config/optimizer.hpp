@@ -2,15 +2,17 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "sim/config/keys.hpp"
+#include "sim/config/offload.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 
-// Data types of Adam's state, as in Megatron-LM's precision-aware optimizer
+// Data types and place of Adam's state, as in Megatron-LM's precision-aware optimizer
 // (--use-precision-aware-optimizer, megatron/core/optimizer/optimizer_config.py). The scale of an
 // fp8 tensor, a single number, is not counted in its bytes.
 struct Optimizer {
@@ -24,6 +26,10 @@ struct Optimizer {
   Moment exp_avg_sq = Moment::fp32;
   MainParams main_params = MainParams::fp32;
   MainGrads main_grads = MainGrads::fp32;  // type of accumulated gradients
+  std::optional<OptimizerOffload> offload;
+
+  // Returns the fraction of the parameters whose state is on the GPU.
+  double fraction_on_gpu() const { return offload ? 1 - offload->fraction : 1; }
 };
 inline constexpr std::array<std::string_view, 4> moment_names{"fp32", "fp16", "bf16", "fp8"};
 inline constexpr std::array<std::string_view, 3> main_params_names{"fp32", "fp16", "remainders"};

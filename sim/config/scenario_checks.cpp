@@ -362,6 +362,25 @@ std::uint32_t stage_layers(const Scenario& scenario) {
   return partition.layers.empty() ? layers : std::ranges::max(partition.layers);
 }
 
+// Checks that what the optimizer's offload moves to host memory is sharded: a rank copies its
+// shard.
+void check_optimizer_offload(const Scenario& scenario, const Value& root) {
+  const auto& offload = scenario.training.optimizer.offload;
+  if (!offload) return;
+  const auto check = [&](bool is_moved, std::string_view key, std::string_view what,
+                         std::uint32_t least) {
+    if (!is_moved || scenario.parallel.zero >= least) return;
+    const std::string name = fmt::format("training.optimizer.offload.{}", key);
+    throw Error(origin_of(root, name),
+                fmt::format("{} is true, but parallel.zero is {}, which does not shard {}", name,
+                            scenario.parallel.zero, what))
+        .suggest(fmt::format("set parallel.zero to {}, or leave out {}",
+                             least == 3 ? "3" : "2 or 3", key));
+  };
+  check(offload->gradients, "gradients", "gradients", 2);
+  check(offload->weights, "weights", "weights", 3);
+}
+
 }  // namespace
 
 void check_scenario(Scenario& scenario, const Value& root) {
@@ -379,6 +398,7 @@ void check_scenario(Scenario& scenario, const Value& root) {
   check_schedules(scenario);
   check_symmetric(scenario, root);
   check_network(scenario, root);
+  check_optimizer_offload(scenario, root);
   if (scenario.model) {
     check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));
     check_cuda_graphs(root, scenario.model->value, scenario.training);

@@ -58,27 +58,6 @@ constexpr std::array bytes_table{
                         bytes_of<&ParameterBytes::gradient_buckets>},
 };
 
-double read_host_bandwidth(const Field& field) {
-  return parse_bandwidth(read_text(field, "a bandwidth such as 55 GB/s"), subject(field),
-                         "a bandwidth");
-}
-
-constexpr std::array offload_table{
-    Key<Offload>{{.name = "num_layers",
-                  .alias = "cpu_offloading_num_layers",
-                  .help = "number of layers to offload, at the start of each stage",
-                  .default_value = "all"},
-                 count<&Offload::layers, "4">},
-    Key<Offload>{{.name = "share",
-                  .help = "fraction of these layers' activations to offload",
-                  .default_value = "1"},
-                 part<&Offload::share, "a part of the activations">},
-    Key<Offload>{{.name = "bandwidth",
-                  .help = "bandwidth between a GPU and its host, each way",
-                  .default_value = "gpu.host_bandwidth"},
-                 into<&Offload::bandwidth, read_host_bandwidth>({ValueType::rate})},
-};
-
 constexpr std::array training_table{
     Key<Training>{{.name = "microbatch_size",
                    .alias = "micro_batch_size",
@@ -154,15 +133,16 @@ constexpr std::array training_table{
                    .help = "bytes per parameter: {weights, gradients, optimizer, gathered, "
                            "gradient_buckets}"},
                   map_of<&Training::bytes, bytes_table>},
-    Key<Training>{{.name = "optimizer", .help = "data types of the state of Adam"},
+    Key<Training>{{.name = "optimizer", .help = "data types and place of the state of Adam"},
                   section<&Training::optimizer, read_optimizer, optimizer_keys>},
     Key<Training>{{.name = "activation_func_fp8_input_store",
                    .help = "store the input of gated activation functions in FP8",
                    .default_value = "false"},
                   flag<&Training::activation_func_fp8_input_store>},
     Key<Training>{{.name = "offload",
-                   .help = "activations to offload to host memory: {num_layers, share, bandwidth}"},
-                  map_of<&Training::offload, offload_table>},
+                   .help = "activations to offload to host memory: {num_layers, share, bandwidth, "
+                           "modules}"},
+                  section<&Training::offload, read_offload, offload_keys>},
     Key<Training>{{.name = "experts", .help = "dispatch of tokens to experts"},
                   section<&Training::experts, read_expert_training, expert_training_keys>},
     Key<Training>{{.name = "fragmentation",

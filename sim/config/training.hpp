@@ -11,6 +11,7 @@
 #include "sim/config/expert_training.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/lengths.hpp"
+#include "sim/config/offload.hpp"
 #include "sim/config/optimizer.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/config/stack.hpp"
@@ -35,14 +36,6 @@ struct ParameterBytes {
   // Buckets of gradients beside the accumulated ones, as those of PyTorch's DDP; 0 without
   // data-parallel replicas.
   double gradient_buckets = 0;
-};
-
-// Activations that are moved to host memory until their backward pass, as with Megatron-LM's option
-// cpu_offloading_num_layers.
-struct Offload {
-  std::optional<std::uint32_t> layers;  // layers at the start of each stage; default: all
-  double share = 1;                     // part of the activations of these layers
-  std::optional<double> bandwidth;      // bytes/s each way; default: that of the GPU
 };
 
 // Options of training a model: batch, precision, memory and kernels.

@@ -73,6 +73,12 @@ bool has_module(const Model& model, GraphModule module) {
 
 namespace {
 
+bool has_module(const Model& model, OffloadModule module) {
+  const bool of_experts = module == OffloadModule::mlp_norm ||
+                          module == OffloadModule::expert_fc1 || module == OffloadModule::moe_act;
+  return !of_experts || model.experts.has_value();
+}
+
 // Throws an Error if the list of modules under `key` selects modules that the model does not have.
 template <class Module, std::size_t count>
 void check_modules(const Value& root, const Model& model, std::string_view key,
@@ -106,6 +112,9 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
     check_modules<RecomputeModule>(root, model, "training.recompute.modules", recompute_modules,
                                    recompute.modules);
   check_layer_count(root, "training.recompute.num_layers", recompute.block, stage_layers);
+  if (training.offload)
+    check_modules<OffloadModule>(root, model, "training.offload.modules", offload_modules,
+                                 training.offload->modules);
   if (training.offload && training.offload->layers)
     check_layer_count(root, "training.offload.num_layers", *training.offload->layers, stage_layers);
 }

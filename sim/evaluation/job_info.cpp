@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -32,12 +31,12 @@ std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
-// Text for activation offloading: "none", "all layers", "50 % of 4 layers a stage"
-std::string offload_text(const std::optional<config::Offload>& offload) {
-  if (!offload) return "none";
-  const std::string layers =
-      offload->layers ? fmt::format("{} layers a stage", *offload->layers) : "all layers";
-  return offload->share < 1 ? fmt::format("{:.4g} % of {}", 100 * offload->share, layers) : layers;
+// Text for what is in host memory: "none", "all layers", "4 layers a stage; the optimizer".
+std::string offload_text(const config::Training& training) {
+  std::vector<std::string> texts;
+  if (training.offload) texts.push_back(to_string(*training.offload));
+  if (training.optimizer.offload) texts.push_back(to_string(*training.optimizer.offload));
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "));
 }
 
 }  // namespace
@@ -76,7 +75,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
   job.cuda_graphs = to_string(training.cuda_graphs);
   job.flash_attention = training.flash_attention;
   job.recompute = to_string(training.recompute);
-  job.offload = offload_text(training.offload);
+  job.offload = offload_text(training);
   job.partition = to_string(scenario.partition);
   if (model.experts && parallel.ep.value > 1) {
     job.dispatch = config::dispatch_text(training.experts);

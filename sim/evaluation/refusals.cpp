@@ -25,7 +25,8 @@ config::JobSizes sizes_of(const config::Scenario& scenario) {
                          .microbatches = scenario.microbatches.value,
                          .stages = scenario.devices.value,
                          .overlaps_experts = training.experts.overlap,
-                         .offloads = training.offload && training.offload->layers.value_or(1) > 0,
+                         .offloads = training.offload && training.offload->modules.none() &&
+                                     training.offload->layers.value_or(1) > 0,
                          .graphs = training.cuda_graphs,
                          .recompute = training.recompute};
   if (std::uint64_t{parallel.dp.value} * parallel.cp.value > 1) sizes.zero = parallel.zero;

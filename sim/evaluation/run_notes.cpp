@@ -14,6 +14,7 @@
 #include "sim/evaluation/refusals.hpp"
 #include "sim/evaluation/symmetry.hpp"
 #include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/model/optimizer_offload.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::evaluation {
@@ -79,6 +80,22 @@ void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardwa
   notes.push_back(std::move(note));
 }
 
+// Adds a note if the time of the CPU's optimizer step follows from an assumed bandwidth.
+void add_host_memory_note(const config::Scenario& scenario, const Hardware& hardware,
+                          Notes& notes) {
+  const auto& offload = scenario.training.optimizer.offload;
+  if (!scenario.model || !offload) return;
+  for (const config::Gpu& gpu : hardware.gpus)
+    if (workload::assumes_host_memory(*offload, gpu)) {
+      notes.push_back(fmt::format(
+          "the cluster states no bandwidth of host memory (property host_memory_bandwidth): the "
+          "optimizer step on the CPU assumes {:.3g} GB/s for each GPU, as beside 8 GPUs with two "
+          "Xeon 8480C; training.optimizer.offload.memory_bandwidth sets it",
+          workload::assumed_host_memory_bandwidth / 1e9));
+      return;
+    }
+}
+
 }  // namespace
 
 Notes notes_before(const ScenarioRun& run) {
@@ -94,6 +111,7 @@ Notes notes_before(const ScenarioRun& run) {
       !note.empty())
     notes.push_back(std::move(note));
   add_idle_node_note(run.scenario(), hardware, notes);
+  add_host_memory_note(run.scenario(), hardware, notes);
   return notes;
 }
 

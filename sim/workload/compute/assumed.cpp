@@ -100,7 +100,11 @@ struct PassKeys {
 
 PassKeys pass_keys(const ModelSetting& setting, const config::Gpu& gpu) {
   PassKeys used;
-  if (setting.training.offload && !setting.training.offload->bandwidth)
+  const auto takes_host_bandwidth = [](const auto& offload) {
+    return offload && !offload->bandwidth;
+  };
+  if (takes_host_bandwidth(setting.training.offload) ||
+      takes_host_bandwidth(setting.training.optimizer.offload))
     used.keys.emplace_back("host_bandwidth");
   std::vector<PassKernels> parts{embedding_kernels(setting), head_kernels(setting)};
   for (const LayerKind kind : kinds_of(setting.model))

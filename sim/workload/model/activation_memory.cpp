@@ -1,6 +1,7 @@
 #include "sim/workload/model/activation_memory.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,12 @@
 namespace pipewright::workload {
 namespace {
 
+using Module = config::OffloadModule;
 using Work = Kernel::Work;
+
+// Module of fine-grained offloading that saves a tensor; empty: such offloading leaves the tensor
+// on the GPU.
+using Saver = std::optional<Module>;
 
 // Returns the bytes of an element that is stored in no scaled type.
 double value_bytes(const ModelSetting& setting) {
@@ -82,30 +88,35 @@ double row_map_bytes(const ModelSetting& setting, const Layer& layer) {
   return 4 * layer.routing.received * (2 * experts / setting.sizes.ep + 1);
 }
 
-// Calls add(part, work, bytes) for each tensor that attention saves for its backward pass, with the
-// part and the work that made it.
+// Calls add(part, work, bytes, saver) for each tensor that attention saves for its backward pass,
+// with the part and the work that made it. Row sums of flash attention are smaller than the
+// smallest tensors that fine-grained offloading moves (--min-offloaded-tensor-size).
 template <class Add>
 void add_saved_attention(const ModelSetting& setting, const Layer& layer, const Add& add) {
   const Attention& a = layer.attention;
   const double value = value_bytes(setting);
-  add(Part::mla_down, Work::product, value * layer.compressed);
-  add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms);
+  const bool is_gated = setting.model.output_gate;
+  add(Part::mla_down, Work::product, value * layer.compressed, Module::qkv_linear);
+  add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms,
+      Module::qkv_linear);
   add(is_latent(layer.mixer) ? Part::mla_up : Part::qkv, Work::product,
-      attention_tensors(setting, a));
-  add(Part::indexer, Work::product, value * layer.indexed);
+      attention_tensors(setting, a), Module::core_attn);
+  add(Part::indexer, Work::product, value * layer.indexed, Saver{});
   if (setting.model.qk_layernorm)
-    add(Part::qk_norm, Work::memory, value * (a.query_size() + a.key_size()));
-  add(Part::core_attention, Work::scores, score_bytes(setting, a) + row_sum_bytes(setting, a));
+    add(Part::qk_norm, Work::memory, value * (a.query_size() + a.key_size()), Module::qkv_linear);
+  add(Part::core_attention, Work::scores, score_bytes(setting, a), Module::core_attn);
+  add(Part::core_attention, Work::scores, row_sum_bytes(setting, a), Saver{});
   // The backward pass of attention needs the result unscaled; the projection saves it once more in
   // a scaled type.
-  add(Part::projection, Work::attention, value * a.result_size());
-  if (!setting.model.output_gate) return;  // otherwise also the gates and the gated result
-  add(Part::qkv, Work::product, value * a.result_size());
-  add(Part::projection, Work::memory, input_element(setting) * a.result_size());
+  add(Part::projection, Work::attention, value * a.result_size(),
+      is_gated ? Module::core_attn : Module::attn_proj);
+  if (!is_gated) return;  // otherwise also the gates and the gated result
+  add(Part::qkv, Work::product, value * a.result_size(), Saver{});
+  add(Part::projection, Work::memory, input_element(setting) * a.result_size(), Module::attn_proj);
 }
 
-// Calls add(part, work, bytes) for what a recurrence saves: the output of the input projection,
-// from which the convolution is recomputed, and the result before and after gating
+// Calls add(part, work, bytes, saver) for what a recurrence saves: the output of the input
+// projection, from which the convolution is recomputed, and the result before and after gating
 // (mamba_split_conv1d_scan_combined of mamba_ssm). A gated delta net also saves the output of the
 // convolution, the normed queries and keys, and the inverse of each chunk's scores
 // (chunk_gated_delta_rule of flash-linear-attention). Products of low rank save both results. A
@@ -115,19 +126,20 @@ template <class Add>
 void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const Add& add) {
   const Recurrence& r = layer.recurrence;
   const double value = value_bytes(setting);
-  add(Part::recurrence_in, Work::product, value * r.elements(r.projected));
-  add(Part::recurrence, Work::product, value * r.elements(r.derived));
-  add(Part::recurrence, Work::memory, value * r.elements(r.values));
-  add(Part::recurrence_norm, Work::memory, input_element(setting) * r.elements(r.values));
+  const auto keep = [&](Part part, Work work, double bytes) { add(part, work, bytes, Saver{}); };
+  keep(Part::recurrence_in, Work::product, value * r.elements(r.projected));
+  keep(Part::recurrence, Work::product, value * r.elements(r.derived));
+  keep(Part::recurrence, Work::memory, value * r.elements(r.values));
+  keep(Part::recurrence_norm, Work::memory, input_element(setting) * r.elements(r.values));
   const bool is_scan = has_mamba(layer.mixer) && setting.model.mamba->step_rank > 0;
   if (is_scan || layer.mixer == Mixer::convolution)
-    add(Part::convolution, Work::memory, value * r.elements(r.channels));
+    keep(Part::convolution, Work::memory, value * r.elements(r.channels));
   if (layer.mixer != Mixer::linear) return;
-  add(Part::convolution, Work::memory, value * r.elements(r.channels));
-  add(Part::recurrence, Work::memory, value * r.elements(r.channels - r.values + r.scores));
+  keep(Part::convolution, Work::memory, value * r.elements(r.channels));
+  keep(Part::recurrence, Work::memory, value * r.elements(r.channels - r.values + r.scores));
 }
 
-// Calls add(part, work, bytes) for what an MLP, or a router with its experts, saves. As in
+// Calls add(part, work, bytes, saver) for what an MLP, or a router with its experts, saves. As in
 // Megatron-Core (megatron/core/transformer/moe: experts.py, moe_utils.py, token_dispatcher.py),
 // products of experts save their input, and the activation function saves its input and the
 // probability of each copy in fp32. Dispatch, combination and permutations save no tokens.
@@ -136,48 +148,52 @@ void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, con
   const double element = input_element(setting);
   const double value = value_bytes(setting);
   const double input_bytes = setting.training.activation_func_fp8_input_store ? 1 : value;
-  const auto add_mlp = [&](Part in, Part activation, const Activation& activation_size) {
+  const auto add_mlp = [&](Part in, Part activation, const Activation& activation_size,
+                           Saver saver) {
     add(in, Work::product,
         (activation_size.gates > 0 ? input_bytes : value) *
-            (activation_size.outputs + activation_size.gates));
-    add(activation, Work::memory, element * activation_size.outputs);
+            (activation_size.outputs + activation_size.gates),
+        saver);
+    add(activation, Work::memory, element * activation_size.outputs, Saver{});
     // An activation function in a kernel of its own saves its result for the product with the gate.
     if (activation_size.gates > 0 && !setting.training.stack.fuses(config::Fusable::activation))
-      add(activation, Work::memory, value * activation_size.outputs);
+      add(activation, Work::memory, value * activation_size.outputs, saver);
   };
-  add_mlp(Part::mlp_in, Part::activation, layer.mlp);
-  add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
+  add_mlp(Part::mlp_in, Part::activation, layer.mlp, {});
+  add_mlp(Part::shared_in, Part::shared_activation, layer.shared, {});
   // Shared experts that overlap with the dispatch of tokens gather their input themselves, and save
   // all gathered tokens.
   if (setting.training.experts.shared_overlap && setting.sizes.sequence_parallel &&
       layer.shared.outputs > 0)
-    add(Part::shared_in, Work::memory, value * setting.sizes.tokens * setting.model.hidden);
+    add(Part::shared_in, Work::memory, value * setting.sizes.tokens * setting.model.hidden,
+        Saver{});
   if (layer.router.empty()) return;
   const Linear& router = layer.router.front();
   add(Part::router, Work::memory,
-      router_bytes * router.tokens * static_cast<double>(router.outputs));
-  add(Part::permute, Work::memory,
-      (element * setting.model.expert_width() + 4) * layer.routing.received +
-          row_map_bytes(setting, layer));
-  add_mlp(Part::expert_in, Part::expert_activation, layer.experts);
+      router_bytes * router.tokens * static_cast<double>(router.outputs), Saver{});
+  add(Part::permute, Work::memory, element * setting.model.expert_width() * layer.routing.received,
+      Module::expert_fc1);
+  add(Part::permute, Work::memory, 4 * layer.routing.received + row_map_bytes(setting, layer),
+      Saver{});
+  add_mlp(Part::expert_in, Part::expert_activation, layer.experts, Module::moe_act);
   // The down-projection of latent experts saves nothing more: its input is saved already, and its
   // output is sent on. The up-projection saves its input.
   for (const Linear& linear : layer.latent_linears)
     if (linear.part == Part::latent_out)
       add(Part::latent_out, Work::memory,
-          element * linear.tokens * static_cast<double>(linear.inputs));
+          element * linear.tokens * static_cast<double>(linear.inputs), Saver{});
   // The activation function also multiplies by the probabilities of the experts. Only a gated one
   // is fused with this product; otherwise the product saves its other factor.
   if (layer.experts.gates == 0)
-    add(Part::expert_activation, Work::memory, value * layer.experts.outputs);
+    add(Part::expert_activation, Work::memory, value * layer.experts.outputs, Module::moe_act);
 }
 
 // Adds what the norm after attention or an MLP saves (its input), and its dropout (the mask).
 template <class Add>
 void add_result(const ModelSetting& setting, const Add& add) {
   if (setting.model.post_norms)
-    add(Part::post_norm, Kernel::Work::product, hidden_states(setting, 1));
-  add(Part::residual, Kernel::Work::memory, mask_bytes(setting, 1));
+    add(Part::post_norm, Kernel::Work::product, hidden_states(setting, 1), Saver{});
+  add(Part::residual, Kernel::Work::memory, mask_bytes(setting, 1), Saver{});
 }
 
 // Adds the results of the last products of attention and of an MLP, which no backward pass needs.
@@ -187,8 +203,8 @@ template <class Add>
 void add_kept_results(const ModelSetting& setting, const Layer& layer, const Add& add) {
   if (setting.training.recompute.granularity != config::Recompute::Granularity::op) return;
   const double result = value_bytes(setting) * setting.sizes.tokens * setting.model.hidden;
-  if (layer.has_attention()) add(Part::projection, Work::product, result);
-  if (layer.mlp.outputs > 0) add(Part::mlp_out, Work::product, result);
+  if (layer.has_attention()) add(Part::projection, Work::product, result, Saver{});
+  if (layer.mlp.outputs > 0) add(Part::mlp_out, Work::product, result, Saver{});
 }
 
 template <class Add>
@@ -196,17 +212,21 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
   const bool has_mixer = layer.mixer != Mixer::none;
   add_kept_results(setting, layer, add);
   if (has_mixer) {
-    add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer));
+    add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer),
+        layer.has_attention() ? Saver{Module::qkv_linear} : Saver{});
     if (layer.has_attention()) add_saved_attention(setting, layer, add);
     if (layer.has_recurrence()) add_saved_recurrence(setting, layer, add);
     add_result(setting, add);
   }
   if (feed_forward_of(kind) == FeedForward::none) return;
-  if (has_mixer) add(Part::residual, Work::memory, hidden_states(setting, 1));
+  if (has_mixer)
+    add(Part::residual, Work::memory, hidden_states(setting, 1),
+        layer.router.empty() ? Saver{} : Saver{Module::mlp_norm});
   // The result of the norm before an MLP is saved in the type of the product that reads it. Routers
   // and shared experts read no scaled type.
   add(mlp_norm_part(kind), Work::memory,
-      hidden_bytes(setting, layer.router.empty() ? input_element(setting) : value_bytes(setting)));
+      hidden_bytes(setting, layer.router.empty() ? input_element(setting) : value_bytes(setting)),
+      Saver{});
   add_saved_feed_forward(setting, layer, add);
   add_result(setting, add);
 }
@@ -266,10 +286,21 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   ActivationBytes bytes{.held = hidden_states(setting, 1),
                         .for_w = weight_grad_bytes(setting, linears_of(layer)),
                         .working = live_gradient_bytes(setting, layer)};
-  add_saved(setting, kind, layer, [&](Part part, Kernel::Work work, double saved) {
+  const auto& offload = setting.training.offload;
+  const auto move = [&](Saver saver, double saved) {
+    if (offload && saver && offload->has(*saver)) bytes.movable += saved;
+  };
+  // The input of a layer is that of the norm before attention, which is a module of its own or part
+  // of the product after it.
+  if (layer.has_attention())
+    move(attention_norm_part(layer.mixer) == Part::attention_norm ? Module::attn_norm
+                                                                  : Module::qkv_linear,
+         bytes.held);
+  add_saved(setting, kind, layer, [&](Part part, Kernel::Work work, double saved, Saver saver) {
     const double freed = saved * share_recomputed(recompute, part, work);
     bytes.held += saved - freed;
     bytes.working += freed;
+    move(saver, saved - freed);
   });
   return bytes;
 }

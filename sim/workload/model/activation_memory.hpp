@@ -15,6 +15,7 @@ struct ActivationBytes {  // from the start of F
   double held = 0;        // inputs of the products and gradients of their results, which W needs
   double for_w = 0;       // added while the backward pass is in this layer
   double working = 0;     // beside that while the backward pass is in this layer
+  double movable = 0;     // part of `held` that the modules of training.offload save
 
   bool operator==(const ActivationBytes&) const = default;
 };

@@ -15,6 +15,7 @@
 #include "sim/workload/model/calls.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/model/offload.hpp"
+#include "sim/workload/model/optimizer_offload.hpp"
 #include "sim/workload/model/shares.hpp"
 #include "sim/workload/model/stage_sums.hpp"
 #include "sim/workload/model/state.hpp"
@@ -95,6 +96,36 @@ struct StagePassTimes {
   schedules::PassTimes launches;  // launches of the host alone
 };
 
+// Seconds of the copies of a pass between a GPU and its host, in each direction, beside its
+// compute: activations go down in the forward pass and up in the backward pass; shards of weights
+// go up for each pass that gathers them, and gradients down after each pass that makes them.
+struct HostCopies {
+  double activations = 0;
+  double weights = 0;
+  double gradients = 0;
+};
+
+// Returns the copies of a pass of a stage. A slice of a microbatch has a fraction of the
+// activations, but gathers all weights and makes all gradients.
+HostCopies host_copies(const ModelJob& job, const ModelSetting& setting, const StageParts& parts,
+                       std::uint32_t device, std::uint32_t slices) {
+  HostCopies copies;
+  const config::Gpu& gpu = job.gpus[device];
+  if (const auto& offload = job.training.offload)
+    copies.activations = copy_seconds(offload->bandwidth, "training.offload", gpu,
+                                      offloaded(setting, parts).bytes / slices);
+  if (const auto& offload = job.training.optimizer.offload) {
+    const ShardCopies shards = shard_copies(job.training, stage_parameters(setting, parts),
+                                            zero_groups(job.parallel, device));
+    const auto seconds = [&](double bytes) {
+      return copy_seconds(offload->bandwidth, "training.optimizer.offload", gpu, bytes);
+    };
+    copies.weights = seconds(shards.weights);
+    copies.gradients = seconds(shards.gradients);
+  }
+  return copies;
+}
+
 // Computes the pass times of all stages. A stage with copies on several devices takes the time of
 // the slowest. A slice of a microbatch has a fraction of its work, but equally many kernel
 // launches.
@@ -108,24 +139,26 @@ StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& setti
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts& parts = stages[stage];
     for (const std::uint32_t device : devices_of(routes, stage)) {
-      const double to_host = offloaded(settings[device], parts).bytes;
+      const HostCopies copies = host_copies(job, settings[device], parts, device, slices);
+      const double up = copies.activations + (job.parallel.reshards() ? copies.weights : 0);
       const auto [kernels, launches] = seconds[device].seconds_of(parts);
       const double overhead = job.training.stack.host.pass * job.gpus[device].launch_factor;
-      const double copy = copy_seconds(job.training, job.gpus[device], to_host);
-      const auto set = [&](PassKind kind, double busy, double host) {
+      const auto set = [&](PassKind kind, double copy, double busy, double host) {
         double& kernel_seconds = times.kernels[kind][stage];
         double& total_seconds = times.total[kind][stage];
         double& launch_seconds = times.launches[kind][stage];
-        kernel_seconds = std::max(kernel_seconds, overhead + busy / slices);
+        const double on_gpu = std::max(copy, busy / slices);
+        kernel_seconds = std::max(kernel_seconds, overhead + on_gpu);
         launch_seconds = std::max(launch_seconds, overhead + host);
-        total_seconds = std::max(total_seconds, overhead + std::max(busy / slices, host));
+        total_seconds = std::max(total_seconds, overhead + std::max(on_gpu, host));
       };
-      set(PassKind::forward, std::max(copy, kernels.forward), launches.forward);
-      set(PassKind::recompute, kernels.forward, launches.forward);
-      set(PassKind::input_grad, std::max(copy, kernels.before_weight_grad()),
-          launches.before_weight_grad());
-      set(PassKind::weight_grad, kernels.weight_grad, launches.weight_grad);
-      set(PassKind::backward, std::max(copy, kernels.backward()), launches.backward());
+      set(PassKind::forward, std::max(copies.activations, copies.weights), kernels.forward,
+          launches.forward);
+      set(PassKind::recompute, copies.weights, kernels.forward, launches.forward);
+      set(PassKind::input_grad, up, kernels.before_weight_grad(), launches.before_weight_grad());
+      set(PassKind::weight_grad, copies.gradients, kernels.weight_grad, launches.weight_grad);
+      set(PassKind::backward, std::max(up, copies.gradients), kernels.backward(),
+          launches.backward());
     }
   }
   return times;
@@ -320,12 +353,13 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
                     unused[device];
     state.allowance = job.training.reserved + delayed[device] / slices;
     const double updated = updated_parameters(device_parameters[device], zero);
-    state.step = round_bytes(updated * job.training.stack.memory.optimizer_working);
+    state.step = round_bytes(job.training.optimizer.fraction_on_gpu() * updated *
+                             job.training.stack.memory.optimizer_working);
     costs.state.push_back(state);
     const config::Gpu& gpu = job.gpus[device];
     const config::HostTimes& host = job.training.stack.host;
     costs.optimizer_seconds.push_back(
-        optimizer_seconds(job.training, updated, gpu) +
+        step_seconds(job.training, updated, tensors[device], zero, gpu) +
         (host.iteration + host.kernel * weight_copies(job, tensors[device], zero)) *
             gpu.launch_factor);
     costs.peak_flops += gpu.flops / devices;

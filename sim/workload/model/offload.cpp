@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "sim/workload/model/activation_memory.hpp"
 
 namespace pipewright::workload {
@@ -15,7 +17,7 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   Offloaded offloaded_bytes;
   double largest = 0;
   const auto add = [&](const ActivationBytes& layer) {
-    const double bytes = offload.share * layer.held;
+    const double bytes = offload.share * (offload.modules.any() ? layer.movable : layer.held);
     offloaded_bytes.bytes += bytes;
     largest = std::max(largest, bytes);
   };
@@ -30,16 +32,16 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   return offloaded_bytes;
 }
 
-double copy_seconds(const config::Training& training, const config::Gpu& gpu, double bytes) {
+double copy_seconds(const std::optional<double>& bandwidth, std::string_view section,
+                    const config::Gpu& gpu, double bytes) {
   if (bytes <= 0) return 0;
-  const double bandwidth = training.offload->bandwidth.value_or(gpu.host_bandwidth);
-  if (bandwidth <= 0)
-    throw config::Error(
-        "training.offload needs the bandwidth between a GPU and its host's memory, which "
-        "the file of the GPU '" +
-        gpu.name + "' does not have")
-        .suggest("give training.offload.bandwidth, such as 55 GB/s");
-  return bytes / bandwidth;
+  const double rate = bandwidth.value_or(gpu.host_bandwidth);
+  if (rate <= 0)
+    throw config::Error(fmt::format("{} needs the bandwidth between a GPU and its host's memory, "
+                                    "which the file of the GPU '{}' does not have",
+                                    section, gpu.name))
+        .suggest(fmt::format("give {}.bandwidth, such as 55 GB/s", section));
+  return bytes / rate;
 }
 
 }  // namespace pipewright::workload

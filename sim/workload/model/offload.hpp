@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "sim/config/gpu.hpp"
 #include "sim/workload/shape/partition.hpp"
 #include "sim/workload/shape/shape.hpp"
@@ -7,7 +10,7 @@
 // Offloading of some layers' activations to host memory while a microbatch waits for its backward
 // pass (cpu_offloading of Transformer Engine and Megatron-LM). Activations are copied to the host
 // during the forward pass and back during the backward pass, one layer ahead, by copy engines,
-// which occupy no SM.
+// which occupy no SM. Megatron-LM's fine-grained offloading moves only the inputs of some modules.
 namespace pipewright::workload {
 
 struct Offloaded {
@@ -16,8 +19,10 @@ struct Offloaded {
 };
 Offloaded offloaded(const ModelSetting& setting, const StageParts& stage);
 
-// Returns the seconds to copy `bytes` between a GPU and its host in one direction. Throws
-// config::Error if the bandwidth is unknown.
-double copy_seconds(const config::Training& training, const config::Gpu& gpu, double bytes);
+// Returns the seconds to copy `bytes` between a GPU and its host in one direction, at `bandwidth`
+// or else at that of the GPU. Throws config::Error if both are unknown; `section` is the section of
+// the scenario that needs the bandwidth.
+double copy_seconds(const std::optional<double>& bandwidth, std::string_view section,
+                    const config::Gpu& gpu, double bytes);
 
 }  // namespace pipewright::workload

@@ -96,18 +96,25 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
       static_cast<double>(parameters.vocabulary) *
       (training.bytes.weights.value_or(value_bytes(training.precision)) - weight);
   DeviceState state;
-  state.optimizer = whole(sharded(config::optimizer_bytes(training), 1));
+  // What the host holds of the optimizer state and, if the offload includes them, of gradients and
+  // of sharded weights.
+  const auto& offload = training.optimizer.offload;
+  const double on_gpu = training.optimizer.fraction_on_gpu();
+  state.optimizer = whole(on_gpu * sharded(config::optimizer_bytes(training), 1));
   constexpr std::uint32_t no_level = 4;
   const bool is_reduced = zero.dense > 1 || zero.experts > 1;
-  state.gradients = whole(
-      sharded(config::gradient_bytes(training) + (is_reduced ? training.bytes.gradient_buckets : 0),
-              zero.keeps_weights ? no_level : 2));
+  // Whole gradients stay on the GPU until they are complete.
+  const double gradients_on_gpu = offload && offload->gradients && !zero.keeps_weights ? on_gpu : 1;
+  state.gradients = whole(sharded(gradients_on_gpu * config::gradient_bytes(training) +
+                                      (is_reduced ? training.bytes.gradient_buckets : 0),
+                                  zero.keeps_weights ? no_level : 2));
   const bool holds_whole_weights = zero.keeps_weights && !zero.reshards_stages;
   const double whole_weights =
       holds_whole_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
-  state.weights =
-      whole(sharded(weight, 3) + (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra) +
-            whole_weights);
+  const double weights_on_gpu = offload && offload->weights ? on_gpu : 1;
+  const double sharded_weights =
+      sharded(weight, 3) + (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra);
+  state.weights = whole(weights_on_gpu * sharded_weights + whole_weights);
   return state;
 }
 

@@ -99,3 +99,51 @@ TEST_CASE("the bandwidth of the host comes from the GPU file or from the scenari
   };
   CHECK(forward(", host_bandwidth: 1 GB/s") > 1.9 * forward(", host_bandwidth: 2 GB/s"));
 }
+
+TEST_CASE("fine-grained offloading moves the tensors that modules save", "[offload]") {
+  const workload::StageCosts resident = costs("");
+  const auto moved = [&](const std::string& modules) {
+    return (held(resident) - held(costs("offload: {modules: [" + modules + "]}"))) / 8;
+  };
+  // A layer of Llama 3 8B has 8192 tokens, hidden 4096, 8 heads of keys and values of 128 each, and
+  // values of 2 bytes.
+  constexpr double hidden = 2.0 * 8192 * 4096;
+  constexpr double keys = 2.0 * 8192 * 8 * 128;
+  CHECK(moved("core_attn") == Approx(hidden + 2 * keys));
+  CHECK(moved("core_attn, attn_proj") == Approx(2 * hidden + 2 * keys));
+  CHECK(moved("qkv_linear") == Approx(2 * hidden));  // the layer's input and the norm's result
+  CHECK(moved("attn_norm") == 0);                    // the norm is a part of the product
+  CHECK((held(resident) -
+         held(costs("offload: {modules: [qkv_linear], num_layers: 4, share: 0.5}"))) ==
+        Approx(4 * 0.5 * 2 * hidden));
+}
+
+TEST_CASE("modules of experts are offloaded, and recomputed tensors are not", "[offload]") {
+  const auto held_by = [](const std::string& training) {
+    const config::Scenario scenario = config::read_scenario(config::read_yaml_text(
+        "{model: {layers: 2, hidden: 64, heads: 8, vocabulary: 1000, sequence: 32, mlp: swiglu, "
+        "experts: {count: 4, top_k: 2, ffn: 128}}, devices: 2, microbatches: 8, gpu: h100-sxm, "
+        "training: {experts: {routing: forced}, " +
+            training + "}}",
+        "s.yaml"));
+    const workload::Gpus gpus(2, *scenario.gpu);
+    return static_cast<double>(
+        workload::make_plan(scenario, scenario.schedules.front(), gpus).costs.activations[0].held);
+  };
+  const double resident = held_by("");
+  // 32 tokens go to 2 experts each; fc1 has 2 x 128 outputs.
+  CHECK(resident - held_by("offload: {modules: [expert_fc1]}") == Approx(2.0 * 64 * 64));
+  CHECK(resident - held_by("offload: {modules: [moe_act]}") == Approx(2.0 * 64 * 256));
+  CHECK(resident - held_by("offload: {modules: [mlp_norm]}") == Approx(2.0 * 32 * 64));
+  const std::string recompute = "recompute: {modules: [moe]}, ";
+  CHECK(held_by(recompute + "offload: {modules: [expert_fc1, moe_act]}") == held_by(recompute));
+}
+
+TEST_CASE("modules that cannot be offloaded are refused", "[offload]") {
+  CHECK_THAT(error_of([] { costs("offload: {modules: [attn_proj]}"); }),
+             Catch::Contains("attn_proj only together with core_attn"));
+  CHECK_THAT(error_of([] { costs("offload: {modules: [moe_act]}"); }),
+             Catch::Contains("training.offload.modules has moe_act, which the layers of the model "
+                             "do not have"));
+  CHECK_THAT(error_of([] { costs("offload: {modules: [mlp]}"); }), Catch::Contains("core_attn"));
+}
