@@ -25,7 +25,21 @@ constexpr std::array left_out{"use_distributed_optimizer",
                               "num_virtual_stages_per_pipeline_rank",
                               "pipeline_model_parallel_layout",
                               "context_parallel_size",
-                              "cp_comm_type"};
+                              "cp_comm_type",
+                              "use_precision_aware_optimizer",
+                              "optimizer_cpu_offload",
+                              "optimizer_offload_fraction",
+                              "overlap_cpu_optimizer_d2h_h2d"};
+
+// Keys of zero_optimization for an optimizer on the host, after the others.
+std::string offload_of(const config::Scenario& scenario) {
+  const auto& offload = scenario.training.optimizer.offload;
+  if (!offload) return "";
+  const std::string ratio =
+      offload->fraction < 1 ? fmt::format(", \"ratio\": {}", offload->fraction) : "";
+  return fmt::format(", \"offload_optimizer\": {{\"device\": \"cpu\"{}}}{}", ratio,
+                     offload->weights ? ", \"offload_param\": {\"device\": \"cpu\"}" : "");
+}
 
 std::string json_of(const config::Scenario& scenario) {
   const std::uint64_t micro = scenario.training.microbatch_size;
@@ -37,14 +51,14 @@ std::string json_of(const config::Scenario& scenario) {
       "  \"train_batch_size\": {},\n"
       "  \"train_micro_batch_size_per_gpu\": {},\n"
       "  \"gradient_accumulation_steps\": {},\n"
-      "  \"zero_optimization\": {{\"stage\": {}, \"overlap_comm\": {}{}}},\n"
+      "  \"zero_optimization\": {{\"stage\": {}, \"overlap_comm\": {}{}{}}},\n"
       "  \"{}\": {{\"enabled\": true}},\n"
       "  \"data_types\": {{\"grad_accum_dtype\": \"{}\"}}\n"
       "}}\n",
       micro * steps * scenario.parallel.dp.value, micro, steps, scenario.parallel.zero,
       scenario.communication.overlap_grad_reduce ? "true" : "false",
-      bucket ? fmt::format(", \"reduce_bucket_size\": {}", *bucket) : "", is_fp16 ? "fp16" : "bf16",
-      scenario.communication.gradient_bytes == 2 ? "bf16" : "fp32");
+      bucket ? fmt::format(", \"reduce_bucket_size\": {}", *bucket) : "", offload_of(scenario),
+      is_fp16 ? "fp16" : "bf16", scenario.communication.gradient_bytes == 2 ? "bf16" : "fp32");
 }
 
 // Sentences on how the script and its configuration differ from the scenario.

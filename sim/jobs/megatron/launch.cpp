@@ -122,6 +122,31 @@ void put_gpus(const std::optional<Option>& nodes, const std::optional<Option>& p
   request.gpus_origin = nodes ? nodes->origin : processes->origin;
 }
 
+// Adds the number of threads that a process has on the CPU, if the job's optimizer runs there.
+// torchrun sets OMP_NUM_THREADS to 1 for several processes on a host, unless the variable is set
+// (torch/distributed/run.py).
+void add_cpu_threads(const Script& script, std::span<const Word> launcher, Request& request) {
+  constexpr std::array<std::string_view, 1> variable{"OMP_NUM_THREADS"};
+  const auto offload = std::ranges::find(request.settings, "optimizer_cpu_offload", &Setting::name);
+  if (offload == request.settings.end()) return;
+  const auto add = [&](std::uint64_t threads, std::string written, const config::Origin& origin) {
+    request.settings.push_back({.name = "omp_num_threads",
+                                .values = {fmt::format("{}", threads)},
+                                .written = std::move(written),
+                                .origin = origin});
+  };
+  if (const auto threads = variable_in(script, variable))
+    return add(threads->value, threads->written, threads->origin);
+  constexpr std::array<std::string_view, 2> processes_options{"--nproc_per_node",
+                                                              "--nproc-per-node"};
+  const auto is_torchrun = [](const Word& word) {
+    return word.text.ends_with("torchrun") || word.text.starts_with("torch.distributed.");
+  };
+  const auto processes = option_in(launcher, processes_options);
+  if (processes && processes->value > 1 && std::ranges::any_of(launcher, is_torchrun))
+    add(1, "torchrun without OMP_NUM_THREADS", offload->origin);
+}
+
 // Words of all variables, if any of them holds flags. Scripts that are meant to be sourced by
 // others have only variables, and no command that uses them.
 std::vector<Word> flags_of_variables(const Script& script) {
@@ -262,6 +287,7 @@ Request read_launch(const Script& script, const std::string& name) {
            request);
   if (!request.gpus)
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
+  add_cpu_threads(script, before, request);
   note_unfollowed(script, request);
   return request;
 }

@@ -42,8 +42,13 @@ void read_recompute(Draft& draft);
 void read_attention_backend(Draft& draft);
 void read_dispatcher(Draft& draft);
 void read_routing(Draft& draft);
-void read_offload(Draft& draft);
 void read_optimizer(Draft& draft);
+
+// What is moved to host memory (offload.cpp).
+void read_offload(Draft& draft);
+void read_optimizer_offload(Draft& draft);
+void read_deepspeed_offload(Draft& draft);
+void write_offload(SettingsWriter& writer);
 
 // Returns whether the model has experts. The model of a recipe, which is known by its name alone,
 // may have experts (cuda_graphs.cpp).

@@ -16,6 +16,12 @@ Launch write_script(const LaunchInput& input) {
   // them.
   if (scenario.parallel.tp.value > 1 || scenario.parallel.cp.value > 1)
     launch.text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
+  // torchrun gives each process one thread of the CPU unless this variable says otherwise. So many
+  // threads can use all bandwidth of host memory beside a GPU.
+  constexpr std::uint32_t enough_threads = 16;
+  if (const auto& offload = scenario.training.optimizer.offload)
+    launch.text +=
+        fmt::format("export OMP_NUM_THREADS={}\n", offload->threads.value_or(enough_threads));
   launch.text +=
       fmt::format("torchrun --nnodes {} --nproc_per_node {} ", nodes.nodes, nodes.processes);
   if (nodes.nodes > 1)

@@ -286,12 +286,6 @@ void read_fp8_param_gather(Draft& draft) {
   }
 }
 
-void read_offload(Draft& draft) {
-  if (const auto layers = draft.count("cpu_offloading_num_layers"); layers && *layers > 0)
-    draft.set("training.offload.num_layers", fmt::format("{}", *layers),
-              *draft.find("cpu_offloading_num_layers"));
-}
-
 void read_optimizer(Draft& draft) {
   if (const Setting* const optimizer = draft.find("optimizer");
       optimizer != nullptr && !optimizer->values.empty()) {

@@ -160,7 +160,7 @@ void write_optimizer(SettingsWriter& writer) {
   const bool aware = optimizer.exp_avg != usual.exp_avg ||
                      optimizer.exp_avg_sq != usual.exp_avg_sq ||
                      optimizer.main_params != usual.main_params;
-  const bool turns_on = aware || (sums_half && !half);
+  const bool turns_on = aware || (sums_half && !half) || optimizer.offload;
   if (turns_on) writer.add("use_precision_aware_optimizer");
   // Only the precision-aware optimizer uses the data types of the optimizer's states.
   if (!turns_on)
@@ -405,14 +405,6 @@ void write_training(SettingsWriter& writer) {
   write_recompute(writer);
   write_attention_backend(writer);
   write_cuda_graphs(writer);
-  if (training.offload) {
-    if (training.offload->layers)
-      writer.add("cpu_offloading_num_layers", *training.offload->layers);
-    else
-      writer.cannot("training.offload",
-                    "Megatron-LM has no flag that offloads the activations of all layers; give "
-                    "training.offload.num_layers");
-  }
   write_optimizer(writer);
   write_bucket(writer);
 }
@@ -433,6 +425,11 @@ std::vector<std::string> unexpressed(const LaunchInput& input, const Written& wr
                   .gpus = gpus_of(scenario),
                   .gpus_from = "the scenario"};
   for (Setting& setting : request.settings) setting.written = words_of(setting);
+  // A script sets the threads of the CPU by a variable (script.cpp).
+  if (const auto& offload = scenario.training.optimizer.offload;
+      offload && offload->threads && dialect == Dialect::megatron)
+    request.settings.push_back(
+        {.name = "omp_num_threads", .values = {fmt::format("{}", *offload->threads)}});
   std::vector<Difference> differences;
   try {
     Job job = read(request);

@@ -20,6 +20,10 @@ void read_data_types(Draft& draft);
 void read_compile(Draft& draft);
 void read_routing(Draft& draft);
 
+// offload.cpp
+void read_cpu_offload(Draft& draft);
+void write_cpu_offload(SettingsWriter& writer);
+
 // write.cpp
 void write_model(SettingsWriter& writer);
 void write_parallel(SettingsWriter& writer);

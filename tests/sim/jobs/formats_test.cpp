@@ -482,7 +482,7 @@ TEST_CASE("DeepSpeed's JSON is read together with the flags of its script", "[jo
   CHECK(scenario.training.microbatch_size == 2);
   CHECK(scenario.model->value.kv_heads == 4);
   CHECK(scenario.communication.overlap_grad_reduce);
-  CHECK(tests::has_note(job.not_modelled, "offload_optimizer.device"));
+  CHECK(scenario.training.optimizer.offload);
   CHECK(tests::has_note(job.without_effect, "gradient_clipping"));
   // Gradients have the data type of the weights, and the loss is not fused.
   CHECK(scenario.communication.gradient_bytes == 2);
