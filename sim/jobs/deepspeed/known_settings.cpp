@@ -45,16 +45,6 @@ constexpr std::array own_rows{
                         "expert_parallel. expert_parallel compile. timers. data_types "
                         "activation_checkpointing.number_checkpoints"},
     // Memory that leaves the GPU
-    SettingRow{Changes::time_and_memory,
-               "optimizer state would leave the GPU: up to 12 bytes a parameter less memory, and a "
-               "slower step",
-               "zero_optimization.offload_optimizer.device zero_optimization.cpu_offload "
-               "zero_optimization.offload_optimizer"},
-    SettingRow{Changes::time_and_memory,
-               "weights would leave the GPU: 2 bytes a parameter less memory, and copies before "
-               "each use",
-               "zero_optimization.offload_param.device zero_optimization.cpu_offload_param "
-               "zero_optimization.cpu_offload_params zero_optimization.offload_param"},
     SettingRow{.reason = "how tensors travel to the host, which offload_*.device turns on",
                .names = "zero_optimization.offload_optimizer. zero_optimization.offload_param. "
                         "zero_optimization.cpu_offload_use_pin_memory"},

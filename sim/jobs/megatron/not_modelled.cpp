@@ -12,12 +12,7 @@ constexpr std::array unmodelled_rows{
     SettingRow{Changes::time_and_memory,
                "optimizer state would leave the GPU: up to 12 bytes a parameter less memory, and a "
                "slower step",
-               "optimizer_cpu_offload optimizer_offload_fraction cpu_optimizer"},
-    SettingRow{Changes::time, "how gradients and weights travel to an optimizer on the host",
-               "overlap_cpu_optimizer_d2h_h2d use_torch_optimizer_for_cpu_offload no_pin_cpu_grads "
-               "no_pin_cpu_params"},
-    SettingRow{Changes::time, "how gradients and weights travel to an optimizer on the host",
-               "pin_cpu_grads pin_cpu_params", on},
+               "cpu_optimizer"},
     SettingRow{Changes::time,
                "Newton-Schulz iterations of Muon, in more or fewer products of matrices",
                "muon_num_ns_steps muon_tp_mode muon_fp32_matmul_prec muon_use_syrk "
@@ -34,9 +29,6 @@ constexpr std::array unmodelled_rows{
                "frozen layers would have neither gradients nor optimizer state",
                "freeze_all_layers freeze_"},
     // Activations
-    SettingRow{Changes::time_and_memory,
-               "activations of modules would leave the GPU until their backward pass",
-               "fine_grained_activation_offloading offload_modules"},
     SettingRow{Changes::time_and_memory,
                "which tensors are offloaded, and when, by --fine-grained-activation-offloading",
                "activation_offload_fraction min_offloaded_tensor_size "

@@ -19,7 +19,7 @@ namespace {
 void ignore(Draft& draft, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     if (const Setting* const setting = draft.find(name); setting != nullptr)
-      draft.without_effect(*setting);
+      draft.without_effect(*setting, "without offloading, or how the host keeps its copies");
 }
 
 // Reads the fraction of a flag, from 0 to 1; `otherwise` without the flag.

@@ -179,7 +179,8 @@ void read_recompute(Draft& draft) {
       throw refusal(
           *layers, "When using recompute_granularity: selective recompute_num_layers must be None");
     for (const Setting* const setting : {method, layers})
-      if (setting != nullptr) draft.without_effect(*setting);
+      if (setting != nullptr)
+        draft.without_effect(*setting, "selective recomputation is in all layers");
     return read_recomputed_modules(draft, *from);
   }
   draft.set("training.recompute.granularity", "full", *from);

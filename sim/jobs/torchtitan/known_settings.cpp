@@ -48,11 +48,6 @@ constexpr std::array own_rows{
     SettingRow{.reason = "kind of the loss in its chunks", .names = "loss. loss.loss_fn."},
     SettingRow{.reason = "norms of the same cost", .names = "model.norm_type"},
     // Settings that are not modelled
-    SettingRow{
-        Changes::time_and_memory,
-        "weights, gradients and optimizer state would leave the GPU: 16 bytes a parameter less "
-        "memory, copies before each use, and a slower step",
-        "training.enable_cpu_offload"},
     SettingRow{Changes::time_and_memory,
                "the optimizer would update each weight in the backward pass, without gradients in "
                "memory",

@@ -9,7 +9,7 @@ void read_cpu_offload(Draft& draft) {
   if (offload == nullptr) return;
   // Only FSDP has the policy: torchtitan ignores the key without sharded weights.
   if (!draft.on(offload->name) || draft.count_at("parallel.zero", 0) < 3)
-    return draft.without_effect(*offload);
+    return draft.without_effect(*offload, "torchtitan offloads only sharded weights");
   draft.set("training.optimizer.offload.fraction", "1", *offload);
   draft.set("training.optimizer.offload.gradients", "true", *offload);
   draft.set("training.optimizer.offload.weights", "true", *offload);
