@@ -90,9 +90,10 @@ Script run_with_bash(std::span<const Source> sources, const JobWords& words) {
   const std::filesystem::path last = std::filesystem::absolute(sources.back().name).lexically_normal();
   run.folder = last.parent_path().string();
   run.visible = visible_folder(last).string();
-  // Programs that bash does not find are recorded, too.
-  run.text = fmt::format("{}command_not_found_handle() {{ record \"$@\"; }}\n", recorder) +
-             "export -f record command_not_found_handle\n";
+  // Programs that bash does not find are recorded, too. Files that are missing here do not end a
+  // script.
+  run.start = fmt::format(
+      "{}command_not_found_handle() {{ record \"$@\"; }}\nset -T; trap 'set +eu' DEBUG\n", recorder);
   for (const Source& source : sources.first(sources.size() - 1))
     run.text += fmt::format("source {}\n",
                             shell_word(std::filesystem::absolute(source.name).string()));

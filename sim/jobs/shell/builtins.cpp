@@ -302,8 +302,10 @@ void Evaluator::set_arguments(const Words& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string text = without_marks(words[i].text);
     if (text == "-a" || text == "+a") shell_.exports_all = text == "-a";
-    if (text == "-o" || text == "+o") {
-      if (i + 1 < words.size() && words[i + 1].text == "allexport") shell_.exports_all = text == "-o";
+    const bool option = text.size() > 1 && (text[0] == '-' || text[0] == '+') && text != "--";
+    if (option && text.find('o') != std::string::npos) {  // its name follows: set -euo pipefail
+      if (i + 1 < words.size() && words[i + 1].text == "allexport")
+        shell_.exports_all = text[0] == '-';
       ++i;
       continue;
     }

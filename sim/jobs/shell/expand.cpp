@@ -215,7 +215,8 @@ class Expander {
     } else if (name == "LINENO") {
       values.words = {word_of(fmt::format("{}", fields_.line()))};
     } else if (is_of_running_shell(name)) {
-      values.words = {word_of(unknown(name))};
+      // $$ and $! keep their dollar.
+      values.words = {word_of(unknown(is_variable_name(name) ? name : "$" + name))};
     } else if (const auto index = base::parse_number<std::uint64_t>(name)) {
       values.set = *index >= 1 && *index <= shell_.arguments.size();
       if (values.set) values.words = {shell_.arguments[*index - 1]};

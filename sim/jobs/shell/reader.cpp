@@ -134,7 +134,9 @@ bool TextReader::read_redirection(std::vector<Redirection>& redirections) {
     redirection.descriptor = std::stoi(std::string(text_.substr(at_, digits)));
   advance(digits + sign.size());
   skip_blanks();
-  if (at_word_end()) fail(fmt::format("a word is missing after {}", sign));
+  if (at_word_end())
+    fail(fmt::format("a word is missing after {}", sign), 0,
+         "bash refuses it, too; put a value in the place of a placeholder such as <path>");
   redirection.target = read_word();
   redirections.push_back(std::move(redirection));
   return true;

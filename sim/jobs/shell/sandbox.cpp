@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int max_seconds = 20;
+constexpr int max_seconds = 10;
 constexpr std::size_t max_record_bytes = 16U << 20U;
 constexpr int inner_user = 1000;  // without capabilities once bash starts
 
@@ -147,7 +147,7 @@ void start_bash(const SandboxRun& run) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const int null = open("/dev/null", O_RDWR);
   for (const int descriptor : {0, 1, 2}) dup2(null, descriptor);
-  std::vector<std::string> variables{"PATH=/replaced:/bin"};
+  std::vector<std::string> variables{"PATH=/replaced:/bin", "BASH_ENV=/replaced/.start"};
   for (const auto& [name, value] : run.variables)
     if (name != "PATH") variables.push_back(fmt::format("{}={}", name, value));
   std::vector<char*> environment;
@@ -175,6 +175,7 @@ void run_first(const SandboxRun& run, const fs::path& root, int into) {
     write_file(root / "replaced" / name, run.replacement);
     fs::permissions(root / "replaced" / name, fs::perms::owner_all);
   }
+  write_file(root / "replaced/.start", run.start);
   add_work(root, run.visible);
   enter_root(root);
   const pid_t bash = fork();

@@ -1,6 +1,6 @@
 """Compares the reader of shell scripts with bash.
 
-usage: bash_comparison.py PROGRAM FOLDER.. [--list] [--expect-equal] [NAME=VALUE..]
+usage: bash_comparison.py PROGRAM FOLDER.. [--list] [--expect-equal] [--only=TEXT] [NAME=VALUE..]
 
 Every *.sh, *.slurm and *.sbatch file below the folders is read twice by
 `PROGRAM import FILE --print-command`: by the program's own reader, and with --run-with-bash, where
@@ -14,8 +14,9 @@ wrong        the words differ, and the reader says nothing.
 no training  bash starts no command with flags of a training.
 
 --list prints each file that is not equal, with the reason. --expect-equal fails if any file is not
-equal; without it, the script fails if any file is wrong. NAME=VALUE is passed to both. The script
-ends with status 77, and a message, where the system gives no namespaces.
+equal; without it, the script fails if any file is wrong. --only leaves out files without the text,
+a regular expression. NAME=VALUE is passed to both. The script ends with status 77, and a message,
+where the system gives no namespaces.
 """
 
 import pathlib
@@ -43,40 +44,49 @@ def read(program, file, more):
     return (done.stdout.strip("\n") if done.returncode == 0 else None), done.stderr.strip()
 
 
-def expression(line):
-    """Regular expression for the words of a command line, each followed by a zero byte."""
-    pattern, at, open_word, only_unset = "", 0, False, False
+def expression(parsed):
+    """Regular expression for words, each followed by a zero byte."""
+    pattern = ""
+    for word in parsed:
+        if all(kind == "unset" for kind, _ in word):
+            continue  # a shell drops the word
+        text = "".join(re.escape(part) if kind == "known" else ANY for kind, part in word if kind != "empty")
+        # The output of a command that is empty, without quotes, is no word either.
+        pattern += f"(?:{text}\0)?" if text == ANY else f"{text}\0"
+    return pattern
+
+
+ANY = "[^\0]*?"
+
+
+def split(line):
+    """Words of a command line, each as parts: known text, running (any text), empty (an unset
+    variable in quotes) and unset (an unset variable without quotes)."""
+    result, at, word = [], 0, []
     while at < len(line):
         c = line[at]
         if c == " ":
-            pattern += "" if only_unset else "\0"
-            open_word = only_unset = False
+            result.append(word)
+            word = []
             at += 1
-            continue
-        if c == "'":
+        elif c == "'":
             end = line.index("'", at + 1)
-            pattern += re.escape(line[at + 1 : end])
+            word.append(("known", line[at + 1 : end]))
             at = end + 1
         elif c == '"':
-            end = line.index('"', at + 1)
-            # A command's output may be any text; a variable that is not set is empty.
             end = closing(line, at)
             inside = line[at + 1 : end]
-            pattern += "[^\0]*?" if is_running(inside) else ""
+            word.append(("running" if is_running(inside) else "empty", inside))
             at = end + 1
         elif c == "$":
-            match = re.match(r"\$\{?[\w@*#?!-]+[^ ]*", line[at:])
-            only_unset = not open_word
-            at += match.end()
-            continue
-        elif c == "\\":
-            pattern += re.escape(line[at + 1])
-            at += 2
+            end = re.match(r"\$\{.*?\}|\$[^ ]*", line[at:]).end() + at
+            word.append(("unset", line[at:end]))
+            at = end
         else:
-            pattern += re.escape(c)
-            at += 1
-        open_word, only_unset = True, False
-    return pattern + ("" if only_unset else "\0")
+            text = line[at + 1] if c == "\\" else c
+            word.append(("known", text))
+            at += 2 if c == "\\" else 1
+    return [*result, word]
 
 
 def closing(line, at):
@@ -99,12 +109,12 @@ RUNNING |= {"PPID", "PATH", "SHELL", "BASHPID", "OSTYPE", "EPOCHSECONDS", "HOSTT
 
 
 def is_running(text):
-    return text.startswith(("$(", "`", "<")) or text.strip("${}").split("[")[0] in RUNNING
+    return text.startswith(("$(", "`", "<", "$$", "$!")) or text.strip("${}").split("[")[0] in RUNNING
 
 
 def words(line):
-    """Words of a command line that has no unknown values."""
-    return re.sub(r"'([^']*)'|\\(.)|( )", lambda m: m[1] if m[1] is not None else m[2] or "\0", line) + "\0"
+    """Words of a command line that has no unknown values, each followed by a zero byte."""
+    return "".join("".join(part for _, part in word) + "\0" for word in split(line))
 
 
 def compare(program, file, more):
@@ -114,28 +124,33 @@ def compare(program, file, more):
         return "skipped", message
     line, reason = read(program, file, more)
     if recorded is None:
-        return "no training", message
+        return "no training", f"{message}; here: {line or reason}"
     if line is None:
         return "refused", reason
     found = words(recorded)
-    pattern = expression(line)
+    parsed = split(line)
     # The launcher may stand behind programs that start it, such as nohup or exec.
-    if re.fullmatch(f"(?:[^\0]*\0)*?{pattern}", found) or re.fullmatch(
-        f"(?:[^\0]*\0)*?{re.escape(found)}", pattern_text(line)
+    if any(re.fullmatch(expression(parsed), found[at:]) for at in starts(found)) or any(
+        re.fullmatch(expression(parsed[first:]), found)
+        for first in range(min(len(parsed), MOST_LAUNCHER_WORDS))
     ):
         return "equal", ""
-    difference = first_difference(pattern_text(line), found)
+    difference = first_difference(words(line), found)
     return ("refused" if reason else "wrong"), f"{reason}\n    {difference}"
 
 
-def pattern_text(line):
-    return re.sub(r"\\(.)", r"\1", expression(line))
+def starts(found):
+    """Places at which words begin, of the first words."""
+    return [0, *(match.end() for match in list(re.finditer("\0", found))[:MOST_LAUNCHER_WORDS])][:-1] or [0]
+
+
+MOST_LAUNCHER_WORDS = 20
 
 
 def first_difference(ours, bash):
     ours, bash = ours.split("\0"), bash.split("\0")
     for i, (a, b) in enumerate(zip(ours, bash)):
-        if a != b and "[^" not in a:
+        if a != b and not a.startswith("$"):
             return f"word {i}: {ours[max(i - 1, 0) : i + 2]} here, {bash[max(i - 1, 0) : i + 2]} by bash"
     return f"{len(ours) - 1} words here, {len(bash) - 1} by bash"
 
@@ -143,6 +158,7 @@ def first_difference(ours, bash):
 def main(arguments):
     listed = "--list" in arguments
     strict = "--expect-equal" in arguments
+    only = next((word[7:] for word in arguments if word.startswith("--only=")), "")
     arguments = [word for word in arguments if not word.startswith("--")]
     more = [word for word in arguments[1:] if re.match(r"\w+=", word)]
     program = str(pathlib.Path(arguments[0]).resolve())
@@ -151,7 +167,7 @@ def main(arguments):
         file
         for folder in folders
         for file in folder.resolve().rglob("*")
-        if file.suffix in ENDINGS and file.is_file()
+        if file.suffix in ENDINGS and file.is_file() and re.search(only, file.read_text(errors="replace"))
     )
     if not files:
         print(f"no scripts below {', '.join(map(str, folders))}")
