@@ -95,9 +95,10 @@ bool Evaluator::run_builtin(const std::string& name, const Node& node, const Wor
   } else if (name == "popd") {
     shell_.folder.reset();
   } else if (name == "pwd") {
-    write(shell_.folder && shell_.folder->empty()
-              ? unknown("$(pwd)") + "\n"
-              : fmt::format("{}/{}\n", unknown("$(pwd)"), shell_.folder.value_or("")));
+    if (!shell_.folder)
+      write(unknown("PWD") + "\n");
+    else
+      write(unknown("$(pwd)") + (shell_.folder->empty() ? "\n" : "/" + *shell_.folder + "\n"));
   } else if (name == "realpath" || name == "readlink") {
     const std::string& path = texts.back();
     if (texts.size() < 2 || unknown_in(path) || path.starts_with('/')) return false;

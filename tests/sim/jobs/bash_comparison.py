@@ -135,7 +135,7 @@ def compare(program, file, more):
         for first in range(min(len(parsed), MOST_LAUNCHER_WORDS))
     ):
         return "equal", ""
-    difference = first_difference(words(line), found)
+    difference = first_difference(parsed, found)
     return ("refused" if reason else "wrong"), f"{reason}\n    {difference}"
 
 
@@ -147,12 +147,15 @@ def starts(found):
 MOST_LAUNCHER_WORDS = 20
 
 
-def first_difference(ours, bash):
-    ours, bash = ours.split("\0"), bash.split("\0")
-    for i, (a, b) in enumerate(zip(ours, bash)):
-        if a != b and not a.startswith("$"):
-            return f"word {i}: {ours[max(i - 1, 0) : i + 2]} here, {bash[max(i - 1, 0) : i + 2]} by bash"
-    return f"{len(ours) - 1} words here, {len(bash) - 1} by bash"
+def first_difference(parsed, found):
+    """The first place at which words differ, if both begin alike."""
+    ours = [word for word in parsed if expression([word])]
+    bash = found.split("\0")[:-1]
+    for i, (word, text) in enumerate(zip(ours, bash)):
+        if not re.fullmatch(expression([word]), text + "\0"):
+            shown = ["".join(part for _, part in each) for each in ours[max(i - 1, 0) : i + 2]]
+            return f"word {i}: {shown} here, {bash[max(i - 1, 0) : i + 2]} by bash"
+    return f"{len(ours)} words here, {len(bash)} by bash"
 
 
 def main(arguments):
