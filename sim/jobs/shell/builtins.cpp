@@ -250,12 +250,11 @@ void Evaluator::print_formatted(const Words& words, const Texts& texts) {
   const auto assignment = assignment_in(texts[2] + "=", words.front().origin.line);
   if (!assignment) return;
   Word value{text ? *text : unknown(fmt::format("$(printf {})", readable(texts[3]))), shell_.here()};
-  if (assignment->index)
-    shell_.assign_element(assignment->name,
-                          expand_key(assignment->name, {*assignment->index, shell_.line}, shell_),
-                          std::move(value));
+  if (!assignment->index) return shell_.assign(assignment->name, std::move(value));
+  if (const auto key = expand_key(assignment->name, {*assignment->index, shell_.line}, shell_))
+    shell_.assign_element(assignment->name, *key, std::move(value));
   else
-    shell_.assign(assignment->name, std::move(value));
+    note_key(assignment->name);
 }
 
 void Evaluator::get_option(const Texts& texts) {

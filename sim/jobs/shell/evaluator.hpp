@@ -48,6 +48,7 @@ class Evaluator {
   // Simple commands (simple.cpp).
   void run_simple(const Node& node);
   void assign(const Assignment& assignment);
+  void note_key(const std::string& array);
   void assign_value(const Assignment& assignment, const config::Origin& origin);
   void assign_for(const Node& node, std::vector<std::pair<std::string, std::optional<Variable>>>& old);
   void dispatch(const Node& node, Words& words);

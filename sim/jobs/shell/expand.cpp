@@ -237,12 +237,15 @@ class Expander {
       values.starred = index == "*";
       values.set = !values.words.empty();
     } else if (reference.index) {
-      const std::string key =
-          expand_key(reference.name, {index, fields_.line()}, shell_);
+      const auto key = expand_key(reference.name, {index, fields_.line()}, shell_);
+      if (!key) {
+        values.words = {word_of(unknown(fmt::format("${{{}[{}]}}", reference.name, index)))};
+        return values;
+      }
       const Word* const word = variable->array || variable->associative
-                                   ? shell_.element(*variable, key)
-                               : key == "0" && !variable->words.empty() ? &variable->words.front()
-                                                                        : nullptr;
+                                   ? shell_.element(*variable, *key)
+                               : *key == "0" && !variable->words.empty() ? &variable->words.front()
+                                                                         : nullptr;
       values.set = word != nullptr;
       if (word != nullptr) values.words = {*word};
     } else {
@@ -511,11 +514,14 @@ std::optional<std::int64_t> evaluate_number(const RawWord& expression, Shell& sh
   return arithmetic(expand_to_text(expression, shell), shell);
 }
 
-std::string expand_key(const std::string& array, const RawWord& key, Shell& shell) {
+std::optional<std::string> expand_key(const std::string& array, const RawWord& key, Shell& shell) {
   const Variable* const variable = shell.find(array);
-  if (variable != nullptr && variable->associative) return expand_plainly(key, shell);
+  if (variable != nullptr && variable->associative) {
+    std::string text = expand_plainly(key, shell);
+    return unknown_in(text) ? std::nullopt : std::optional(std::move(text));
+  }
   const auto index = evaluate_number(key, shell);
-  return index ? fmt::format("{}", *index) : expand_plainly(key, shell);
+  return index ? std::optional(fmt::format("{}", *index)) : std::nullopt;
 }
 
 }  // namespace pipewright::jobs

@@ -24,8 +24,8 @@ std::string expand_document(const RawWord& text, Shell& shell);
 
 // Value of an arithmetic expression, whose expansions are replaced first.
 std::optional<std::int64_t> evaluate_number(const RawWord& expression, Shell& shell);
-// Key of an element of the array: NAME[key].
-std::string expand_key(const std::string& array, const RawWord& key, Shell& shell);
+// Key of an element of the array: NAME[key]; none if it depends on something unknown.
+std::optional<std::string> expand_key(const std::string& array, const RawWord& key, Shell& shell);
 
 // Characters at which unquoted values are split.
 std::string separators(const Shell& shell);

@@ -42,6 +42,11 @@ bool is_environment(const std::string& path) {
 
 }  // namespace
 
+void Evaluator::note_key(const std::string& array) {
+  shell_.not_followed(
+      fmt::format("an element of {} is not set, since only a running shell knows its index", array));
+}
+
 void Evaluator::assign(const Assignment& assignment) {
   const config::Origin origin{
       .source = shell_.file, .line = assignment.value.line, .column = 1};
@@ -59,10 +64,14 @@ void Evaluator::assign_value(const Assignment& assignment, const config::Origin&
     for (const RawWord& item : assignment.items) {
       const std::size_t close = item.raw.find("]=");
       if (item.raw.starts_with('[') && close != std::string::npos) {
-        const std::string key =
+        const auto key =
             expand_key(assignment.name, {item.raw.substr(1, close - 1), item.line}, shell_);
+        if (!key) {
+          note_key(assignment.name);
+          continue;
+        }
         pairs.emplace_back(
-            key, Word{expand_to_text({item.raw.substr(close + 2), item.line}, shell_),
+            *key, Word{expand_to_text({item.raw.substr(close + 2), item.line}, shell_),
                       {.source = shell_.file, .line = item.line, .column = 1}});
         continue;
       }
@@ -83,11 +92,12 @@ void Evaluator::assign_value(const Assignment& assignment, const config::Origin&
   Word word{expand_to_text(assignment.value, shell_), origin};
   const Variable* const old = shell_.find(assignment.name);
   if (assignment.index) {
-    const std::string key =
+    const auto key =
         expand_key(assignment.name, {*assignment.index, assignment.value.line}, shell_);
-    const Word* const element = old == nullptr ? nullptr : shell_.element(*old, key);
+    if (!key) return note_key(assignment.name);
+    const Word* const element = old == nullptr ? nullptr : shell_.element(*old, *key);
     if (assignment.appends && element != nullptr) word.text = element->text + word.text;
-    return shell_.assign_element(assignment.name, key, std::move(word));
+    return shell_.assign_element(assignment.name, *key, std::move(word));
   }
   if (assignment.appends && old != nullptr && !old->words.empty()) {
     const bool moves = old->words.front().origin.source == shell_.file;
@@ -171,7 +181,6 @@ void Evaluator::dispatch(const Node& node, Words& words) {
     return;
   }
   if (run_inner_shell(words) || run_inner_script(words)) return;
-  // cat > file <<EOF, whose text is kept.
   record(words);
   if (output_ != nullptr) {
     foreign_ = true;
@@ -181,7 +190,6 @@ void Evaluator::dispatch(const Node& node, Words& words) {
 }
 
 void Evaluator::record(const Words& words) {
-  if (inner_ > 0 && output_ != nullptr && foreign_) return;
   std::vector<Word> command;
   for (const Words* part : {const_cast<const Words*>(&prefix_), &words})
     for (const Word& word : *part)

@@ -30,11 +30,12 @@ SKIPPED = 77
 NO_NAMESPACES = "needs namespaces"
 
 
-def read(program, file, more):
-    """Returns the command line of a script, and what the program prints as messages."""
+def read(program, folder, file, more):
+    """Returns the command line of a script, and what the program prints as messages. Scripts may
+    source files below the folder."""
     done = subprocess.run(
-        [program, "import", file.name, "--print-command", *more],
-        cwd=file.parent,
+        [program, "import", str(file.relative_to(folder)), "--print-command", *more],
+        cwd=folder,
         capture_output=True,
         text=True,
         errors="replace",
@@ -117,12 +118,12 @@ def words(line):
     return "".join("".join(part for _, part in word) + "\0" for word in split(line))
 
 
-def compare(program, file, more):
+def compare(program, folder, file, more):
     """Returns the outcome and its reason."""
-    recorded, message = read(program, file, ["--run-with-bash", *more])
+    recorded, message = read(program, folder, file, ["--run-with-bash", *more])
     if NO_NAMESPACES in message:
         return "skipped", message
-    line, reason = read(program, file, more)
+    line, reason = read(program, folder, file, more)
     if recorded is None:
         return "no training", f"{message}; here: {line or reason}"
     if line is None:
@@ -167,7 +168,7 @@ def main(arguments):
     program = str(pathlib.Path(arguments[0]).resolve())
     folders = [pathlib.Path(word) for word in arguments[1:] if word not in more]
     files = sorted(
-        file
+        (folder.resolve(), file)
         for folder in folders
         for file in folder.resolve().rglob("*")
         if file.suffix in ENDINGS and file.is_file() and re.search(only, file.read_text(errors="replace"))
@@ -176,11 +177,11 @@ def main(arguments):
         print(f"no scripts below {', '.join(map(str, folders))}")
         return 2
     with ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(lambda file: compare(program, file, more), files))
+        outcomes = list(pool.map(lambda place: compare(program, *place, more), files))
     if any(outcome == "skipped" for outcome, _ in outcomes):
         print(f"skipped: {next(reason for outcome, reason in outcomes if outcome == 'skipped')}")
         return SKIPPED
-    for file, (outcome, reason) in zip(files, outcomes):
+    for (_, file), (outcome, reason) in zip(files, outcomes):
         if outcome == "wrong" or (outcome != "equal" and (strict or listed)):
             print(f"{outcome}: {file}: {reason}")
     counts = {name: sum(o == name for o, _ in outcomes) for name in ("equal", "refused", "wrong", "no training")}

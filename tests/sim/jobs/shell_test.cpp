@@ -70,6 +70,11 @@ TEST_CASE("an array in a string is joined with blanks", "[jobs][shell]") {
   CHECK(commands("L=(1 2)\neval \"run ${L[@]} ${NONE[@]} 3\"") == "[run][1][2][3]\n");
 }
 
+TEST_CASE("programs in pipelines and substitutions are recorded", "[jobs][shell]") {
+  CHECK(commands("make | sed s/a/b/ > out\nrun a 2>&1 | tee log\nA=$(run b)\n(run c) &\n{ run d; } > x") ==
+        "[make]\n[sed][s/a/b/]\n[run][a]\n[tee][log]\n[run][b]\n[run][c]\n[run][d]\n");
+}
+
 TEST_CASE("words keep the lines on which they were written", "[jobs][shell]") {
   jobs::Script script;
   jobs::read_script(
