@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/config/text/value.hpp"
@@ -85,6 +86,14 @@ void read_host_properties(const PlatformFile& file, Network& network) {
         gpu->host_core_bandwidth =
             config::parse_bandwidth(*gpu->host_core_text, subject("host_core_bandwidth"),
                                     "the bandwidth that a core of the host reaches");
+      if (gpu->host_gpus_text) {
+        const auto count = base::parse_number<std::uint32_t>(*gpu->host_gpus_text);
+        if (!count || *count == 0)
+          throw config::Error(fmt::format("{}: '{}' is no number of GPUs", subject("host_gpus"),
+                                          *gpu->host_gpus_text))
+              .allow("a whole number above 0, such as 4");
+        gpu->host_gpus = *count;
+      }
     } catch (const config::Error& error) {
       throw Error(error).at(
           {.source = file.path().string(), .line = SourceLines(file).line_of_host(gpu->name)});

@@ -13,10 +13,13 @@
 #include "schedules/families/catalog.hpp"
 #include "sim/config/data_type.hpp"
 #include "sim/config/partition.hpp"
+#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/library.hpp"
 
 namespace pipewright::config {
 namespace {
+
+static_assert(stack_rules.size() <= max_stack_rules);
 
 constexpr Document stack_document{"a stack", "host and attention", "like: megatron-core"};
 
@@ -126,10 +129,10 @@ std::vector<AttentionKernel> read_attention(const Field& field) {
 }
 
 // Reads the set of those rows of `names` that a list names; an empty list is the empty set.
-template <std::size_t size>
-std::bitset<size> read_set(const Field& field, const std::array<std::string_view, size>& names,
-                           std::string_view allowed) {
-  std::bitset<size> set;
+template <std::size_t capacity>
+std::bitset<capacity> read_set(const Field& field, std::span<const std::string_view> names,
+                               std::string_view allowed) {
+  std::bitset<capacity> set;
   if (field.value.kind == Value::Kind::list && field.value.items.empty()) return set;
   for (const Field& item : items(field, allowed)) set.set(read_choice(item, names));
   return set;
@@ -205,8 +208,8 @@ constexpr std::array stack_table{
                map_of<&Stack::memory, memory_table>},
     Key<Stack>{{.name = "fused", .help = "groups of small kernels that run as one kernel"},
                {[](const Field& field, Stack& stack) {
-                  stack.fused =
-                      read_set(field, fusable_names, "a list of groups, such as [norm, rope]");
+                  stack.fused = read_set<fusable_names.size()>(
+                      field, fusable_names, "a list of groups, such as [norm, rope]");
                 },
                 {ValueType::choice, true, fusable_names, nullptr}}},
     Key<Stack>{{.name = "attention",
@@ -229,8 +232,8 @@ constexpr std::array stack_table{
                 .help = "rules of jobs that this software refuses; 'run' notes a broken rule, and "
                         "searches exclude the candidate"},
                {[](const Field& field, Stack& stack) {
-                  stack.rules = read_set(field, stack_rule_names,
-                                         "a list of rules, such as [interleaving_needs_pp]");
+                  stack.rules = read_set<max_stack_rules>(
+                      field, stack_rule_names, "a list of rules, such as [interleaving_needs_pp]");
                 },
                 {ValueType::choice, true, stack_rule_names, nullptr}}},
     Key<Stack>{{.name = "schedules",

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,7 +11,6 @@
 
 #include "sim/config/attention_kernel.hpp"
 #include "sim/config/keys.hpp"
-#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/fields.hpp"
 
 // Software stacks: what the software of a training job costs, apart from the GPU that runs it. A
@@ -77,6 +77,9 @@ struct SoftwareMemory {
   bool operator==(const SoftwareMemory&) const = default;
 };
 
+// Largest number of rules that stack_rules.hpp may list.
+inline constexpr std::size_t max_stack_rules = 64;
+
 struct Stack {
   std::string name;
   std::string family;  // software that stacks share: "megatron"; empty: not stated
@@ -91,8 +94,9 @@ struct Stack {
   bool early_stop = false;
   // Fused attention with sinks skips the pairs that the causal mask and windows exclude.
   bool sinks_skip_masked = true;
-  std::bitset<stack_rules.size()> rules;  // the software refuses jobs that break these
-  std::vector<std::string> schedules;     // of the catalogue, for pipelines; empty: all
+  // Indices of the rules of stack_rules.hpp whose breaking jobs the software refuses.
+  std::bitset<max_stack_rules> rules;
+  std::vector<std::string> schedules;  // of the catalogue, for pipelines; empty: all
   // Default of parallel.max_unsharded_stages.
   std::optional<std::uint32_t> max_unsharded_stages;
   // Standard deviation of the times of equal replicas, relative to their mean. All replicas wait

@@ -34,6 +34,11 @@ struct JobSizes {
   bool pads_experts = false;      // experts drop tokens and pad their buffers to a capacity
   bool overlaps_experts = false;  // dispatch overlaps compute of another microbatch
   bool offloads = false;          // activations move to host memory
+  bool shards_sequence = false;   // sequence parallelism over the ranks of tp
+  bool blocks_transfers = false;  // devices do not compute while they exchange boundary tensors
+  bool gathers_early = false;     // weights are gathered beside forward passes
+  bool reduces_early = false;     // gradients are reduced beside backward passes
+  bool has_small_states = false;  // the optimizer has moments or master weights below 32 bits
   CudaGraphs graphs;
   Recompute recompute;
 
@@ -109,8 +114,18 @@ struct StackRule {
 //   megatron/core/transformer/transformer_config.py: "full recompute is only supported with full
 //   iteration CUDA graph", "CUDA graphs not supported with CPU offloading", "moe cuda graph is only
 //   supported with drop-padding MoE", "moe recompute is not supported with moe_router CUDA graph".
-// - no_expert_overlap_with_moe_recompute, no_expert_overlap_with_mlp_graphs: the same file, where
-//   overlap_moe_expert_parallel_comm is checked.
+// - no_expert_overlap_with_moe_recompute, no_expert_overlap_with_mlp_graphs,
+//   expert_overlap_needs_interleaving: the same file, where overlap_moe_expert_parallel_comm is
+//   checked.
+// - experts_with_tp_need_sp: megatron/core/transformer/moe/moe_layer.py, MoELayer.forward, refuses
+//   tensor parallelism without sequence parallelism in training.
+// - no_blocking_interleaving_with_pp_2: megatron/training/arguments.py: "When interleaved schedule
+//   is used and p2p communication overlap is disabled, pipeline-model-parallel size should be
+//   greater than 2".
+// - gather_overlap_needs_reduce_overlap: the same file: "Must use --overlap-param-gather with
+//   --overlap-grad-reduce".
+// - small_states_need_zero: the same file: "--use-precision-aware-optimizer only supported with
+//   distributed optimizer".
 inline constexpr std::array stack_rules{
     StackRule{"interleaving_needs_pp", "interleaved stages need a pp of at least 2",
               "use one chunk, or a larger pp",
@@ -304,6 +319,43 @@ inline constexpr std::array stack_rules{
                 return job.overlaps_experts && captures
                            ? fmt::format("training.cuda_graphs is {}", to_string(job.graphs))
                            : "";
+              }},
+    StackRule{"expert_overlap_needs_interleaving",
+              "training.experts.overlap in a pipeline needs interleaved stages",
+              "use two chunks or more, parallel.pp 1, or leave out training.experts.overlap",
+              [](const JobSizes& job) -> std::string {
+                return job.overlaps_experts && job.pp > 1 && job.stages_per_device < 2
+                           ? fmt::format("pp is {} with one stage on each device", job.pp)
+                           : "";
+              }},
+    StackRule{"experts_with_tp_need_sp", "experts with tp need sequence parallelism",
+              "set parallel.sp to true, or parallel.tp to 1",
+              [](const JobSizes& job) -> std::string {
+                return job.has_experts && job.tp > 1 && !job.shards_sequence
+                           ? fmt::format("tp is {} without parallel.sp", job.tp)
+                           : "";
+              }},
+    StackRule{"no_blocking_interleaving_with_pp_2",
+              "interleaved stages without overlapped transfers need a pp of at least 3",
+              "set communication.overlap_p2p to true, or use a larger pp",
+              [](const JobSizes& job) -> std::string {
+                return job.interleaves() && job.blocks_transfers && job.pp < 3
+                           ? fmt::format("pp is {} with blocking transfers", job.pp)
+                           : "";
+              }},
+    StackRule{"gather_overlap_needs_reduce_overlap",
+              "communication.overlap_param_gather needs communication.overlap_grad_reduce",
+              "set both to the same value",
+              [](const JobSizes& job) -> std::string {
+                return job.gathers_early && !job.reduces_early
+                           ? "communication.overlap_grad_reduce is false"
+                           : "";
+              }},
+    StackRule{"small_states_need_zero",
+              "moments and master weights below 32 bits need a sharded optimizer",
+              "set parallel.zero to 1, or training.optimizer to fp32",
+              [](const JobSizes& job) -> std::string {
+                return job.has_small_states && job.zero == 0 ? "parallel.zero is 0" : "";
               }},
 };
 

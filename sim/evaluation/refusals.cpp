@@ -11,24 +11,38 @@
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/text_table.hpp"
 #include "schedules/families/catalog.hpp"
+#include "sim/config/stack_rules.hpp"
 
 namespace pipewright::evaluation {
 namespace {
+
+// Returns whether Adam's moments or master weights have fewer than 32 bits.
+bool has_small_states(const config::Optimizer& optimizer) {
+  const config::Optimizer usual;
+  return optimizer.exp_avg != usual.exp_avg || optimizer.exp_avg_sq != usual.exp_avg_sq ||
+         optimizer.main_params != usual.main_params;
+}
 
 // Returns the sizes and options of a job with one stage on each device.
 config::JobSizes sizes_of(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
   const config::Training& training = scenario.training;
-  config::JobSizes sizes{.tp = parallel.tp.value,
-                         .cp = parallel.cp.value,
-                         .pp = scenario.devices.value,
-                         .microbatches = scenario.microbatches.value,
-                         .stages = scenario.devices.value,
-                         .overlaps_experts = training.experts.overlap,
-                         .offloads = training.offload && training.offload->modules.none() &&
-                                     training.offload->layers.value_or(1) > 0,
-                         .graphs = training.cuda_graphs,
-                         .recompute = training.recompute};
+  config::JobSizes sizes{
+      .tp = parallel.tp.value,
+      .cp = parallel.cp.value,
+      .pp = scenario.devices.value,
+      .microbatches = scenario.microbatches.value,
+      .stages = scenario.devices.value,
+      .overlaps_experts = training.experts.overlap,
+      .offloads = training.offload && training.offload->modules.none() &&
+                  training.offload->layers.value_or(1) > 0,
+      .shards_sequence = parallel.sequence,
+      .blocks_transfers = scenario.p2p == config::P2p::blocking,
+      .gathers_early = parallel.zero > 0 && scenario.communication.overlap_param_gather,
+      .reduces_early = scenario.communication.overlap_grad_reduce,
+      .has_small_states = has_small_states(training.optimizer),
+      .graphs = training.cuda_graphs,
+      .recompute = training.recompute};
   if (std::uint64_t{parallel.dp.value} * parallel.cp.value > 1) sizes.zero = parallel.zero;
   if (!scenario.model) return sizes;
   const config::Model& model = scenario.model->value;

@@ -131,6 +131,26 @@ const Framework& framework_of(std::span<const Source> sources) {
       .allow(fmt::format("files of {}", fmt::join(titles, ", ")));
 }
 
+// Sets the stack and the placement that the heading of one of the files states, as launches of
+// predictions do. A stack of other software is not one of the job's. Else the job has the stack of
+// its framework.
+void set_stated(std::span<const Source> sources, const Framework& framework, Job& job) {
+  std::string_view stack = framework.stack;
+  Stated stated;
+  for (const Source& source : sources) {
+    Stated of_file = stated_in(source.text);
+    if (!of_file.stack.empty()) stated.stack = std::move(of_file.stack);
+    if (!of_file.domain.empty()) stated.domain = std::move(of_file.domain);
+  }
+  if (std::ranges::find(framework.stacks, stated.stack) != framework.stacks.end())
+    stack = stated.stack;
+  name_stack(job, stack);
+  if (stated.domain.empty()) return;
+  config::set_value(job.tree, "placement.domain",
+                    config::make_text(stated.domain, {.source = job.name}));
+  job.comments["placement.domain"] = "the heading of the launch";
+}
+
 }  // namespace
 
 std::span<const Framework> frameworks() { return framework_rows; }
@@ -166,12 +186,13 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
   const Framework& framework = framework_of(sources);
   Job job = framework.read({sources, words});
   if (job.framework.empty()) job.framework = framework.name;
-  name_stack(job, find_framework(job.framework)->stack);
+  set_stated(sources, *find_framework(job.framework), job);
   check_layout(job, job.tree);
   if (gpu.empty()) gpu = gpu_in(job.name);
   if (job.gpu.empty()) job.gpu = gpu;
   for (const auto& [name, value] : words.variables)
-    if (name != "RECIPE" && name != "PACKAGE" && std::ranges::none_of(sources, [&](const Source& source) {
+    if (name != "RECIPE" && name != "PACKAGE" &&
+        std::ranges::none_of(sources, [&](const Source& source) {
           return source.text.find(name) != std::string::npos;
         }))
       job.not_modelled.push_back({.text = fmt::format("{}={}", name, value),
@@ -187,7 +208,7 @@ void check_layout(const Job& job, const config::Value& tree) {
 }
 
 Launch export_job(const config::Scenario& scenario, const Framework& framework,
-                  const schedules::Schedule* planned, std::uint64_t gpus_per_node) {
+                  const config::LaunchPlan& plan) {
   if (!scenario.model)
     throw config::Error(
         fmt::format("{} needs a model, and the scenario has pass times alone", framework.title))
@@ -207,8 +228,7 @@ Launch export_job(const config::Scenario& scenario, const Framework& framework,
                           .title = framework.title,
                           .stack = framework.stack,
                           .on_foreign_stack = is_foreign,
-                          .planned = planned,
-                          .gpus_per_node = gpus_per_node});
+                          .plan = plan});
 }
 
 }  // namespace pipewright::jobs

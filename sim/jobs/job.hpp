@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "schedules/schedule.hpp"
+#include "sim/config/launch_plan.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/request/job.hpp"
 #include "sim/jobs/request/launch_text.hpp"
@@ -68,10 +68,10 @@ Job import_job(std::span<const std::string> files, const JobWords& words = {});
 // keys that the command line changes.
 void check_layout(const Job& job, const config::Value& tree);
 
-// Writes a script or configuration that starts the scenario with a framework. `planned` is the
-// order of the passes, if it is known. Throws config::Error for a scenario without a model.
+// Writes a script or configuration that starts the scenario with a framework. Throws config::Error
+// for a scenario without a model.
 Launch export_job(const config::Scenario& scenario, const Framework& framework,
-                  const schedules::Schedule* planned = nullptr, std::uint64_t gpus_per_node = 8);
+                  const config::LaunchPlan& plan = {});
 
 // Formats the scenario of a job as YAML. A comment at each key names its origin; comments at the
 // top list what was left out and assumed.

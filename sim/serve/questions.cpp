@@ -22,6 +22,7 @@
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/evaluation/launch_plan.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/evaluation/what_if.hpp"
@@ -215,7 +216,7 @@ void answer_launch(const Question& question, const Workspace& /*workspace*/, con
   const config::Scenario scenario =
       with_first_schedule(config::read_scenario(tree_of(asked.at("text").get<std::string>())));
   const evaluation::ScenarioRun run(scenario);
-  const jobs::Launch launch = jobs::export_job(scenario, *row, &run.plans().front().schedule);
+  const jobs::Launch launch = jobs::export_job(scenario, *row, evaluation::launch_plan(run, 0));
   send_json(send, {{"launch",
                     {{"name", "launch-" + framework + launch.extension},
                      {"text", launch.text},

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/config/launch_plan.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/evaluation/scenario_run.hpp"
 #include "sim/jobs/job.hpp"
 
 namespace pipewright::cli {
@@ -19,9 +22,23 @@ struct LaunchWord {
 std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words);
 
 // Writes a launch script of the scenario for each argument of --launch. Returns the text to print:
-// a line for each file, and the scripts that have no file.
+// a line for each file, and the scripts that have no file. A job that its framework refuses is
+// written too; a note on the terminal says why it does not start.
 std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
-                         const schedules::Schedule* planned = nullptr);
+                         const config::LaunchPlan& plan = {});
+
+// Plan of a scenario with a single schedule on its cluster, for its launches. A scenario that
+// cannot be planned, such as one without a cluster, and one whose order is searched, has the plan
+// of a job on an unknown cluster.
+class PlannedScenario {
+ public:
+  explicit PlannedScenario(const config::Scenario& scenario);
+  const config::LaunchPlan& plan() const { return plan_; }
+
+ private:
+  std::unique_ptr<evaluation::ScenarioRun> run_;  // null if there is no plan
+  config::LaunchPlan plan_;
+};
 
 // Returns the scenario with only the schedule at `index`.
 config::Scenario with_schedule(const config::Scenario& scenario, std::size_t index);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/cli/job/launch.hpp"
 #include "sim/cli/job_scenario.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/config/scenario.hpp"
@@ -59,8 +60,9 @@ Json answer_import(Message& request, const Connection&) {
 Json answer_export(Message& request, const Connection&) {
   const config::Scenario scenario =
       config::read_scenario(config::tree_from_json(request.json.at("scenario")));
+  const jobs::Framework& framework = framework_of(request.json.at("framework").get<std::string>());
   const jobs::Launch launch =
-      jobs::export_job(scenario, framework_of(request.json.at("framework").get<std::string>()));
+      jobs::export_job(scenario, framework, PlannedScenario(scenario).plan());
   return {{"text", launch.text},
           {"extension", launch.extension},
           {"differs", launch.differs},

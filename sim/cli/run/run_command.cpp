@@ -26,6 +26,7 @@
 #include "sim/cli/run/run_options.hpp"
 #include "sim/cli/run/run_together.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/evaluation/launch_plan.hpp"
 #include "sim/evaluation/range_notes.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
@@ -247,7 +248,7 @@ int run_command(const Arguments& arguments) {
         std::ranges::min_element(results.summaries, {}, &analysis::Summary::makespan_s);
     const auto index = static_cast<std::size_t>(fastest - results.summaries.begin());
     fmt::print("{}", write_launch(with_schedule(scenario, index), request.launches,
-                                  &plans[index].schedule));
+                                  evaluation::launch_plan(run, index)));
   }
   if (!request.json) {
     for (const path& file : results.trace_files) fmt::print("trace   {}\n", file.string());

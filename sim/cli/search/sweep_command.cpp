@@ -313,9 +313,11 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
   const config::Scenario candidate =
       config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
   if (!candidate.model || !candidate.parallel.tp_by_device.empty()) return launches;
+  const PlannedScenario planned(candidate);
   for (const jobs::Framework& framework : jobs::frameworks())
     if (framework.on_search_page)
-      launches.emplace_back(framework.title, jobs::export_job(candidate, framework).text);
+      launches.emplace_back(framework.title,
+                            jobs::export_job(candidate, framework, planned.plan()).text);
   return launches;
 }
 
@@ -350,9 +352,9 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
   files.print_written();
   const analysis::Findings findings = analysis::find(run);
   if (request.launches.empty() || !findings.best) return files.status(status);
-  const std::string best = scenario_of(run.rows[*findings.best].candidate);
-  fmt::print("{}", write_launch(config::read_scenario(config::read_yaml_text(best, "the best")),
-                                request.launches));
+  const config::Scenario best = config::read_scenario(
+      config::read_yaml_text(scenario_of(run.rows[*findings.best].candidate), "the best"));
+  fmt::print("{}", write_launch(best, request.launches, PlannedScenario(best).plan()));
   return files.status(status);
 }
 

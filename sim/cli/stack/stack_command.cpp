@@ -10,6 +10,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/stack.hpp"
+#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 

@@ -22,6 +22,7 @@ void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics)
   };
   write_bandwidth("host_memory_bandwidth", kind.host.memory_bandwidth / kind.gpus);
   write_bandwidth("host_core_bandwidth", kind.host.core_bandwidth);
+  if (kind.host.gpus > 0) xml.line("<prop id=\"host_gpus\" value=\"{}\"/>", kind.host.gpus);
   if (!nics.empty()) xml.line("<prop id=\"nic\" value=\"{}\"/>", nics);
 }
 

@@ -127,6 +127,10 @@ constexpr std::array host_table{
                    .help = "bandwidth of host memory that a core reaches",
                    .default_value = "20 GB/s"},
                   bandwidth<&NodeHost::core_bandwidth>},
+    Key<NodeHost>{{.name = "gpus",
+                   .help = "GPUs of a host if a node has several hosts, as a rack has trays; "
+                           "without the key, all GPUs of the node"},
+                  config::count<&NodeHost::gpus>},
 };
 
 constexpr std::array table{
@@ -307,6 +311,9 @@ NodeKind read_node_kind(const config::Value& tree, const std::string& name) {
   if (kind.gpus > max_node_gpus)
     throw key_error(tree, "gpus", fmt::format("gpus is {}", kind.gpus))
         .allow(fmt::format("at most {}", max_node_gpus));
+  if (kind.host.gpus > 0 && kind.gpus % kind.host.gpus != 0)
+    throw key_error(tree, "host", fmt::format("host.gpus is {}", kind.host.gpus))
+        .allow(fmt::format("a divisor of the node's {} GPUs", kind.gpus));
   check_wiring(tree, kind);
   check_nics(tree, kind);
   return kind;

@@ -130,6 +130,7 @@ class SimgridNetwork final : public Network {
                        .launch_factor_text = optional_property("launch_factor"),
                        .host_memory_text = optional_property("host_memory_bandwidth"),
                        .host_core_text = optional_property("host_core_bandwidth"),
+                       .host_gpus_text = optional_property("host_gpus"),
                        .speed = host->get_speed(),
                        .cores = host->get_core_count(),
                        .node = role.node,

@@ -61,28 +61,29 @@ std::string json_of(const config::Scenario& scenario) {
       is_fp16 ? "fp16" : "bf16", scenario.communication.gradient_bytes == 2 ? "bf16" : "fp32");
 }
 
-// Sentences on how the script and its configuration differ from the scenario.
-std::vector<std::string> unexpressed(const LaunchInput& input, Request request,
-                                     const std::string& json, std::vector<Difference> reasons) {
+// How the script and its configuration differ from the scenario.
+Unexpressed unexpressed(const LaunchInput& input, Request request, const std::string& json,
+                        const std::vector<Difference>& reasons) {
   std::vector<Difference> differences;
+  std::string refused;
   try {
     read_config({"ds_config.json", json}, request);
     settle(request);
-    // The script gives the shape of the model by Megatron-LM's flags.
-    LaunchInput launched = input;
-    launched.stack = megatron::older_stack;
-    differences = jobs::differences(launched, megatron::read(std::move(request)));
-  } catch (const config::Error& refused) {
-    reasons.push_back({"", fmt::format("DeepSpeed would refuse it: {}", refused.what())});
+    differences = jobs::differences(input, megatron::read(std::move(request)));
+  } catch (const config::Error& refusal) {
+    refused = refusal.what();
   }
-  return sentences_of(reasons, differences);
+  return {sentences_of(reasons, differences), refusal_of(input, refused)};
 }
 
 }  // namespace
 
-Launch write(const LaunchInput& input) {
+Launch write(const LaunchInput& launch_input) {
+  // The script gives the shape of the model by Megatron-LM's flags.
+  LaunchInput input = launch_input;
+  input.stack = megatron::older_stack;
   const config::Scenario& scenario = input.scenario;
-  megatron::Written written = megatron::write(scenario, true);
+  megatron::Written written = megatron::write(scenario, input.plan, true);
   const config::Parallel& parallel = scenario.parallel;
   const auto cannot = [&](std::string_view key, std::string sentence) {
     written.reasons.push_back({std::string(key), std::move(sentence)});
@@ -111,20 +112,22 @@ Launch write(const LaunchInput& input) {
            "ZeRO-2 and ZeRO-3 are incompatible with DeepSpeed's pipeline parallelism");
   const std::uint64_t gpus = parallel.ranks_of_stage() * scenario.devices.value;
   const std::string json = json_of(scenario);
+  Unexpressed parts = unexpressed(input,
+                                  {.dialect = Dialect::deepspeed,
+                                   .name = "job",
+                                   .settings = written.settings,
+                                   .gpus = gpus,
+                                   .gpus_from = "the scenario"},
+                                  json, written.reasons);
   Launch launch{.extension = ".sh",
-                .differs = unexpressed(input,
-                                       {.dialect = Dialect::deepspeed,
-                                        .name = "job",
-                                        .settings = written.settings,
-                                        .gpus = gpus,
-                                        .gpus_from = "the scenario"},
-                                       json, std::move(written.reasons)),
+                .differs = std::move(parts.sentences),
+                .refused = std::move(parts.refused),
                 .beside_name = "ds_config.json",
                 .beside = json};
-  const std::uint64_t processes = std::min(gpus, std::max<std::uint64_t>(input.gpus_per_node, 1));
-  launch.text = "#!/bin/bash\n" + heading(input, launch.differs) +
+  const LaunchNodes nodes = launch_nodes(scenario, input.plan);
+  launch.text = "#!/bin/bash\n" + heading(input, launch) + environment_lines(input) +
                 fmt::format("deepspeed --num_nodes {} --num_gpus {} pretrain_gpt.py \\\n",
-                            (gpus + processes - 1) / processes, processes);
+                            nodes.nodes, nodes.processes);
   for (const Setting& setting : written.settings)
     launch.text += fmt::format("  {} \\\n", words_of(setting));
   if (scenario.devices.value == 1) launch.text += "  --no-pipeline-parallel \\\n";

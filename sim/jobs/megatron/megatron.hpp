@@ -84,10 +84,9 @@ struct Written {
   std::vector<Setting> settings;
   std::vector<Difference> reasons;
 };
-Written write(const config::Scenario& scenario, bool arguments);
+Written write(const config::Scenario& scenario, const config::LaunchPlan& plan, bool arguments);
 
-// Sentences on how a job with these settings differs from the scenario of the launch.
-std::vector<std::string> unexpressed(const LaunchInput& input, const Written& written,
-                                     Dialect dialect);
+// How a job with these settings differs from the scenario of the launch.
+Unexpressed unexpressed(const LaunchInput& input, const Written& written, Dialect dialect);
 
 }  // namespace pipewright::jobs::megatron

@@ -7,11 +7,14 @@ namespace pipewright::jobs::megatron {
 
 Launch write_script(const LaunchInput& input) {
   const config::Scenario& scenario = input.scenario;
-  const Written written = write(scenario, true);
-  Launch launch{.extension = ".sh", .differs = unexpressed(input, written, Dialect::megatron)};
-  const LaunchNodes nodes = launch_nodes(scenario, input.gpus_per_node);
+  const Written written = write(scenario, input.plan, true);
+  Unexpressed unexpressed_parts = unexpressed(input, written, Dialect::megatron);
+  Launch launch{.extension = ".sh",
+                .differs = std::move(unexpressed_parts.sentences),
+                .refused = std::move(unexpressed_parts.refused)};
+  const LaunchNodes nodes = launch_nodes(scenario, input.plan);
   const bool is_hybrid = !scenario.model->value.pattern.empty();
-  launch.text = "#!/bin/bash\n" + heading(input, launch.differs);
+  launch.text = "#!/bin/bash\n" + heading(input, launch) + environment_lines(input);
   // Megatron-LM needs this variable, so that collectives start before the matrix products beside
   // them.
   if (scenario.parallel.tp.value > 1 || scenario.parallel.cp.value > 1)

@@ -12,6 +12,7 @@
 #include "sim/jobs/megatron/rules.hpp"
 #include "sim/jobs/request/differences.hpp"
 #include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/stage_layers.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {
@@ -28,39 +29,44 @@ std::uint64_t stage_count(const Scenario& scenario) {
   return std::uint64_t{scenario.devices.value} * chunk_count(scenario);
 }
 
-// True if stages have unequal numbers of layers that only --pipeline-model-parallel-layout can
-// express.
-bool needs_layout(const Scenario& scenario) {
+// Layers of each stage; empty if only a plan would know them.
+std::vector<std::uint32_t> layers_of_stages(const SettingsWriter& writer) {
+  return planned_stage_layers(writer.scenario(), writer.plan(), stage_count(writer.scenario()));
+}
+
+// True if stages have numbers of layers that only a list of all stages can express.
+bool needs_layout(const SettingsWriter& writer) {
   using Rule = config::Partition::Rule;
+  const Scenario& scenario = writer.scenario();
   const config::Partition& partition = scenario.partition;
   const std::uint64_t layers = scenario.model->value.layers;
-  if (stage_count(scenario) == 1) return false;
-  if (partition.rule == Rule::listed) return true;
-  if (partition.rule == Rule::even) return layers % stage_count(scenario) != 0;
-  if (partition.rule == Rule::ends_less)
-    return (layers + (partition.embedding_counts ? 1 : 0) + (partition.loss_counts ? 1 : 0)) %
-               stage_count(scenario) !=
-           0;
+  const std::uint64_t stages = stage_count(scenario);
+  if (stages == 1) return false;
+  switch (partition.rule) {
+    case Rule::listed:
+      return true;
+    case Rule::even:
+      return layers % stages != 0;
+    case Rule::ends_less:
+      return (layers + (partition.embedding_counts ? 1 : 0) + (partition.loss_counts ? 1 : 0)) %
+                 stages !=
+             0;
+    case Rule::by_cost:
+    case Rule::by_weights: {
+      const std::vector<std::uint32_t> planned = layers_of_stages(writer);
+      return std::ranges::adjacent_find(planned, std::ranges::not_equal_to()) != planned.end();
+    }
+    case Rule::layout:
+    case Rule::ends:
+      break;
+  }
   return false;
 }
 
-// Writes a layout: the layers of each stage as the letters E, t, m, L. Unless the scenario lists
-// the layers, stages are as equal as possible, longer ones first.
+// Writes a layout: the layers of each stage as the letters E, t, m, L.
 void write_layout(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
-  const config::Partition& partition = scenario.partition;
-  std::vector<std::uint32_t> layers = partition.layers;
-  const std::uint64_t count = stage_count(scenario);
-  if (layers.empty()) {
-    const bool first =
-        partition.rule == config::Partition::Rule::ends_less && partition.embedding_counts;
-    const bool last = partition.rule == config::Partition::Rule::ends_less && partition.loss_counts;
-    const std::uint64_t total = scenario.model->value.layers + (first ? 1U : 0U) + (last ? 1U : 0U);
-    for (std::uint64_t i = 0; i < count; ++i)
-      layers.push_back(static_cast<std::uint32_t>(total / count + (i < total % count ? 1 : 0)));
-    if (first && layers.front() > 0) --layers.front();
-    if (last && layers.back() > 0) --layers.back();
-  }
+  const std::vector<std::uint32_t> layers = layers_of_stages(writer);
   std::string layout = "E";
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (i > 0) layout += "|";
@@ -70,6 +76,19 @@ void write_layout(SettingsWriter& writer) {
   if (const std::uint32_t modules = scenario.model->value.mtp_layers; modules > 0)
     layout += modules == 1 ? "m" : fmt::format("m*{}", modules);
   writer.add("pipeline_model_parallel_layout", layout + "L");
+}
+
+// Symbols of a hybrid's layers, with | at the ends of stages if these are listed.
+std::string pattern_of(const SettingsWriter& writer) {
+  const std::vector<std::string>& symbols = writer.scenario().model->value.pattern;
+  if (!needs_layout(writer)) return fmt::format("{}", fmt::join(symbols, ""));
+  std::string pattern;
+  std::size_t next = 0;
+  for (const std::uint32_t count : layers_of_stages(writer)) {
+    if (!pattern.empty()) pattern += "|";
+    for (std::uint32_t i = 0; i < count && next < symbols.size(); ++i) pattern += symbols[next++];
+  }
+  return pattern;
 }
 
 void write_precision(SettingsWriter& writer) {
@@ -202,8 +221,8 @@ void write_model(SettingsWriter& writer) {
   if (model.pattern.empty()) {
     writer.add("num_layers", model.layers);
   } else {
-    std::string pattern = fmt::format("{}", fmt::join(model.pattern, ""));
-    const std::string first = pattern.substr(0, 2);
+    std::string pattern = pattern_of(writer);
+    const std::string first = fmt::format("{}", fmt::join(model.pattern, "")).substr(0, 2);
     for (std::uint32_t i = 0; i < model.mtp_layers; ++i) pattern += "/" + first;
     writer.add("hybrid_layer_pattern", pattern);
   }
@@ -355,7 +374,7 @@ void write_schedule(SettingsWriter& writer) {
   const config::ScheduleSpec& spec = scenario.schedules.front();
   const std::uint32_t pp = scenario.devices.value;
   if (spec.name == "interleaved-1f1b") {
-    if (scenario.partition.rule != config::Partition::Rule::layout && !needs_layout(scenario))
+    if (scenario.partition.rule != config::Partition::Rule::layout && !needs_layout(writer))
       writer.add("num_virtual_stages_per_pipeline_rank", chunk_count(scenario));
     if (const auto& group = spec[&schedules::Parameters::group_size])
       writer.add("microbatch_group_size_per_virtual_pipeline_stage", group->value);
@@ -376,16 +395,12 @@ void write_partition(SettingsWriter& writer) {
   if (stage_count(scenario) == 1) return;
   if (partition.rule == Rule::layout) {
     writer.add("pipeline_model_parallel_layout", partition.text);
-  } else if (partition.rule == Rule::by_cost || partition.rule == Rule::by_weights) {
+  } else if (partition.rule != Rule::ends && layers_of_stages(writer).empty()) {
     writer.cannot("partition",
                   fmt::format("Megatron-LM has no rule like partition {}; write the layers of the "
-                              "stages as a list, which 'pipewright run' prints",
+                              "stages as a list, which 'pipewright layout' prints",
                               config::to_string(partition)));
-  } else if (!scenario.model->value.pattern.empty()) {
-    if (needs_layout(scenario))
-      writer.cannot("partition",
-                    "a hybrid pattern marks the ends of stages by |, which is not written here");
-  } else if (needs_layout(scenario)) {
+  } else if (needs_layout(writer) && scenario.model->value.pattern.empty()) {
     write_layout(writer);
   } else if (partition.rule == Rule::ends_less) {
     for (const auto& [flag, is_on] :
@@ -409,14 +424,13 @@ void write_training(SettingsWriter& writer) {
   write_bucket(writer);
 }
 
-Written write(const Scenario& scenario, bool arguments) {
-  SettingsWriter writer(scenario, arguments);
+Written write(const Scenario& scenario, const config::LaunchPlan& plan, bool arguments) {
+  SettingsWriter writer(scenario, plan, arguments);
   write_flags(flags(), spelled_out(scenario), writer);
   return {std::move(writer.settings), std::move(writer.reasons)};
 }
 
-std::vector<std::string> unexpressed(const LaunchInput& input, const Written& written,
-                                     Dialect dialect) {
+Unexpressed unexpressed(const LaunchInput& input, const Written& written, Dialect dialect) {
   const Scenario& scenario = input.scenario;
   std::vector<Difference> reasons = written.reasons;
   Request request{.dialect = dialect,
@@ -431,15 +445,16 @@ std::vector<std::string> unexpressed(const LaunchInput& input, const Written& wr
     request.settings.push_back(
         {.name = "omp_num_threads", .values = {fmt::format("{}", *offload->threads)}});
   std::vector<Difference> differences;
+  std::string refused;
   try {
     Job job = read(request);
     for (const Note& note : job.not_modelled)
       reasons.push_back({"", fmt::format("{}: {}", note.text, note.why)});
     differences = jobs::differences(input, std::move(job));
-  } catch (const config::Error& refused) {
-    reasons.push_back({"", fmt::format("Megatron-LM would refuse it: {}", refused.what())});
+  } catch (const config::Error& refusal) {
+    refused = refusal.what();
   }
-  return sentences_of(reasons, differences);
+  return {sentences_of(reasons, differences), refusal_of(input, refused)};
 }
 
 }  // namespace pipewright::jobs::megatron

@@ -93,10 +93,13 @@ std::string recipe_name(const std::string& model) {
 }
 
 Launch write_overrides(const LaunchInput& input, std::string_view command, bool for_nemo) {
-  const megatron::Written written = megatron::write(input.scenario, false);
+  const megatron::Written written = megatron::write(input.scenario, input.plan, false);
+  Unexpressed unexpressed = megatron::unexpressed(input, written, Dialect::recipe);
   Launch launch{.extension = ".sh",
-                .differs = megatron::unexpressed(input, written, Dialect::recipe)};
-  launch.text = fmt::format("#!/bin/bash\n{}{}", heading(input, launch.differs), command);
+                .differs = std::move(unexpressed.sentences),
+                .refused = std::move(unexpressed.refused)};
+  launch.text =
+      fmt::format("#!/bin/bash\n{}{}{}", heading(input, launch), environment_lines(input), command);
   for (const std::string& override : overrides_of(written.settings, for_nemo))
     launch.text += fmt::format(" \\\n  {}", shell_word(override));
   launch.text += "\n";
@@ -122,7 +125,7 @@ std::vector<std::string> overrides_of(std::span<const Setting> settings, bool fo
 }
 
 Launch write_bridge(const LaunchInput& input) {
-  const LaunchNodes nodes = launch_nodes(input.scenario, input.gpus_per_node);
+  const LaunchNodes nodes = launch_nodes(input.scenario, input.plan);
   const std::string recipe = recipe_name(input.scenario.model->value.name) + "_pretrain_config";
   return write_overrides(
       input,
@@ -132,7 +135,7 @@ Launch write_bridge(const LaunchInput& input) {
 }
 
 Launch write_nemo(const LaunchInput& input) {
-  const LaunchNodes nodes = launch_nodes(input.scenario, input.gpus_per_node);
+  const LaunchNodes nodes = launch_nodes(input.scenario, input.plan);
   return write_overrides(
       input,
       fmt::format("python megatron_gpt_pretraining.py trainer.num_nodes={} trainer.devices={}",

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstdlib>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,10 +13,12 @@
 #include "sim/base/enum_names.hpp"
 #include "sim/config/settings.hpp"
 #include "sim/config/stack.hpp"
+#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/stage_layers.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -159,10 +162,18 @@ std::string value_or_default(const std::map<std::string, std::string>& keys,
   return it != keys.end() ? it->second : normal(default_of(key));
 }
 
-void compare_stages(const config::Scenario& planned, const config::Scenario& actual,
+// True if the layers of all stages are planned, and the job that is read back has the same.
+bool has_planned_layers(const LaunchInput& input, const config::Scenario& actual) {
+  const std::vector<std::uint32_t>& planned = input.plan.layers;
+  if (planned.empty() || !actual.model || !input.scenario.partition.mtp.empty()) return false;
+  return planned == stage_layers(actual.partition, actual.model->value.layers, planned.size());
+}
+
+void compare_stages(const LaunchInput& input, const config::Scenario& actual,
                     std::vector<Difference>& differences) {
-  const config::Partition& a = planned.partition;
+  const config::Partition& a = input.scenario.partition;
   const config::Partition& b = actual.partition;
+  if (has_planned_layers(input, actual)) return;
   const bool alike = a.rule == b.rule
                          ? a.layers == b.layers && a.first == b.first && a.last == b.last &&
                                a.mtp == b.mtp && a.embedding_counts == b.embedding_counts &&
@@ -177,11 +188,10 @@ void compare_stages(const config::Scenario& planned, const config::Scenario& act
 }
 
 // Names in a set of rows, or "none".
-template <std::size_t size>
-std::string names_in(const std::bitset<size>& set,
-                     const std::array<std::string_view, size>& names) {
+template <std::size_t capacity>
+std::string names_in(const std::bitset<capacity>& set, std::span<const std::string_view> names) {
   std::string text;
-  for (std::size_t i = 0; i < size; ++i)
+  for (std::size_t i = 0; i < names.size(); ++i)
     if (set.test(i)) text += fmt::format("{}{}", text.empty() ? "" : ", ", names[i]);
   return text.empty() ? "none" : text;
 }
@@ -262,7 +272,7 @@ std::vector<Difference> differences(const LaunchInput& input, Job job) {
   const config::Scenario& planned = input.scenario;
   std::vector<Difference> result;
   if (!input.on_foreign_stack) compare_stacks(planned, job, result);
-  name_stack(job, input.stack);
+  name_stack(job, input.on_foreign_stack ? input.stack : planned.training.stack.name);
   const config::Scenario actual = config::read_scenario(job.tree);
   auto wanted_keys = plain_keys(planned);
   auto actual_keys = plain_keys(actual);
@@ -295,7 +305,9 @@ std::vector<Difference> differences(const LaunchInput& input, Job job) {
     if (planned.model->value.pattern != actual.model->value.pattern)
       result.push_back({"model.pattern", "model.pattern would be another"});
   }
-  compare_stages(planned, actual, result);
+  compare_stages(input, actual, result);
+  for (Difference& difference : placement_differences(input))
+    result.push_back(std::move(difference));
   return result;
 }
 

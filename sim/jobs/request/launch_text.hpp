@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/schedule.hpp"
+#include "sim/config/launch_plan.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/jobs/request/difference.hpp"
 #include "sim/jobs/request/request.hpp"
 
 namespace pipewright::jobs {
@@ -17,9 +18,7 @@ struct LaunchInput {
   std::string_view title;            // title of the framework
   std::string_view stack;            // stack of the framework's jobs
   bool on_foreign_stack = false;     // the scenario's stack is of other software
-  // Order of the passes, if it is known; else null.
-  const schedules::Schedule* planned = nullptr;
-  std::uint64_t gpus_per_node = 8;
+  const config::LaunchPlan& plan;
 };
 
 // Script or configuration that starts a scenario with a framework.
@@ -27,15 +26,41 @@ struct Launch {
   std::string text;                  // script, overrides or TOML; comments name the differences
   std::string extension;             // extension of a file with the text: ".sh"
   std::vector<std::string> differs;  // what the framework cannot express, in sentences
+  std::string refused;               // why the framework refuses the job; empty if it starts
   // Name and text of a second file to which the text refers (PyTorch's schedule.csv,
   // ds_config.json); empty if there is none.
   std::string beside_name;
   std::string beside;
 };
 
-// Comment at the top of a launch: the model, the GPUs, and which differences from the scenario
-// remain.
-std::string heading(const LaunchInput& input, std::span<const std::string> differs);
+// How a job that is read from a launch differs from the scenario.
+struct Unexpressed {
+  std::vector<std::string> sentences;  // "training.reserved is 3 GiB, and would be 2 GiB"
+  std::string refused;                 // why the framework refuses the job; empty if it starts
+};
+
+// Comment at the top of a launch: the model, the GPUs, the stack if the launch alone does not tell
+// it, why the framework refuses the job if it does, and which differences from the scenario remain.
+std::string heading(const LaunchInput& input, const Launch& launch);
+
+// A sentence on why the framework refuses the job: by the rules of the stack that the launch runs on, which say
+// what to do, or else as reading the launch tells. Empty if the job starts.
+std::string refusal_of(const LaunchInput& input, const std::string& of_reader);
+
+// Lines of a shell script before its command: the SLURM directive that gives the job as many hosts
+// of each NVLink domain as the prediction uses, and the environment that kernels of dispatchers
+// need to know the domain.
+std::string environment_lines(const LaunchInput& input);
+
+// Sentences on what the launch does not say of the placement of the ranks.
+std::vector<Difference> placement_differences(const LaunchInput& input);
+
+// What the heading of a launch states of the prediction, beside the settings of the framework.
+struct Stated {
+  std::string stack;   // empty if there is no such line
+  std::string domain;  // GPUs of each NVLink domain; empty if there is no such line
+};
+Stated stated_in(std::string_view text);
 
 // Text for one line of a comment. Control characters are escaped, so that the text cannot leave the
 // comment.
@@ -49,9 +74,9 @@ struct LaunchNodes {
   std::uint64_t nodes = 1;
   std::uint64_t processes = 1;  // of one node
 };
-// Divides the job's GPUs into nodes of `gpus_per_node`, or one smaller node. If they do not fill
-// whole nodes, each node gets one GPU.
-LaunchNodes launch_nodes(const config::Scenario& scenario, std::uint64_t gpus_per_node);
+// Divides the job's GPUs into hosts of the plan with equally many processes, as few hosts as
+// possible. A job that uses fewer GPUs of each NVLink domain than a host has starts that many.
+LaunchNodes launch_nodes(const config::Scenario& scenario, const config::LaunchPlan& plan);
 
 // Number of GPUs of the whole job.
 std::uint64_t gpus_of(const config::Scenario& scenario);

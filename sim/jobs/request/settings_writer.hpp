@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "schedules/schedule.hpp"
+#include "sim/config/launch_plan.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/request/difference.hpp"
 #include "sim/jobs/request/request.hpp"
@@ -19,10 +19,12 @@ class SettingsWriter {
  public:
   // `writes_arguments`: the settings are command-line arguments, whose defaults are known.
   // Otherwise they are values for recipes, whose defaults are unknown.
-  SettingsWriter(const config::Scenario& scenario, bool writes_arguments)
-      : scenario_(scenario), writes_arguments_(writes_arguments) {}
+  SettingsWriter(const config::Scenario& scenario, const config::LaunchPlan& plan,
+                 bool writes_arguments)
+      : scenario_(scenario), plan_(plan), writes_arguments_(writes_arguments) {}
 
   const config::Scenario& scenario() const { return scenario_; }
+  const config::LaunchPlan& plan() const { return plan_; }
   bool writes_arguments() const { return writes_arguments_; }
 
   void add(std::string_view name) { settings.push_back({.name = std::string(name)}); }
@@ -43,6 +45,7 @@ class SettingsWriter {
 
  private:
   const config::Scenario& scenario_;
+  const config::LaunchPlan& plan_;
   bool writes_arguments_;
 };
 

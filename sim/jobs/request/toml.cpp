@@ -27,7 +27,17 @@ config::Origin origin_of(const toml::source_region& region, const Source& source
           .folder = std::filesystem::path(source.name).parent_path().string()};
 }
 
+std::string text_of(const toml::node& node);
+
+// Items of a list within a list, joined by commas.
+std::string text_of_list(const toml::array& list) {
+  std::vector<std::string> items;
+  for (const toml::node& item : list) items.push_back(text_of(item));
+  return fmt::format("{}", fmt::join(items, ","));
+}
+
 std::string text_of(const toml::node& node) {
+  if (const toml::array* const list = node.as_array()) return text_of_list(*list);
   if (const auto* const text = node.as_string()) return text->get();
   if (const auto* const flag = node.as_boolean()) return flag->get() ? "true" : "false";
   if (const auto* const whole = node.as_integer()) return fmt::format("{}", whole->get());

@@ -128,6 +128,20 @@ config::Value layers_between(const Setting& points, std::uint64_t layers) {
   return config::make_list(counts, points.origin);
 }
 
+// Number of layers of each part of the model in a list of the parts' modules, as texts.
+std::vector<std::string> listed_layers(const Setting* modules) {
+  std::vector<std::string> layers;
+  if (modules == nullptr) return layers;
+  for (const std::string& part : modules->values) {
+    std::uint32_t count = 0;
+    for (std::size_t at = part.find("layers."); at != std::string::npos;
+         at = part.find("layers.", at + 1))
+      ++count;
+    layers.push_back(fmt::format("{}", count));
+  }
+  return layers;
+}
+
 // Returns whether a setting chooses bfloat16. Other types than float32 are not understood.
 bool is_bfloat16(Draft& draft, std::string_view name) {
   const Setting* const setting = draft.find(name);
@@ -219,6 +233,8 @@ void read_schedule(Draft& draft) {
   const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
   std::uint64_t chunks = 1;
   std::uint64_t stages = 0;  // 0: the schedule's file has the number
+  const Setting* const modules = draft.find("parallelism.module_fqns_per_model_part");
+  const std::vector<std::string> listed = listed_layers(modules);
   if (csv != nullptr && !csv->values.empty() && !says_no(csv->values.front())) {
     config::Value path = config::make_text(csv->values.front(), csv->origin);
     draft.set("schedule", std::move(path), csv->written);
@@ -239,7 +255,7 @@ void read_schedule(Draft& draft) {
     else
       draft.set("schedule.name", schedule, "without parallelism.pipeline_parallel_schedule");
     const bool is_split = points != nullptr && !points->values.empty();
-    if (layers_per_stage > 0 && layers > 0 && !is_split)
+    if (layers_per_stage > 0 && layers > 0 && !is_split && listed.empty())
       check_stages(draft, layers + static_cast<std::uint64_t>(first + last),
                    static_cast<std::uint64_t>(layers_per_stage), *it);
     if (is_split) {
@@ -249,8 +265,8 @@ void read_schedule(Draft& draft) {
       return;
     }
     if (it->has_chunks) {
-      chunks = 2;
-      if (layers_per_stage > 0 && layers > 0)
+      chunks = listed.empty() ? 2 : std::max<std::uint64_t>(listed.size() / pp, 1);
+      if (listed.empty() && layers_per_stage > 0 && layers > 0)
         chunks = std::max<std::uint64_t>((layers + static_cast<std::uint64_t>(first + last) +
                                           static_cast<std::uint64_t>(layers_per_stage) * pp - 1) /
                                              (static_cast<std::uint64_t>(layers_per_stage) * pp),
@@ -263,7 +279,14 @@ void read_schedule(Draft& draft) {
     }
     stages = pp * chunks;
   }
-  if (stages > 0 && deals_unevenly(layers, stages, first, last)) {
+  if (!listed.empty()) {
+    if (listed.size() % pp != 0)
+      throw refusal(*modules, fmt::format("the number of model parts ({}) must be divisible by the "
+                                          "pipeline parallel size ({})",
+                                          listed.size(), pp));
+    draft.set("partition", config::make_list(listed, modules->origin),
+              fmt::format("{} (line {})", modules->name, modules->origin.line));
+  } else if (stages > 0 && deals_unevenly(layers, stages, first, last)) {
     draft.set("partition", layers_of_stages(layers, stages, first, last),
               "layers as torchtitan distributes them, with the remainder on the first stages");
   } else if (first == 1 && last == 1) {

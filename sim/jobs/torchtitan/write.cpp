@@ -7,6 +7,7 @@
 
 #include "schedules/text/torch_csv.hpp"
 #include "sim/jobs/request/differences.hpp"
+#include "sim/jobs/request/stage_layers.hpp"
 #include "sim/jobs/request/toml.hpp"
 #include "sim/jobs/shell/quote.hpp"
 #include "sim/jobs/torchtitan/rules.hpp"
@@ -49,14 +50,14 @@ bool needs_schedule_file(const SettingsWriter& writer) {
 
 void write_schedule_file(const LaunchInput& input, SettingsWriter& writer, Launch& launch) {
   const config::Scenario& scenario = input.scenario;
-  if (input.planned == nullptr)
+  if (input.plan.schedule == nullptr)
     return writer.cannot(
         "", fmt::format("schedule.csv: 'pipewright schedule show {} -s {} -b {} --format csv' "
                         "prints it",
                         shell_word(scenario.schedules.front().name), scenario.devices.value,
                         scenario.microbatches.value));
   try {
-    launch.beside = schedules::to_torch_csv(*input.planned);
+    launch.beside = schedules::to_torch_csv(*input.plan.schedule);
     launch.beside_name = "schedule.csv";
   } catch (const std::exception& refused) {
     writer.cannot("", refused.what());
@@ -173,27 +174,81 @@ void write_parallel(SettingsWriter& writer) {
   writer.add("parallelism.pipeline_parallel_degree", scenario.devices.value);
 }
 
+namespace {
+
+// Number of stages into which the schedule divides the layers.
+std::uint64_t stage_count(const config::Scenario& scenario) {
+  const config::ScheduleSpec& spec = scenario.schedules.front();
+  const auto& choice = spec[&schedules::Parameters::chunks];
+  const bool in_v = spec.name == "zb-v" || spec.name == "dualpipe-v";
+  return scenario.devices.value * (choice ? choice->value : in_v ? 2 : 1);
+}
+
+// Layers of each stage as torchtitan distributes them by its settings of layers per stage; empty if
+// it would make another number of stages.
+std::vector<std::uint32_t> default_layers(const config::Scenario& scenario) {
+  const std::uint64_t stages = stage_count(scenario);
+  const std::uint64_t total = scenario.model->value.layers + less_layers(scenario) * 2;
+  const std::uint64_t per_stage = (total + stages - 1) / stages;
+  if ((total + per_stage - 1) / per_stage != stages && stages != scenario.devices.value &&
+      stages != 2 * scenario.devices.value)
+    return {};
+  const config::Partition partition{.rule = less_layers(scenario) > 0
+                                                ? config::Partition::Rule::ends_less
+                                                : config::Partition::Rule::even};
+  return stage_layers(partition, scenario.model->value.layers, stages);
+}
+
+// Lists the modules of each stage.
+void write_modules(SettingsWriter& writer, const std::vector<std::uint32_t>& layers) {
+  std::vector<std::string> parts;
+  std::uint32_t next = 0;
+  for (std::size_t stage = 0; stage < layers.size(); ++stage) {
+    std::vector<std::string> names;
+    if (stage == 0) names.push_back(toml_string("tok_embeddings"));
+    for (std::uint32_t i = 0; i < layers[stage]; ++i)
+      names.push_back(toml_string(fmt::format("layers.{}", next++)));
+    if (stage + 1 == layers.size())
+      for (const char* const name : {"norm", "lm_head"}) names.push_back(toml_string(name));
+    parts.push_back(fmt::format("[{}]", fmt::join(names, ", ")));
+  }
+  writer.add("parallelism.module_fqns_per_model_part",
+             fmt::format("[\n  {}\n]", fmt::join(parts, ",\n  ")));
+}
+
+// Writes how the layers are divided: by the number of layers of a stage, or, if torchtitan would
+// divide them in another way, as lists of modules.
+void write_stages(SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  const std::uint64_t stages = stage_count(scenario);
+  const std::uint64_t less = less_layers(scenario);
+  const std::vector<std::uint32_t> layers = planned_stage_layers(scenario, writer.plan(), stages);
+  if (layers.empty())
+    writer.cannot("partition", fmt::format("torchtitan has no rule like partition {}; write the "
+                                           "layers of the stages as a list, which 'pipewright "
+                                           "layout' prints",
+                                           config::to_string(scenario.partition)));
+  else if (layers != default_layers(scenario))
+    return write_modules(writer, layers);
+  if (stages > 2 * std::uint64_t{scenario.devices.value})
+    writer.add("parallelism.pipeline_parallel_layers_per_stage",
+               (scenario.model->value.layers + 2 * less + stages - 1) / stages);
+  writer.add("parallelism.pipeline_parallel_first_stage_less_layers", less);
+  writer.add("parallelism.pipeline_parallel_last_stage_less_layers", less);
+}
+
+}  // namespace
+
 void write_schedule(SettingsWriter& writer) {
   const config::Scenario& scenario = writer.scenario();
   if (scenario.devices.value == 1) return;
-  const config::ScheduleSpec& spec = scenario.schedules.front();
-  const auto& choice = spec[&schedules::Parameters::chunks];
-  const std::uint64_t chunks = choice ? choice->value : 1;
-  const std::string torch = torch_schedule(spec.name);
-  const bool in_v = spec.name == "zb-v" || spec.name == "dualpipe-v";
-  if (!torch.empty()) {
+  const std::string torch = torch_schedule(scenario.schedules.front().name);
+  if (!torch.empty())
     writer.add("parallelism.pipeline_parallel_schedule", toml_string(torch));
-    if (chunks > 1 && !in_v && chunks != 2) {
-      const std::uint64_t stages = chunks * scenario.devices.value;
-      const std::uint64_t layers = scenario.model->value.layers + less_layers(scenario) * 2;
-      writer.add("parallelism.pipeline_parallel_layers_per_stage", (layers + stages - 1) / stages);
-    }
-  } else {
+  else
     writer.add("parallelism.pipeline_parallel_schedule_csv", "\"schedule.csv\"");
-  }
   writer.add("parallelism.pipeline_parallel_microbatch_size", scenario.training.microbatch_size);
-  writer.add("parallelism.pipeline_parallel_first_stage_less_layers", less_layers(scenario));
-  writer.add("parallelism.pipeline_parallel_last_stage_less_layers", less_layers(scenario));
+  write_stages(writer);
 }
 
 void write_training(SettingsWriter& writer) {
@@ -225,17 +280,18 @@ void write_training(SettingsWriter& writer) {
 Launch write(const LaunchInput& input) {
   const config::Scenario& scenario = input.scenario;
   Launch launch{.extension = ".toml"};
-  SettingsWriter writer(scenario, false);
+  SettingsWriter writer(scenario, input.plan, false);
   write_rules(flags(), writer);
   if (needs_schedule_file(writer)) write_schedule_file(input, writer, launch);
   std::vector<Difference> differences;
   try {
     differences = read_back(input, writer);
-  } catch (const config::Error& refused) {
-    writer.cannot("", fmt::format("torchtitan would refuse it: {}", refused.what()));
+  } catch (const config::Error& refusal) {
+    launch.refused = refusal.what();
   }
+  launch.refused = refusal_of(input, launch.refused);
   launch.differs = sentences_of(writer.reasons, differences);
-  launch.text = heading(input, launch.differs);
+  launch.text = heading(input, launch);
   launch.text += fmt::format("# NGPU={} CONFIG_FILE=./this.toml ./run_train.sh\n",
                              scenario.parallel.ranks_of_stage() * scenario.devices.value);
   for (const auto& [section, lines] : sections_of(writer.settings))

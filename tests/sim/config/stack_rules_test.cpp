@@ -52,6 +52,13 @@ JobSizes with(bool JobSizes::*flag, std::uint32_t pp = 1, std::uint32_t stages_p
   return sizes;
 }
 
+JobSizes with_experts(std::uint32_t tp, bool shards_sequence) {
+  JobSizes sizes = with(&JobSizes::tp, tp);
+  sizes.has_experts = true;
+  sizes.shards_sequence = shards_sequence;
+  return sizes;
+}
+
 JobSizes graphed(CudaGraphs graphs, JobSizes sizes = plain) {
   sizes.graphs = graphs;
   return sizes;
@@ -86,6 +93,10 @@ const std::vector<Case>& cases() {
   JobSizes padded = graphed(graph_of(GraphModule::moe));
   padded.pads_experts = true;
   const JobSizes overlapping = with(&JobSizes::overlaps_experts);
+  JobSizes both_early = with(&JobSizes::gathers_early);
+  both_early.reduces_early = true;
+  JobSizes sharded_states = with(&JobSizes::has_small_states);
+  sharded_states.zero = 1;
   static const std::vector<Case> all{
       {"interleaving_needs_pp", {job(1, 2)}, {job(1, 1), job(2, 2), job(1, 2, 8, false)}},
       {"interleaving_needs_three_devices",
@@ -162,6 +173,19 @@ const std::vector<Case>& cases() {
        {graphed(graph_of(GraphModule::mlp), overlapping),
         graphed(graph_of(GraphModule::moe), overlapping)},
        {graphed(graph_of(GraphModule::attn), overlapping), graphed(graph_of(GraphModule::mlp))}},
+      {"expert_overlap_needs_interleaving",
+       {with(&JobSizes::overlaps_experts, 2)},
+       {with(&JobSizes::overlaps_experts, 2, 2), overlapping, job(2, 1)}},
+      {"experts_with_tp_need_sp",
+       {with_experts(2, false)},
+       {with_experts(2, true), with_experts(1, false), with(&JobSizes::tp, 2)}},
+      {"no_blocking_interleaving_with_pp_2",
+       {with(&JobSizes::blocks_transfers, 2, 2)},
+       {with(&JobSizes::blocks_transfers, 3, 2), with(&JobSizes::blocks_transfers, 2), job(2, 2)}},
+      {"gather_overlap_needs_reduce_overlap",
+       {with(&JobSizes::gathers_early)},
+       {both_early, with(&JobSizes::reduces_early)}},
+      {"small_states_need_zero", {with(&JobSizes::has_small_states)}, {sharded_states}},
   };
   return all;
 }

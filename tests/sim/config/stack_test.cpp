@@ -5,6 +5,7 @@
 
 #include "sim/config/gpu.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/stack_rules.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "tests/sim/config/support.hpp"
