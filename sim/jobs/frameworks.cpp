@@ -5,13 +5,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/jobs/automodel/automodel.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/nanotron/nanotron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/neox/neox.hpp"
 #include "sim/jobs/primus/primus.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/swift/swift.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
+#include "sim/jobs/trainer/trainer.hpp"
 #include "sim/jobs/unread.hpp"
 
 namespace pipewright::jobs {
@@ -92,6 +97,38 @@ constexpr std::array framework_rows{
               .settings = deepspeed::setting_names,
               .write = deepspeed::write,
               .on_search_page = true},
+    Framework{.name = "swift",
+              .title = "ms-swift",
+              .files = "scripts with megatron sft, megatron pt, swift sft or swift pt",
+              .stack = "megatron-core",
+              .stacks = megatron_stacks,
+              .recognise = swift::recognise,
+              .read = swift::read_job,
+              .check = megatron::check_layout},
+    Framework{.name = "llamafactory",
+              .title = "LLaMA-Factory",
+              .files = "YAML of full training, with DeepSpeed's JSON",
+              .stack = "pytorch-fsdp",
+              .recognise = trainer::recognise,
+              .read = trainer::read_job},
+    Framework{.name = "automodel",
+              .title = "NeMo Automodel",
+              .files = "YAML of full training",
+              .stack = "automodel",
+              .recognise = automodel::recognise,
+              .read = automodel::read_job},
+    Framework{.name = "nanotron",
+              .title = "nanotron",
+              .files = "YAML with the sections parallelism and tokens",
+              .stack = "nanotron",
+              .recognise = nanotron::recognise,
+              .read = nanotron::read_job},
+    Framework{.name = "neox",
+              .title = "GPT-NeoX",
+              .files = "YAML of a model, and of a machine",
+              .stack = "deepspeed",
+              .recognise = neox::recognise,
+              .read = neox::read_job},
 };
 
 const Framework* recognise_source(const Source& source) {

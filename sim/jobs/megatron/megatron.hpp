@@ -58,9 +58,9 @@ bool knows(const std::string& name);
 // that Megatron-LM refuses.
 Job read(Request request);
 
-// Throw config::Error if Megatron-Core refuses how the scenario of a job divides layers into stages,
-// and also how it divides microbatches into groups, for which versions differ. Keys that are absent,
-// or have several values, are not checked.
+// Throw config::Error if Megatron-Core refuses how the scenario of a job divides layers into
+// stages, and also how it divides microbatches into groups, for which versions differ. Keys that
+// are absent, or have several values, are not checked.
 void check_stages(const config::Value& tree);
 void check_layout(const config::Value& tree);
 

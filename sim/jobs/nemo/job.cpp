@@ -28,12 +28,6 @@ Recipe read_form(Form form, const Source& source, const JobWords& words,
   return {.named = read_yaml(source, words), .unread = {}};
 }
 
-// Returns whether a file with similar keys belongs to a framework whose jobs are not read: NeMo
-// Automodel or nanotron.
-bool is_of_others(const SourceText& file) {
-  return file.has("nemo_automodel.") || file.has("pp_engine:");
-}
-
 // Returns whether a command starts a recipe of Megatron-Bridge or NeMo by its name.
 bool starts_recipe(const SourceText& file) {
   return (file.has("--recipe") && (file.has("_config") || file.has("run_recipe"))) ||
@@ -44,7 +38,6 @@ bool starts_recipe(const SourceText& file) {
 }  // namespace
 
 std::optional<Form> form_of(const SourceText& file) {
-  if (is_of_others(file)) return std::nullopt;
   if (file.is_json())
     return file.has("\"tensor_model_parallel_size\"") ? std::optional(Form::yaml) : std::nullopt;
   if (megatron::is_functional_test(file)) return std::nullopt;

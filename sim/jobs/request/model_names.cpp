@@ -38,8 +38,7 @@ constexpr std::array model_aliases{
     Aliases{"mixtral-8x22b", "Mixtral-8x22B-v0.1"},
     Aliases{"moonlight-16b", "Moonlight-16B-A3B"},
     Aliases{"nemotron-3-nano-30b-a3b", "Nemotron-3-Nano NVIDIA-Nemotron-3-Nano-30B-A3B"},
-    Aliases{"nemotron-3-super-120b-a12b",
-            "Nemotron-3-Super NVIDIA-Nemotron-3-Super-120B-A12B"},
+    Aliases{"nemotron-3-super-120b-a12b", "Nemotron-3-Super NVIDIA-Nemotron-3-Super-120B-A12B"},
     Aliases{"olmo-2-32b", "OLMo-2-0325-32B"},
     Aliases{"qwen3-30b-a3b", "Qwen3-30B-A3B-Instruct-2507"},
     Aliases{"qwen3-235b-a22b", "Qwen3-235B-A22B-Instruct-2507"},
@@ -47,12 +46,12 @@ constexpr std::array model_aliases{
 
 // Words around a model's name in names of recipes, files and repositories. Sizes, generations and
 // variants such as "lite" are no such words.
-constexpr std::array<std::string_view, 34> other_words{
-    "pretrain", "pretraining", "train",    "training", "sft",    "peft",  "lora",
-    "dora",     "finetune",    "finetuning", "config", "conf",   "recipe", "perf",
-    "performance", "megatron", "mcore",    "nemo",     "bf16",   "fp16",  "fp8",
-    "fp8cs",    "fp8mx",       "nvfp4",    "base",     "instruct", "chat", "it",
-    "pt",       "hf",          "h100",     "b200",     "mi300x", "mock"};
+constexpr std::array<std::string_view, 36> other_words{
+    "pretrain", "pretraining", "train",  "training", "sft",    "peft",  "lora",        "dora",
+    "finetune", "finetuning",  "config", "conf",     "recipe", "perf",  "performance", "megatron",
+    "mcore",    "nemo",        "bf16",   "fp16",     "fp8",    "fp8cs", "fp8mx",       "nvfp4",
+    "base",     "instruct",    "chat",   "it",       "pt",     "hf",    "h100",        "b200",
+    "mi300x",   "mock",        "dist",   "torch"};
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -86,12 +85,17 @@ bool counts_other(std::string_view word) {
       std::min(static_cast<std::size_t>(std::ranges::find_if_not(word, is_digit) - word.begin()),
                word.size());
   const std::string_view unit = word.substr(digits);
-  return digits > 0 && (unit == "gpu" || unit == "gpus" || unit == "node" || unit == "nodes" ||
-                        unit == "k");
+  return digits > 0 &&
+         (unit == "gpu" || unit == "gpus" || unit == "node" || unit == "nodes" || unit == "k");
+}
+
+// Returns whether a word is a year and month, or a month and day, of a checkpoint: 2507, 0324.
+bool is_date(std::string_view word) {
+  return word.size() == 4 && std::ranges::all_of(word, is_digit);
 }
 
 bool is_other(const std::string& word) {
-  return counts_other(word) ||
+  return counts_other(word) || is_date(word) ||
          std::ranges::find(other_words, std::string_view(word)) != other_words.end();
 }
 

@@ -237,17 +237,6 @@ TEST_CASE("configurations that are not read are named, with a remedy", "[jobs]")
       "torchtitan in Python");
 }
 
-TEST_CASE("configurations of other frameworks with similar keys are not read", "[jobs]") {
-  for (const std::string text :
-       {"model:\n  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_config\n"
-        "step_scheduler:\n  global_batch_size: 64\n",
-        "parallelism:\n  dp: 2\n  pp_engine: 1f1b\ntokens:\n  micro_batch_size: 2\n"}) {
-    CAPTURE(text);
-    CHECK_THROWS_WITH(tests::import_text("job.yaml", text),
-                      Catch::Contains("no known job; allowed: files of Megatron-LM"));
-  }
-}
-
 TEST_CASE("a job of DeepSpeed reduces gradients in the type of the weights on every stack",
           "[jobs]") {
   const config::Scenario scenario = scenario_of(import_files({"ds.sh", "ds.json"}));

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/config/text/yaml.hpp"
+#include "sim/jobs/automodel/automodel.hpp"
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/environment.hpp"
+#include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/model_names.hpp"
+
+namespace pipewright::jobs::automodel {
+namespace {
+
+constexpr config::Document automodel_config{"a configuration", "step_scheduler",
+                                            "step_scheduler: {}", true};
+
+// First of these settings with a value that is not null.
+const Setting* first_of(Draft& draft, std::initializer_list<std::string_view> names) {
+  const Setting* first = nullptr;
+  for (const std::string_view name : names)
+    if (const Setting* const setting = draft.find(name); first == nullptr && setting != nullptr &&
+                                                         !setting->values.empty() &&
+                                                         !says_no(setting->values.front()))
+      first = setting;
+  return first;
+}
+
+void read_model(Draft& draft) {
+  for (const Setting& setting : draft.request().settings)
+    if (setting.name.starts_with("peft."))
+      throw refusal(setting,
+                    "adapters are not modelled, as only a part of the weights has "
+                    "gradients and optimizer state")
+          .allow("a recipe without the section peft");
+  const Setting* const id =
+      first_of(draft, {"model.pretrained_model_name_or_path",
+                       "model.config.pretrained_model_name_or_path", "model.config"});
+  const std::string model = id == nullptr ? "" : model_named(draft.text(id->name));
+  if (!model.empty()) return draft.set("model", model, *id);
+  if (id != nullptr)
+    draft.not_understood(*id, "the library has no model of this name; give --model");
+  draft.lacks("model");
+}
+
+void read_sequence(Draft& draft) {
+  const Setting* const length = first_of(
+      draft, {"packed_sequence.packed_sequence_size", "dataset.seq_len", "dataset.seq_length",
+              "dataset.max_length", "dataset.max_seq_length", "dataset.block_size"});
+  if (length != nullptr)
+    draft.set("training.sequence", draft.text(length->name), *length);
+  else
+    draft.assume("samples have the sequence length of the model, as no key gives another");
+}
+
+void read_parallel(Draft& draft) {
+  const Setting* const strategy = first_of(draft, {"distributed.strategy", "distributed._target_"});
+  const std::string way = strategy == nullptr ? "fsdp2" : draft.text(strategy->name);
+  const bool is_ddp = way == "ddp" || way.ends_with("DDPManager");
+  draft.set("parallel.zero", is_ddp ? "0" : "3",
+            strategy != nullptr ? strategy->written : "FSDP2 by default");
+  const Setting* const copies = first_of(draft, {"distributed.dp_replicate_size"});
+  if (copies != nullptr && whole_number(*copies) > 1)
+    draft.set("parallel.replicate", draft.text(copies->name), *copies);
+  const std::uint64_t size = draft.count_at("parallel.tp", 1) * draft.count_at("parallel.cp", 1) *
+                             draft.count_at("parallel.pp", 1);
+  const Setting* const dp = first_of(draft, {"distributed.dp_size"});
+  const Request& request = draft.request();
+  if (request.gpus) {
+    if (size == 0 || *request.gpus % size != 0)
+      throw gpus_refusal(request,
+                         fmt::format("world size ({}, by {}) is not divisible by tp x cp x pp ({})",
+                                     *request.gpus, request.gpus_from, size));
+    draft.set("parallel.dp", fmt::format("{}", *request.gpus / size),
+              fmt::format("{} GPUs by {}", *request.gpus, request.gpus_from), request.gpus_origin);
+  } else if (dp != nullptr) {
+    draft.set("parallel.dp", draft.text(dp->name), *dp);
+  } else {
+    draft.lacks("parallel.dp");
+  }
+}
+
+void read_schedule(Draft& draft) {
+  const Setting* const name = draft.find("distributed.pipeline.pp_schedule");
+  const Setting* const layers = draft.find("distributed.pipeline.layers_per_stage");
+  const std::uint64_t pp = draft.count_at("parallel.pp", 1);
+  if (pp < 2) return;
+  std::string asked = draft.text("distributed.pipeline.pp_schedule", "1f1b");
+  std::ranges::transform(asked, asked.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string schedule = word_for(
+      "1f1b gpipe interleaved1f1b=interleaved-1f1b interleavedzerobubble=interleaved-zb "
+      "loopedbfs=looped-bfs zbvzerobubble=zb-v dualpipev=dualpipe-v",
+      asked);
+  if (schedule.empty()) throw refusal(*name, "PyTorch has no schedule of this name");
+  draft.set("schedule.name", schedule, name != nullptr ? name->written : "1f1b by default");
+  const std::uint64_t all = draft.library_count("layers");
+  const bool has_chunks = schedule.starts_with("interleaved") || schedule == "looped-bfs";
+  if (!has_chunks || all == 0) return;
+  // Stages are rounded up to a multiple of the devices.
+  const std::uint64_t of_stage = layers != nullptr ? whole_number(*layers) : 0;
+  const std::uint64_t chunks = of_stage == 0 ? 2 : (all + of_stage * pp - 1) / (of_stage * pp);
+  draft.set("schedule.chunks", fmt::format("{}", std::max<std::uint64_t>(chunks, 1)),
+            layers != nullptr ? layers->written : "two stages on each device by default");
+}
+
+void read_batch(Draft& draft) {
+  const Setting* const local = first_of(draft, {"step_scheduler.local_batch_size"});
+  const Setting* const part = first_of(draft, {"distributed.pipeline.pp_microbatch_size"});
+  const Setting* const micro =
+      draft.count_at("parallel.pp", 1) > 1 && part != nullptr ? part : local;
+  if (micro != nullptr) draft.set("training.microbatch_size", draft.text(micro->name), *micro);
+  if (draft.at("global_batch") == nullptr) draft.lacks("global_batch");
+}
+
+void read_training(Draft& draft) {
+  if (const Setting* const all = draft.find("distributed.activation_checkpointing");
+      all != nullptr && draft.on(all->name))
+    draft.set("training.recompute.granularity", "full", *all);
+  const Setting* const loss = draft.find("loss_fn._target_");
+  if (loss == nullptr) return;
+  const bool is_fused = draft.text(loss->name).find("FusedLinear") != std::string::npos ||
+                        draft.text(loss->name).find("TEParallel") != std::string::npos;
+  draft.set("training.fused_loss", is_fused ? "true" : "false", *loss);
+}
+
+constexpr std::array automodel_flags{
+    Flag{.name = "model.pretrained_model_name_or_path", .key = "model", .read = read_model},
+    Flag{.name = "distributed.tp_size", .key = "parallel.tp", .form = Form::copy},
+    Flag{.name = "distributed.cp_size", .key = "parallel.cp", .form = Form::copy},
+    Flag{.name = "distributed.pp_size", .key = "parallel.pp", .form = Form::copy},
+    Flag{.name = "distributed.ep_size", .key = "parallel.ep", .form = Form::copy},
+    Flag{.name = "distributed.sequence_parallel", .key = "parallel.sp", .form = Form::on},
+    Flag{.name = "step_scheduler.global_batch_size", .key = "global_batch", .form = Form::copy},
+    Flag{.name = "packed_sequence.packed_sequence_size",
+         .key = "training.sequence",
+         .read = read_sequence},
+    Flag{.name = "distributed.strategy", .key = "parallel.zero", .read = read_parallel},
+    Flag{.name = "distributed.pipeline.pp_schedule", .key = "schedule.name", .read = read_schedule},
+    Flag{.name = "step_scheduler.local_batch_size",
+         .key = "training.microbatch_size",
+         .read = read_batch},
+    Flag{.name = "distributed.activation_checkpointing",
+         .key = "training.recompute",
+         .read = read_training},
+};
+
+// Sections of data, files, logs, learning rates and evaluation, and settings whose values are those
+// of the stack.
+constexpr std::array quiet_names{"benchmark.",
+                                 "checkpoint",
+                                 "ci.",
+                                 "clip_grad",
+                                 "data",
+                                 "dist_env.",
+                                 "distributed.mp_policy.",
+                                 "distributed.pipeline.dtype",
+                                 "distributed.pipeline.round_",
+                                 "distributed.pipeline.scale_",
+                                 "distributed._target_",
+                                 "freeze_config.",
+                                 "lr_scheduler.",
+                                 "mlflow.",
+                                 "model._target_",
+                                 "model.config._target_",
+                                 "model.dtype",
+                                 "model.torch_dtype",
+                                 "model.trust_",
+                                 "optimizer.",
+                                 "packed_sequence.split_",
+                                 "recipe",
+                                 "rng.",
+                                 "seed",
+                                 "step_scheduler.",
+                                 "tokenizer",
+                                 "training.max_grad",
+                                 "validation_",
+                                 "wandb."};
+
+bool has_no_effect(const std::string& name) {
+  return std::ranges::any_of(quiet_names,
+                             [&](std::string_view quiet) { return name.starts_with(quiet); });
+}
+
+}  // namespace
+
+bool recognise(const SourceText& file) {
+  return file.is_yaml() &&
+         (file.has("nemo_automodel.") || (file.has("step_scheduler:") && file.has("recipe:")));
+}
+
+Job read_job(const JobInput& input) {
+  Request request = empty_request(input);
+  for (const Source& source : input.sources) {
+    config::Value tree = config::read_yaml_text(source.text, source.name, automodel_config);
+    substitute_environment(tree, input.words);
+    flatten(tree, "{}: {}", "", request.settings);
+  }
+  apply_gpus(input.words, request);
+  // "none" in YAML is as null.
+  std::erase_if(request.settings, [](const Setting& setting) {
+    return setting.name.starts_with("distributed.") && setting.values.size() == 1 &&
+           says_no(setting.values.front()) && setting.values.front() != "false" &&
+           setting.values.front() != "False";
+  });
+  Draft draft(std::move(request));
+  read_flags(automodel_flags, draft, false);
+  draft.sort_rest(has_no_effect);
+  return draft.take();
+}
+
+}  // namespace pipewright::jobs::automodel

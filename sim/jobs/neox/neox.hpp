@@ -1,0 +1,14 @@
+#pragma once
+
+#include "sim/jobs/request/job_input.hpp"
+#include "sim/jobs/request/sources.hpp"
+
+// Reads GPT-NeoX's YAML. Its files are read one after the other, as its launcher does: a job is
+// often a file of the model and a file of the machine.
+namespace pipewright::jobs::neox {
+
+bool recognise(const SourceText& file);
+
+Job read_job(const JobInput& input);
+
+}  // namespace pipewright::jobs::neox

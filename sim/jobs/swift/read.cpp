@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sim/jobs/megatron/launch.hpp"
+#include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/model_names.hpp"
+#include "sim/jobs/swift/swift.hpp"
+#include "sim/jobs/trainer/trainer.hpp"
+
+namespace pipewright::jobs::swift {
+namespace {
+
+struct Default {
+  std::string_view name, value;
+};
+// swift/megatron/arguments/megatron_args.py, where it differs from the recipes of Megatron-Bridge.
+constexpr std::array megatron_defaults{
+    Default{"micro_batch_size", "1"},
+    Default{"global_batch_size", "16"},
+    Default{"recompute_granularity", "selective"},
+    Default{"cross_entropy_loss_fusion", "true"},
+    Default{"attention_backend", "flash"},
+    Default{"use_distributed_optimizer", "true"},
+    Default{"overlap_grad_reduce", "false"},
+    Default{"overlap_param_gather", "false"},
+    Default{"moe_token_dispatcher_type", "alltoall"},
+    Default{"bf16", "true"},
+};
+
+// Name of an argument for one of Megatron-LM, or of Hugging Face's Trainer.
+struct Renamed {
+  std::string_view name, other;
+};
+constexpr std::array megatron_names{
+    Renamed{"max_length", "seq_length"},
+    Renamed{"virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank"},
+    Renamed{"microbatch_group_size_per_vp_stage",
+            "microbatch_group_size_per_virtual_pipeline_stage"},
+    Renamed{"account_for_embedding", "account_for_embedding_in_pipeline_split"},
+    Renamed{"account_for_loss", "account_for_loss_in_pipeline_split"},
+};
+constexpr std::array trainer_names{
+    Renamed{"max_length", "cutoff_len"},
+    Renamed{"model", "model_name_or_path"},
+    Renamed{"train_type", "finetuning_type"},
+    Renamed{"tuner_type", "finetuning_type"},
+    Renamed{"attn_impl", "flash_attn"},
+    Renamed{"sft_type", "finetuning_type"},
+    Renamed{"use_liger_kernel", "enable_liger_kernel"},
+};
+
+// Arguments of ms-swift that name data, files, logs and checkpoints.
+constexpr std::array quiet_names{"add_",
+                                 "agent_template",
+                                 "attn_impl",
+                                 "check_model",
+                                 "columns",
+                                 "custom_",
+                                 "data",
+                                 "eval_",
+                                 "external_plugins",
+                                 "finetune",
+                                 "group_by_length",
+                                 "load",
+                                 "lr",
+                                 "max_epochs",
+                                 "mcore_model",
+                                 "merge_lora",
+                                 "model",
+                                 "new_special_",
+                                 "num_train_epochs",
+                                 "output_dir",
+                                 "packing",
+                                 "padding_",
+                                 "report_to",
+                                 "response_prefix",
+                                 "save",
+                                 "split_dataset_ratio",
+                                 "strict",
+                                 "streaming",
+                                 "system",
+                                 "task_type",
+                                 "template",
+                                 "tuner_type",
+                                 "train_type",
+                                 "truncation_",
+                                 "use_hf",
+                                 "vit_",
+                                 "freeze_",
+                                 "logging_steps",
+                                 "loss_scale",
+                                 "enable_thinking",
+                                 "sequence_packing_",
+                                 "safe_",
+                                 "torch_dtype",
+                                 "warmup_",
+                                 "learning_rate"};
+
+// Command of ms-swift: a program, what it trains, and its arguments.
+struct Command {
+  std::string program;   // "megatron" or "swift"
+  std::string training;  // "sft"
+  std::vector<Setting> settings;
+};
+std::optional<Command> command_in(std::span<const std::vector<Word>> commands) {
+  std::optional<Command> command;
+  for (const std::vector<Word>& words : commands)
+    for (std::size_t i = 0; i + 1 < words.size(); ++i)
+      if (words[i].text == "megatron" || words[i].text == "swift")
+        for (const std::string_view training : {"sft", "pt", "rlhf"})
+          if (words[i + 1].text == training)
+            command = Command{words[i].text, std::string(training),
+                              settings_of(std::span(words).subspan(i + 2))};
+  return command;
+}
+
+const Setting* setting_named(const Request& request, std::string_view name) {
+  const Setting* last = nullptr;
+  for (const Setting& setting : request.settings)
+    if (setting.name == name && !setting.values.empty()) last = &setting;
+  return last;
+}
+
+void rename(std::span<const Renamed> names, Request& request) {
+  for (Setting& setting : request.settings)
+    if (const auto row = std::ranges::find(names, std::string_view(setting.name), &Renamed::name);
+        row != names.end())
+      setting.name = row->other;
+}
+
+void check_is_full(const Request& request) {
+  for (const char* const name : {"tuner_type", "train_type"})
+    if (const Setting* const method = setting_named(request, name);
+        method != nullptr && method->values.front() != "full")
+      throw refusal(*method,
+                    "adapters are not modelled, as only a part of the weights has "
+                    "gradients and optimizer state")
+          .allow("full");
+}
+
+// Model of the job: the identifier of a checkpoint, or the name of a converted one.
+std::string model_of(const Request& request) {
+  for (const char* const name : {"model", "mcore_model", "load"})
+    if (const Setting* const setting = setting_named(request, name))
+      if (std::string model = model_named(setting->values.front()); !model.empty()) return model;
+  return "";
+}
+
+Job read_megatron(Request request) {
+  check_is_full(request);
+  request.dialect = Dialect::recipe;
+  request.model = model_of(request);
+  const Setting* const packing = setting_named(request, "packing");
+  const bool packs = packing != nullptr && !says_no(packing->values.front());
+  if (!packs && setting_named(request, "max_length") != nullptr)
+    request.assumed.emplace_back(
+        "all samples have --max_length tokens, as they would with packing");
+  if (const Setting* const id = setting_named(request, "model"); request.model.empty() && id)
+    request.assumed.push_back(
+        fmt::format("{}: the library has no model of this name", id->written));
+  rename(megatron_names, request);
+  for (Setting& setting : request.settings)
+    if (std::ranges::any_of(
+            quiet_names, [&](std::string_view quiet) { return setting.name.starts_with(quiet); }))
+      setting.name = "log_" + setting.name;  // has no effect, like flags of logs
+  std::vector<Setting> settings;
+  for (const Default& row : megatron_defaults)
+    settings.push_back({.name = std::string(row.name),
+                        .values = {std::string(row.value)},
+                        .written = fmt::format("--{} {} by default", row.name, row.value)});
+  settings.insert(settings.end(), request.settings.begin(), request.settings.end());
+  request.settings = std::move(settings);
+  return megatron::read(std::move(request));
+}
+
+Job read_trainer(Request request) {
+  rename(trainer_names, request);
+  // swift/arguments: one sample by default.
+  if (setting_named(request, "per_device_train_batch_size") == nullptr)
+    request.settings.push_back({.name = "per_device_train_batch_size",
+                                .values = {"1"},
+                                .written = "--per_device_train_batch_size 1 by default"});
+  if (setting_named(request, "cutoff_len") == nullptr)
+    throw refusal(request, "--max_length is missing: the length of a sample is not known");
+  trainer::add_deepspeed(request);
+  return trainer::read(std::move(request));
+}
+
+}  // namespace
+
+bool recognise(const SourceText& file) {
+  if (!file.may_be_shell()) return false;
+  for (const char* const words :
+       {"megatron sft", "megatron pt", "megatron rlhf", "swift sft", "swift pt", "swift rlhf"})
+    if (file.has(words)) return true;
+  return false;
+}
+
+Job read_job(const JobInput& input) {
+  const Script script = run_scripts(input.sources, input.words);
+  const std::optional<Command> command = command_in(script.commands);
+  Request request = read_launch(script, input.sources.back().name);
+  request.name = empty_request(input).name;
+  request.single = input.sources.size() == 1;
+  apply_gpus(input.words, request);
+  if (!command)
+    throw refusal(request, "no command of ms-swift that runs").allow("megatron sft, swift sft");
+  if (command->training == "rlhf")
+    throw refusal(request, fmt::format("{} rlhf also generates texts, which is not modelled",
+                                       command->program))
+        .allow("megatron sft, megatron pt, swift sft or swift pt");
+  request.settings = command->settings;
+  return command->program == "megatron" ? read_megatron(std::move(request))
+                                        : read_trainer(std::move(request));
+}
+
+}  // namespace pipewright::jobs::swift

@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/text/yaml.hpp"
+#include "sim/jobs/megatron/launch.hpp"
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/environment.hpp"
+#include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/model_names.hpp"
+#include "sim/jobs/trainer/trainer.hpp"
+
+namespace pipewright::jobs::trainer {
+namespace {
+
+constexpr config::Document trainer_config{"a configuration", "model_name_or_path",
+                                          "model_name_or_path: X", true};
+constexpr config::Document zero_config{"a configuration", "zero_optimization",
+                                       "\"zero_optimization\": {}", true};
+
+void check_method(Draft& draft) {
+  const Setting* const method = draft.find("finetuning_type");
+  if (method == nullptr)
+    throw refusal(
+        draft.request(),
+        "finetuning_type is not given, so that an adapter (LoRA) is trained, and adapters "
+        "are not modelled")
+        .allow("full");
+  if (draft.text(method->name) != "full")
+    throw refusal(*method,
+                  "adapters and frozen layers are not modelled, as only a part of the "
+                  "weights has gradients and optimizer state")
+        .allow("full");
+  const Setting* const stage = draft.find("stage");
+  if (stage == nullptr || draft.text("stage") == "sft" || draft.text("stage") == "pt") return;
+  throw refusal(*stage, "only training on given texts is modelled").allow("pt, sft");
+}
+
+// LLaMA-Factory can run Megatron-Core, whose sizes the Trainer does not have.
+void check_engine(Draft& draft) {
+  for (const char* const name :
+       {"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size"})
+    if (const Setting* const size = draft.find(name))
+      throw refusal(*size, "jobs of LLaMA-Factory that run Megatron-Core are not read")
+          .suggest("write the job with Megatron-LM's flags, or as a scenario");
+}
+
+void read_model(Draft& draft) {
+  check_engine(draft);
+  check_method(draft);
+  const Setting* const id = draft.find("model_name_or_path");
+  const std::string model = id == nullptr ? "" : model_named(draft.text(id->name));
+  if (!model.empty()) return draft.set("model", model, *id);
+  if (id != nullptr)
+    draft.not_understood(*id, "the library has no model of this name; give --model");
+  draft.lacks("model");
+}
+
+void read_batch(Draft& draft) {
+  const Setting* const steps = draft.find("gradient_accumulation_steps");
+  const std::uint64_t microbatches = draft.count("gradient_accumulation_steps").value_or(1);
+  if (steps != nullptr)
+    draft.set("microbatches", fmt::format("{}", microbatches), *steps);
+  else
+    draft.set("microbatches", "1", "without gradient_accumulation_steps");
+  if (!draft.on("packing") && !draft.on("neat_packing"))
+    draft.assume("all samples have the largest length, as they would with packing");
+}
+
+void read_data_parallel(Draft& draft) {
+  const Setting* const stage = draft.find("zero_optimization.stage");
+  const Setting* const fsdp = draft.find("fsdp");
+  if (stage != nullptr) {
+    draft.set("stack", "deepspeed", "the engine of the job");
+    draft.set("parallel.zero", fmt::format("{}", whole_number(*stage)), *stage);
+  } else if (fsdp != nullptr && !fsdp->values.empty()) {
+    const std::string ways = fmt::format("{}", fmt::join(fsdp->values, " "));
+    draft.set("parallel.zero",
+              ways.find("shard_grad_op") != std::string::npos ? "2"
+              : ways.find("no_shard") != std::string::npos    ? "0"
+                                                              : "3",
+              *fsdp);
+  }
+  if (const Setting* const device = draft.find("zero_optimization.offload_optimizer.device");
+      device != nullptr && !says_no(draft.text(device->name)))
+    draft.not_understood(*device, "time and memory of the optimizer in host memory");
+  if (const Setting* const device = draft.find("zero_optimization.offload_param.device");
+      device != nullptr && !says_no(draft.text(device->name)))
+    draft.not_understood(*device, "time and memory of weights in host memory");
+  const Request& request = draft.request();
+  if (!request.gpus) return draft.lacks("parallel.dp");
+  draft.set("parallel.dp", fmt::format("{}", *request.gpus),
+            fmt::format("{} GPUs by {}", *request.gpus, request.gpus_from), request.gpus_origin);
+}
+
+void read_training(Draft& draft) {
+  const Setting* const off = draft.find("disable_gradient_checkpointing");
+  const Setting* const on = draft.find("gradient_checkpointing");
+  const bool is_off = draft.on("disable_gradient_checkpointing") ||
+                      (on != nullptr && !draft.on("gradient_checkpointing"));
+  if (!is_off)
+    draft.set("training.recompute.granularity", "full",
+              on != nullptr ? on->written : "gradient checkpointing is on by default");
+  else if (off != nullptr)
+    draft.without_effect(*off);
+  if (const Setting* const kernels = draft.find("flash_attn");
+      kernels != nullptr &&
+      (draft.text("flash_attn") == "disabled" || draft.text("flash_attn") == "eager"))
+    draft.set("training.flash_attention", "false", *kernels);
+  if (draft.on("fp16")) draft.set("training.precision", "fp16", *draft.find("fp16"));
+  if (const Setting* const optimizer = draft.find("optim");
+      optimizer != nullptr && !draft.text("optim").starts_with("adam"))
+    draft.not_understood(*optimizer, "only Adam is modelled");
+}
+
+constexpr std::array trainer_flags{
+    Flag{.name = "finetuning_type", .key = "model", .read = read_model},
+    Flag{.name = "model_name_or_path", .key = "model", .read = read_model},
+    Flag{.name = "cutoff_len", .key = "training.sequence", .form = Form::copy, .absent = "2048"},
+    Flag{.name = "per_device_train_batch_size",
+         .key = "training.microbatch_size",
+         .form = Form::copy,
+         .absent = "8"},
+    Flag{.name = "gradient_accumulation_steps", .key = "microbatches", .read = read_batch},
+    Flag{.name = "zero_optimization.stage", .key = "parallel.zero", .read = read_data_parallel},
+    Flag{.name = "zero_optimization.overlap_comm",
+         .key = "communication.overlap_grad_reduce",
+         .form = Form::on},
+    Flag{.name = "enable_liger_kernel", .key = "training.fused_loss", .form = Form::on},
+    Flag{.name = "gradient_checkpointing", .key = "training.recompute", .read = read_training},
+    Flag{.name = "bf16", .key = "training.precision", .form = Form::accepted},
+    Flag{.name = "pure_bf16", .key = "training.precision", .form = Form::accepted},
+};
+
+// Settings that name data, files, logs, learning rates and evaluation.
+constexpr std::array quiet_names{"adam_",
+                                 "bf16.",
+                                 "cache_",
+                                 "data",
+                                 "ddp_timeout",
+                                 "deepspeed",
+                                 "do_",
+                                 "eval_",
+                                 "fp16.",
+                                 "gradient_clipping",
+                                 "image_",
+                                 "learning_rate",
+                                 "load_",
+                                 "logging_",
+                                 "loss_scale",
+                                 "lr_scheduler_",
+                                 "max_",
+                                 "media_",
+                                 "metric_",
+                                 "model_",
+                                 "num_train_",
+                                 "optimizer.",
+                                 "output_dir",
+                                 "overwrite_",
+                                 "per_device_eval_",
+                                 "plot_loss",
+                                 "preprocessing_",
+                                 "push_to_hub",
+                                 "report_to",
+                                 "resume_",
+                                 "run_name",
+                                 "save_",
+                                 "scheduler.",
+                                 "seed",
+                                 "split_dataset_",
+                                 "streaming",
+                                 "system",
+                                 "template",
+                                 "tokenized_",
+                                 "train_batch_size",
+                                 "train_micro_",
+                                 "trust_remote_",
+                                 "upcast_",
+                                 "use_fast_",
+                                 "use_hf",
+                                 "val_size",
+                                 "video_",
+                                 "warmup_",
+                                 "weight_decay",
+                                 "zero_allow_",
+                                 "zero_optimization."};
+
+bool has_no_effect(const std::string& name) {
+  return std::ranges::any_of(quiet_names,
+                             [&](std::string_view quiet) { return name.starts_with(quiet); });
+}
+
+// Adds the settings of DeepSpeed's JSON that the Trainer does not set: it fills in "auto".
+void add_json(const Source& source, Request& request) {
+  std::vector<Setting> settings;
+  flatten(config::read_yaml_text(source.text, source.name, zero_config), "\"{}\": {}", "",
+          settings);
+  for (Setting& setting : settings)
+    if (setting.values.empty() || setting.values.front() != "auto")
+      request.settings.push_back(std::move(setting));
+}
+
+// Level of ZeRO in the name of a configuration, such as "ds_z3_config.json"; none if there is none.
+std::optional<std::string> level_in(std::string_view name) {
+  for (const std::string_view words : {"zero", "_z", "stage"}) {
+    const std::size_t at = name.find(words);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = name.substr(at + words.size());
+    const std::size_t digit = rest.find_first_of("0123");
+    if (digit <= 1) return std::string(rest.substr(digit, 1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool recognise(const SourceText& file) {
+  return file.is_yaml() && file.has("model_name_or_path:") &&
+         (file.has("finetuning_type:") || file.has("cutoff_len:") || file.has("stage:"));
+}
+
+void add_deepspeed(Request& request) {
+  const auto named = std::ranges::find(request.settings, "deepspeed", &Setting::name);
+  if (named == request.settings.end() || named->values.empty()) return;
+  const Setting setting = *named;
+  const std::filesystem::path path = setting.values.front();
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::absolute(setting.origin.source).parent_path();
+  for (; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (!std::filesystem::is_regular_file(folder / path, failed)) continue;
+    const Source source = read_source((folder / path).string());
+    add_json(source, request);
+    return;
+  }
+  const std::optional<std::string> level = level_in(path.filename().string());
+  if (!level)
+    throw refusal(setting, "the file is not beside the job, and its name has no level of ZeRO")
+        .suggest("put the file there, or name the level, as in zero3");
+  request.settings.push_back({.name = "zero_optimization.stage",
+                              .values = {*level},
+                              .written = setting.written,
+                              .origin = setting.origin});
+}
+
+Job read(Request request) {
+  Draft draft(std::move(request));
+  read_flags(trainer_flags, draft, true);
+  draft.sort_rest(has_no_effect);
+  return draft.take();
+}
+
+Job read_job(const JobInput& input) {
+  Request request = empty_request(input);
+  std::vector<Source> scripts;
+  for (const Source& source : input.sources) {
+    const SourceText text(source);
+    if (text.is_json()) {
+      add_json(source, request);
+    } else if (recognise(text)) {
+      config::Value tree = config::read_yaml_text(source.text, source.name, trainer_config);
+      substitute_environment(tree, input.words);
+      flatten(tree, "{}: {}", "", request.settings);
+    } else {
+      scripts.push_back(source);
+    }
+  }
+  if (!scripts.empty()) {
+    const Request launched = read_launch(run_scripts(scripts, input.words), scripts.back().name);
+    request.gpus = launched.gpus;
+    request.gpus_from = launched.gpus_from;
+    request.gpus_origin = launched.gpus_origin;
+  }
+  const bool has_json = std::ranges::find(request.settings, "zero_optimization.stage",
+                                          &Setting::name) != request.settings.end();
+  if (!has_json) add_deepspeed(request);
+  apply_gpus(input.words, request);
+  return read(std::move(request));
+}
+
+}  // namespace pipewright::jobs::trainer

@@ -1,0 +1,274 @@
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "sim/jobs/request/model_id.hpp"
+#include "sim/jobs/support.hpp"
+
+using namespace pipewright;
+using Catch::Contains;
+using tests::scenario_of;
+
+namespace {
+
+jobs::Job import_on(std::uint64_t gpus, const std::string& name, const std::string& text) {
+  const tests::CommandFolder place;
+  place.write(name, text);
+  const std::vector<std::string> files{(place.folder() / name).string()};
+  return jobs::import_job(files, {.variables = {}, .gpus = gpus});
+}
+
+const std::string swift_flags =
+    "--tensor_model_parallel_size 2 --expert_model_parallel_size 8 --sequence_parallel true "
+    "--micro_batch_size 1 --global_batch_size 16 --max_length 8192 ";
+
+}  // namespace
+
+TEST_CASE("the whole name of a checkpoint chooses a model of the library", "[jobs]") {
+  CHECK(jobs::library_model("Qwen/Qwen3-30B-A3B-Base") == "qwen3-30b-a3b");
+  CHECK(jobs::library_model("/models/Qwen3-30B-A3B-Instruct-2507-mcore/") == "qwen3-30b-a3b");
+  CHECK(jobs::library_model("meta-llama/Meta-Llama-3-8B-Instruct") == "llama-3-8b");
+  CHECK(jobs::library_model("meta-llama/Llama-3.1-70B") == "llama-3-70b");
+  CHECK(jobs::library_model("mistralai/Mixtral-8x7B-v0.1") == "mixtral-8x7b");
+  CHECK(jobs::library_model("openai/gpt-oss-20b") == "gpt-oss-20b");
+  CHECK(jobs::library_model("moonshotai/Moonlight-16B-A3B") == "moonlight-16b");
+  // A part of a name is no model.
+  CHECK(jobs::library_model("deepseek-ai/DeepSeek-V2-Lite").empty());
+  CHECK(jobs::library_model("Qwen/Qwen3-30B").empty());
+  CHECK(jobs::library_model("Qwen/Qwen3-8B-Draft").empty());
+  CHECK(jobs::library_model("").empty());
+}
+
+TEST_CASE("ms-swift's megatron sft has ms-swift's defaults", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "train.sh", "NNODES=2 NPROC_PER_NODE=8 megatron sft \\\n  --load Qwen3-30B-A3B-Base-mcore " +
+                      swift_flags + "--packing true --dataset data.jsonl\n");
+  CHECK(job.framework == "swift");
+  CHECK(job.not_understood.empty());
+  CHECK(job.assumed.empty());
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "qwen3-30b-a3b");
+  CHECK(scenario.training.sequence == 8192U);
+  CHECK(scenario.parallel.tp.value == 2);
+  CHECK(scenario.parallel.dp.value == 8);  // 16 / 2
+  CHECK(scenario.parallel.zero == 1);
+  CHECK(scenario.microbatches.value == 2);  // 16 / (1 x 8)
+  CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::selective);
+  CHECK(scenario.training.fused_loss);
+  CHECK_FALSE(scenario.communication.overlap_grad_reduce);
+  CHECK_FALSE(scenario.communication.overlap_param_gather);
+  // Defaults of the batch are 1 and 16.
+  const config::Scenario plain = scenario_of(tests::import_text(
+      "train.sh",
+      "export NPROC_PER_NODE=8\nmegatron pt --model Qwen/Qwen3-8B --max_length 4096\n"));
+  CHECK(plain.global_batch->value == 16);
+  CHECK(plain.parallel.tp.value == 1);
+}
+
+TEST_CASE("jobs of ms-swift that are not modelled are refused", "[jobs]") {
+  CHECK_THROWS_WITH(
+      tests::import_text("train.sh",
+                         "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
+                         "--tuner_type lora --max_length 4096\n"),
+      Contains("--tuner_type lora: adapters are not modelled") && Contains("allowed: full"));
+  CHECK_THROWS_WITH(tests::import_text("train.sh",
+                                       "NPROC_PER_NODE=8 megatron sft --train_type lora "
+                                       "--model Qwen/Qwen3-8B --max_length 4096\n"),
+                    Contains("--train_type lora: adapters are not modelled"));
+  CHECK_THROWS_WITH(tests::import_text("train.sh",
+                                       "megatron rlhf --rlhf_type grpo --model "
+                                       "Qwen/Qwen3-8B --micro_batch_size 1\n"),
+                    Contains("megatron rlhf also generates texts"));
+  const jobs::Job unknown =
+      import_on(8, "train.sh", "megatron sft --model Qwen/Qwen2.5-14B --max_length 4096\n");
+  CHECK(unknown.missing == std::vector<std::string>{"model"});
+  // Layouts have the rules of Megatron-Core: 48 layers on 32 devices.
+  CHECK_THROWS_WITH(import_on(64, "train.sh",
+                              "megatron sft --model Qwen/Qwen3-30B-A3B --max_length 4096 "
+                              "--pipeline_model_parallel_size 32\n"),
+                    Contains("(48 layers, pp 32)"));
+}
+
+TEST_CASE("ms-swift's swift sft runs the Trainer of Hugging Face", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "train.sh",
+      "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --train_type full --torch_dtype bfloat16 "
+      "--gradient_accumulation_steps 4 --max_length 4096 --packing true --deepspeed zero3\n");
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "qwen3-8b");
+  CHECK(scenario.training.microbatch_size == 1);
+  CHECK(scenario.microbatches.value == 4);
+  CHECK(scenario.parallel.zero == 3);
+  CHECK(scenario.parallel.dp.value == 8);
+  CHECK(scenario.training.stack.name == "deepspeed");
+  CHECK_THROWS_WITH(tests::import_text("train.sh",
+                                       "NPROC_PER_NODE=8 swift sft --model "
+                                       "Qwen/Qwen3-8B --max_length 4096 --lr 1e-4\n"),
+                    Contains("an adapter (LoRA) is trained"));
+}
+
+TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs]") {
+  const tests::CommandFolder place;
+  std::filesystem::create_directories(place.folder() / "examples/deepspeed");
+  place.write("examples/deepspeed/ds_z3_config.json",
+              "{\"train_batch_size\": \"auto\", \"gradient_accumulation_steps\": \"auto\",\n"
+              " \"zero_optimization\": {\"stage\": 3, \"overlap_comm\": true,\n"
+              "   \"offload_optimizer\": {\"device\": \"cpu\"}}}\n");
+  const std::string text =
+      "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\ndo_train: true\n"
+      "finetuning_type: full\ndeepspeed: examples/deepspeed/ds_z3_config.json\ndataset: identity\n"
+      "template: llama3\ncutoff_len: 4096\nper_device_train_batch_size: 2\n"
+      "gradient_accumulation_steps: 8\nlearning_rate: 1.0e-5\nbf16: true\n";
+  place.write("full.yaml", text);
+  const std::vector<std::string> files{(place.folder() / "full.yaml").string()};
+  const jobs::Job job = jobs::import_job(files, {.variables = {}, .gpus = 16});
+  CHECK(job.framework == "llamafactory");
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "llama-3-8b");
+  CHECK(scenario.parallel.zero == 3);
+  CHECK(scenario.parallel.dp.value == 16);
+  CHECK(scenario.microbatches.value == 8);
+  CHECK(scenario.training.microbatch_size == 2);
+  CHECK(scenario.training.sequence == 4096U);
+  CHECK(scenario.communication.overlap_grad_reduce);
+  CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::full);
+  CHECK(scenario.training.stack.name == "deepspeed");
+  CHECK(tests::has_note(job.not_understood, "optimizer in host memory"));
+  CHECK(jobs::import_job(files).missing == std::vector<std::string>{"parallel.dp"});
+  const auto with = [&](const std::string& older, const std::string& newer) {
+    std::string other = text;
+    other.replace(other.find(older), older.size(), newer);
+    place.write("full.yaml", other);
+    return jobs::import_job(files, {.variables = {}, .gpus = 16});
+  };
+  CHECK_THROWS_WITH(with("finetuning_type: full", "finetuning_type: lora"),
+                    Contains("finetuning_type: lora") && Contains("are not modelled"));
+  CHECK_THROWS_WITH(with("finetuning_type: full\n", ""), Contains("an adapter (LoRA) is trained"));
+  CHECK_THROWS_WITH(with("stage: sft", "stage: dpo"), Contains("allowed: pt, sft"));
+  CHECK_THROWS_WITH(with("ds_z3_config.json", "ours.json"),
+                    Contains("its name has no level of ZeRO"));
+  CHECK_THROWS_WITH(with("bf16: true", "tensor_model_parallel_size: 2"),
+                    Contains("that run Megatron-Core are not read"));
+  CHECK(scenario_of(with("deepspeed: examples/deepspeed/ds_z3_config.json\n", "")).parallel.zero ==
+        0);
+}
+
+TEST_CASE("nanotron's configuration gives model, layout and batch", "[jobs]") {
+  const std::string text =
+      "model:\n  dtype: bfloat16\n  make_vocab_size_divisible_by: 1\n  model_config:\n"
+      "    hidden_act: silu\n    hidden_size: 2048\n    intermediate_size: 11008\n"
+      "    num_attention_heads: 16\n    num_hidden_layers: 28\n    num_key_value_heads: 2\n"
+      "    tie_word_embeddings: true\n    vocab_size: 128256\n"
+      "optimizer:\n  zero_stage: 1\nparallelism:\n  dp: 4\n  pp: 2\n  pp_engine: 1f1b\n  tp: 2\n"
+      "  tp_mode: REDUCE_SCATTER\ntokens:\n  batch_accumulation_per_replica: 8\n"
+      "  micro_batch_size: 3\n  sequence_length: 4096\n";
+  const jobs::Job job = tests::import_text("job.yaml", text);
+  CHECK(job.framework == "nanotron");
+  CHECK(job.not_understood.empty());
+  const config::Scenario scenario = scenario_of(job);
+  const config::Model& model = scenario.model->value;
+  CHECK(model.hidden == 2048);
+  CHECK(model.kv_heads == 2);
+  CHECK(model.gated);
+  CHECK(model.tied_embeddings);
+  CHECK(model.biases == config::Model::Biases::none);
+  CHECK(scenario.parallel.dp.value == 4);
+  CHECK(scenario.parallel.tp.value == 2);
+  CHECK(scenario.parallel.sequence);
+  CHECK(scenario.parallel.zero == 1);
+  CHECK(scenario.schedules.front().name == "1f1b");
+  CHECK(scenario.microbatches.value == 8);
+  CHECK(scenario.training.microbatch_size == 3);
+  CHECK(scenario.training.stack.name == "nanotron");
+  const auto with = [&](const std::string& older, const std::string& newer) {
+    std::string other = text;
+    other.replace(other.find(older), older.size(), newer);
+    return tests::import_text("job.yaml", other);
+  };
+  // All forward passes come first by default.
+  CHECK(scenario_of(with("  pp_engine: 1f1b\n", "")).schedules.front().name == "gpipe");
+  CHECK_FALSE(scenario_of(with("REDUCE_SCATTER", "all_reduce")).parallel.sequence);
+  CHECK_THROWS_WITH(with("pp_engine: 1f1b", "pp_engine: zb"), Contains("allowed: 1f1b, afab"));
+  CHECK_THROWS_WITH(with("    hidden_act: silu\n", "    is_mamba_config: true\n"),
+                    Contains("only models with the shape of Llama or Qwen are read"));
+  CHECK_THROWS_WITH(import_on(32, "job.yaml", text), Contains("dp x pp x tp x cp is 16"));
+}
+
+TEST_CASE("GPT-NeoX's files of a model and of a machine are a job", "[jobs]") {
+  const std::string model =
+      "{\n   \"pipe_parallel_size\": 2,\n   \"model_parallel_size\": 4,\n"
+      "   \"num_layers\": 44,\n   \"hidden_size\": 6144,\n   \"num_attention_heads\": 64,\n"
+      "   \"seq_length\": 2048,\n   \"max_position_embeddings\": 2048,\n   \"norm\": "
+      "\"layernorm\",\n"
+      "   \"pos_emb\": \"rotary\",\n   \"no_weight_tying\": true,\n"
+      "   \"attention_config\": [[[\"flash\"], 44]],\n   \"tokenizer_type\": "
+      "\"GPT2BPETokenizer\",\n"
+      "   \"zero_optimization\": {\"stage\": 1, \"overlap_comm\": True},\n"
+      "   \"train_micro_batch_size_per_gpu\": 4,\n   \"gradient_accumulation_steps\": 32,\n"
+      "   \"checkpoint_activations\": true,\n   \"fp16\": {\"enabled\": true},\n}\n";
+  const jobs::Job job = import_on(96, "20B.yml", model);
+  CHECK(job.framework == "neox");
+  CHECK(job.not_understood.empty());
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.layers == 44);
+  CHECK(scenario.model->value.ffn == 24576);  // 4 x 6144
+  CHECK_FALSE(scenario.model->value.tied_embeddings);
+  CHECK(scenario.parallel.tp.value == 4);
+  CHECK(scenario.devices.value == 2);
+  CHECK(scenario.parallel.dp.value == 12);  // 96 / (4 x 2)
+  CHECK(scenario.parallel.zero == 1);
+  CHECK(scenario.microbatches.value == 32);
+  CHECK(scenario.training.precision == config::DataType::fp16);
+  CHECK(scenario.training.stack.name == "deepspeed");
+  CHECK_THROWS_WITH(import_on(100, "20B.yml", model), Contains("is not divisible by"));
+  const tests::CommandFolder place;
+  place.write("model.yml",
+              "num-layers: 32\nhidden-size: 4096\nnum-attention-heads: 32\nseq-length: 2048\n"
+              "intermediate_size: 33024\nactivation: swiglu\nmlp-multiple-of: 256\n"
+              "pipe-parallel-size: 0\npadded_vocab_size: 32000\ngpt_j_residual: true\n"
+              "train_micro_batch_size_per_gpu: 2\n");
+  place.write("machine.yml", "pipe-parallel-size: 1\nnum_gpus: 8\n");
+  const std::vector<std::string> files{(place.folder() / "model.yml").string(),
+                                       (place.folder() / "machine.yml").string()};
+  const jobs::Job two = jobs::import_job(files);
+  const config::Scenario of_two = scenario_of(two);
+  CHECK(of_two.parallel.dp.value == 8);
+  CHECK(of_two.model->value.ffn == 11008);  // 33024 x 2/3 / 2
+  CHECK(of_two.model->value.gated);
+  CHECK(tests::has_note(two.not_understood, "common residual"));
+  CHECK_THROWS_WITH(
+      import_on(8, "mamba.yml",
+                "pipe_parallel_size: 1\nnum_layers: 24\nattention_config: [[[\"mamba\"], 24]]\n"),
+      Contains("layers of mamba are not read"));
+}
+
+TEST_CASE("full training of NeMo Automodel is read", "[jobs]") {
+  const std::string text =
+      "recipe: TrainFinetuneRecipeForNextTokenPrediction\n"
+      "step_scheduler:\n  global_batch_size: 128\n  local_batch_size: 4\n"
+      "model:\n  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained\n"
+      "  pretrained_model_name_or_path: meta-llama/Llama-3.1-70B\n"
+      "distributed:\n  strategy: fsdp2\n  dp_size: none\n  tp_size: 4\n  cp_size: 1\n  pp_size: 4\n"
+      "  activation_checkpointing: true\n  pipeline:\n    pp_schedule: interleaved1f1b\n"
+      "    pp_microbatch_size: 1\n    layers_per_stage: 4\n"
+      "packed_sequence:\n  packed_sequence_size: 4096\n";
+  const jobs::Job job = import_on(32, "job.yaml", text);
+  CHECK(job.framework == "automodel");
+  CHECK(job.not_understood.empty());
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "llama-3-70b");
+  CHECK(scenario.parallel.dp.value == 2);  // 32 / (4 x 4)
+  CHECK(scenario.parallel.zero == 3);
+  CHECK(scenario.schedules.front().name == "interleaved-1f1b");
+  // 80 layers / (4 layers x 4 devices)
+  CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 5);
+  CHECK(scenario.training.microbatch_size == 1);
+  CHECK(scenario.global_batch->value == 128);
+  CHECK(scenario.training.sequence == 4096U);
+  CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::full);
+  CHECK_THROWS_WITH(import_on(32, "job.yaml", text + "peft:\n  dim: 16\n"),
+                    Contains("dim: 16: adapters are not modelled"));
+  CHECK_THROWS_WITH(import_on(24, "job.yaml", text), Contains("is not divisible by tp x cp x pp"));
+  CHECK(tests::import_text("job.yaml", text).missing == std::vector<std::string>{"parallel.dp"});
+}
