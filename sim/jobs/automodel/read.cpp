@@ -147,44 +147,41 @@ constexpr std::array automodel_flags{
          .read = read_training},
 };
 
-// Sections of data, files, logs, learning rates and evaluation, and settings whose values are those
-// of the stack.
-constexpr std::array quiet_names{"benchmark.",
-                                 "checkpoint",
-                                 "ci.",
-                                 "clip_grad",
-                                 "data",
-                                 "dist_env.",
-                                 "distributed.mp_policy.",
-                                 "distributed.pipeline.dtype",
-                                 "distributed.pipeline.round_",
-                                 "distributed.pipeline.scale_",
-                                 "distributed._target_",
-                                 "freeze_config.",
-                                 "lr_scheduler.",
-                                 "mlflow.",
-                                 "model._target_",
-                                 "model.config._target_",
-                                 "model.dtype",
-                                 "model.torch_dtype",
-                                 "model.trust_",
-                                 "optimizer.",
-                                 "packed_sequence.split_",
-                                 "recipe",
-                                 "rng.",
-                                 "seed",
-                                 "step_scheduler.",
-                                 "tokenizer",
-                                 "training.max_grad",
-                                 "validation_",
-                                 "wandb."};
+// Settings that are not used.
+constexpr std::array unused_rows{
+    SettingRow{.reason = "learning rate, its schedule, and numbers in the optimizer's update",
+               .names = "lr_scheduler. optimizer. clip_grad training.max_grad"},
+    SettingRow{.reason = "number of iterations, which are alike", .names = "step_scheduler."},
+    SettingRow{
+        .reason = "data and tokenizer, which load beside training",
+        .names = "data dataset dataset. dataloader. tokenizer tokenizer. packed_sequence.split_"},
+    SettingRow{.reason = "validation between iterations", .names = "validation_"},
+    SettingRow{.reason = "checkpoints between iterations, which goodput models",
+               .names = "checkpoint checkpoint."},
+    SettingRow{.reason = "logs, profiles and tests", .names = "benchmark. ci. mlflow. wandb."},
+    SettingRow{.reason = "random numbers", .names = "rng. seed"},
+    SettingRow{.reason = "start of processes", .names = "dist_env."},
+    SettingRow{
+        .reason = "names of classes and types that Automodel's stack has",
+        .names = "distributed._target_ distributed.mp_policy. distributed.pipeline.dtype "
+                 "model._target_ model.config._target_ model.dtype model.torch_dtype model.trust_ "
+                 "recipe recipe."},
+    SettingRow{.reason = "how layers that do not divide evenly are rounded",
+               .names = "distributed.pipeline.round_ distributed.pipeline.scale_"},
+    SettingRow{Changes::time_and_memory,
+               "frozen parts would have neither gradients nor optimizer state", "freeze_config."},
+};
 
-bool has_no_effect(const std::string& name) {
-  return std::ranges::any_of(quiet_names,
-                             [&](std::string_view quiet) { return name.starts_with(quiet); });
+const SettingTable& known_settings() {
+  static const SettingTable table({unused_rows});
+  return table;
 }
 
 }  // namespace
+
+SettingNames setting_names() {
+  return {.others = {}, .flags = automodel_flags, .unused = {&known_settings()}};
+}
 
 bool recognise(const SourceText& file) {
   return file.is_yaml() &&
@@ -207,7 +204,7 @@ Job read_job(const JobInput& input) {
   });
   Draft draft(std::move(request));
   read_flags(automodel_flags, draft, false);
-  draft.sort_rest(has_no_effect);
+  draft.sort_rest(known_settings(), names_of(automodel_flags));
   return draft.take();
 }
 

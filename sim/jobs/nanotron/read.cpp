@@ -140,50 +140,53 @@ constexpr std::array nanotron_flags{
     Flag{.name = "parallelism.recompute_layer", .key = "training.recompute", .read = read_training},
 };
 
-// The stack has asynchronous communication of tensor parallelism and the accumulation of gradients
-// in fp32. Other names are of data, files, logs, learning rates, and of a model's scores.
-constexpr std::array quiet_names{"checkpoints.",
-                                 "data_stages",
-                                 "general.",
-                                 "lighteval",
-                                 "logging.",
-                                 "metrics_logging",
-                                 "model.ddp_bucket_cap_mb",
-                                 "model.init_method",
-                                 "model.model_config.bos_",
-                                 "model.model_config.eos_",
-                                 "model.model_config.initializer_",
-                                 "model.model_config.is_",
-                                 "model.model_config.max_position_",
-                                 "model.model_config.moe_config.router_",
-                                 "model.model_config.moe_config.token_dispatcher_type",
-                                 "model.model_config.pad_",
-                                 "model.model_config.pretraining_tp",
-                                 "model.model_config.rms_norm_eps",
-                                 "model.model_config.rope_",
-                                 "model.model_config.use_cache",
-                                 "model.model_config.z_loss_",
-                                 "model.model_config._",
-                                 "optimizer.accumulate_grad_in_fp32",
-                                 "optimizer.clip_grad",
-                                 "optimizer.learning_rate",
-                                 "optimizer.optimizer_factory",
-                                 "optimizer.weight_decay",
-                                 "parallelism.tp_linear_async_communication",
-                                 "parallelism.tp_recompute_allgather",
-                                 "profiler",
-                                 "s3_upload",
-                                 "tokenizer.",
-                                 "tokens.limit_",
-                                 "tokens.train_steps",
-                                 "tokens.val_"};
+// Settings that are not used.
+constexpr std::array unused_rows{
+    SettingRow{.reason = "learning rate, its schedule, and numbers in the optimizer's update",
+               .names = "optimizer.clip_grad optimizer.learning_rate optimizer.optimizer_factory "
+                        "optimizer.optimizer_factory. optimizer.weight_decay"},
+    SettingRow{
+        .reason =
+            "accumulation in fp32 and asynchronous tensor parallelism, which nanotron's stack "
+            "has",
+        .names = "optimizer.accumulate_grad_in_fp32 parallelism.tp_linear_async_communication "
+                 "parallelism.tp_recompute_allgather"},
+    SettingRow{.reason = "data and tokenizer, which load beside training",
+               .names = "data_stages data_stages. tokenizer."},
+    SettingRow{.reason = "number of iterations, which are alike",
+               .names = "tokens.limit_ tokens.train_steps tokens.val_"},
+    SettingRow{.reason = "checkpoints between iterations, which goodput models",
+               .names = "checkpoints. s3_upload s3_upload."},
+    SettingRow{
+        .reason = "logs and profiles",
+        .names = "general. lighteval lighteval. logging. metrics_logging metrics_logging. profiler "
+                 "profiler."},
+    SettingRow{.reason = "initial values of weights",
+               .names = "model.init_method model.init_method. model.model_config.initializer_"},
+    SettingRow{.reason = "numbers in scores, positions and norms of the same cost",
+               .names = "model.model_config.max_position_ model.model_config.rms_norm_eps "
+                        "model.model_config.rope_ model.model_config.z_loss_ "
+                        "model.model_config.moe_config.router_"},
+    SettingRow{.reason = "tokens with a meaning, and settings of generation",
+               .names = "model.model_config.bos_ model.model_config.eos_ model.model_config.pad_ "
+                        "model.model_config.is_ model.model_config.pretraining_tp "
+                        "model.model_config.use_cache model.model_config._"},
+    SettingRow{Changes::time, "gradients would be reduced in buckets of another size",
+               "model.ddp_bucket_cap_mb"},
+    SettingRow{Changes::time, "tokens would travel to experts in another way",
+               "model.model_config.moe_config.token_dispatcher_type"},
+};
 
-bool has_no_effect(const std::string& name) {
-  return std::ranges::any_of(quiet_names,
-                             [&](std::string_view quiet) { return name.starts_with(quiet); });
+const SettingTable& known_settings() {
+  static const SettingTable table({unused_rows});
+  return table;
 }
 
 }  // namespace
+
+SettingNames setting_names() {
+  return {.others = {}, .flags = nanotron_flags, .unused = {&known_settings()}};
+}
 
 bool recognise(const SourceText& file) {
   return file.is_yaml() && file.has("parallelism:") &&
@@ -202,7 +205,7 @@ Job read_job(const JobInput& input) {
   read_flags(nanotron_flags, draft, true);
   for (const char* const key : {"parallel.dp", "model.sequence", "microbatches"})
     if (draft.at(key) == nullptr) draft.lacks(key);
-  draft.sort_rest(has_no_effect);
+  draft.sort_rest(known_settings(), names_of(nanotron_flags));
   return draft.take();
 }
 

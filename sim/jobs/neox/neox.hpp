@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sim/jobs/request/job_input.hpp"
+#include "sim/jobs/request/setting_names.hpp"
 #include "sim/jobs/request/sources.hpp"
 
 // Reads GPT-NeoX's YAML. Its files are read one after the other, as its launcher does: a job is
@@ -10,5 +11,7 @@ namespace pipewright::jobs::neox {
 bool recognise(const SourceText& file);
 
 Job read_job(const JobInput& input);
+
+SettingNames setting_names();
 
 }  // namespace pipewright::jobs::neox

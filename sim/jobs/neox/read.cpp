@@ -194,87 +194,63 @@ constexpr std::array neox_flags{
     Flag{.name = "checkpoint_activations", .key = "training.recompute", .read = read_recompute},
 };
 
-// Names of data, files, logs, learning rates, and of kernels that the stack chooses.
-constexpr std::array quiet_names{"attention_",
-                                 "autotuning",
-                                 "bf16.",
-                                 "bias_gelu_",
-                                 "checkpoint_factor",
-                                 "checkpoint_in_",
-                                 "checkpoint_val",
-                                 "comment",
-                                 "contiguous_",
-                                 "data",
-                                 "deepspeed",
-                                 "distributed_",
-                                 "do_",
-                                 "eval_",
-                                 "exit_",
-                                 "extra_save_",
-                                 "fp16.",
-                                 "gradient_clip",
-                                 "hostfile",
-                                 "include",
-                                 "init_method",
-                                 "iteration",
-                                 "keep_last_",
-                                 "launcher",
-                                 "layernorm_",
-                                 "load",
-                                 "log",
-                                 "lr_",
-                                 "master_",
-                                 "max_position_",
-                                 "merge_file",
-                                 "min_lr",
-                                 "mmap_",
-                                 "no_ssh_",
-                                 "num_nodes",
-                                 "num_workers",
-                                 "opt_pos_emb_",
-                                 "optimizer.",
-                                 "output_layer_",
-                                 "override_",
-                                 "partition_act",
-                                 "rms_norm_",
-                                 "rope_",
-                                 "rotary_",
-                                 "s3_",
-                                 "save",
-                                 "scaled_",
-                                 "scheduler.",
-                                 "seed",
-                                 "soft_prompt",
-                                 "split",
-                                 "steps_per_print",
-                                 "synchronize_",
-                                 "tensorboard",
-                                 "test_",
-                                 "text_gen",
-                                 "tokenizer",
-                                 "train_data_",
-                                 "train_iters",
-                                 "train_label_",
-                                 "umup",
-                                 "use_bias_in_attn",
-                                 "use_shared_fs",
-                                 "use_wandb",
-                                 "valid_",
-                                 "vocab_file",
-                                 "wall_clock_",
-                                 "wandb",
-                                 "warmup",
-                                 "weight_by_",
-                                 "weight_decay",
-                                 "zero_allow_",
-                                 "zero_optimization."};
+// Settings that are not used.
+constexpr std::array unused_rows{
+    SettingRow{
+        .reason = "learning rate, its schedule, and numbers in the optimizer's update",
+        .names = "gradient_clip gradient_clipping lr_ lr_decay_ min_lr optimizer. scheduler. umup "
+                 "umup. warmup weight_decay weight_by_ zero_allow_"},
+    SettingRow{.reason = "number of iterations, which are alike", .names = "iteration train_iters"},
+    SettingRow{.reason = "data and tokenizer, which load beside training",
+               .names = "data data_ merge_file mmap_ num_workers split test_ tokenizer tokenizer_ "
+                        "train_data_ train_label_ valid_ vocab_file"},
+    SettingRow{.reason = "loss scaling of fp16", .names = "fp16. bf16."},
+    SettingRow{.reason = "evaluation between iterations", .names = "do_ eval_ text_gen text_gen_"},
+    SettingRow{.reason = "checkpoints between iterations, which goodput models",
+               .names =
+                   "checkpoint_factor checkpoint_val checkpoint_val_ extra_save_ keep_last_ load "
+                   "load_ s3_ save save_ exit_"},
+    SettingRow{
+        .reason = "logs and profiles",
+        .names = "comment log log_ steps_per_print synchronize_ tensorboard tensorboard_ use_wandb "
+                 "wall_clock_ wandb wandb_"},
+    SettingRow{.reason = "start of processes",
+               .names =
+                   "deepspeed deepspeed_ distributed_ hostfile include launcher master_ no_ssh_ "
+                   "num_nodes use_shared_fs autotuning autotuning_"},
+    SettingRow{.reason = "random numbers and initial values of weights",
+               .names = "seed init_method init_method_ output_layer_ override_"},
+    SettingRow{
+        .reason = "numbers in scores, positions and norms of the same cost",
+        .names =
+            "attention_dropout attention_softmax_in_fp32 layernorm_ max_position_ opt_pos_emb_ "
+            "rms_norm_ rope_ rotary_ soft_prompt soft_prompt_"},
+    SettingRow{.reason = "kernels that the stack has",
+               .names = "attention_config attention_config. bias_gelu_ scaled_"},
+    SettingRow{.reason = "biases of attention, which take no time", .names = "use_bias_in_attn"},
+    SettingRow{.reason = "sizes of parts in which ZeRO moves tensors",
+               .names = "zero_optimization. contiguous_"},
+    SettingRow{Changes::memory,
+               "inputs of recomputed layers would be divided among the ranks of tp, or move to "
+               "the host",
+               "partition_act partition_activations checkpoint_in_ checkpoint_in_cpu"},
+    SettingRow{Changes::time_and_memory,
+               "optimizer state or weights would leave the GPU: up to 14 bytes a parameter less "
+               "memory, and a slower step",
+               "zero_optimization.offload_optimizer.device zero_optimization.offload_param.device "
+               "zero_optimization.cpu_offload"},
+};
 
-bool has_no_effect(const std::string& name) {
-  return std::ranges::any_of(quiet_names,
-                             [&](std::string_view quiet) { return name.starts_with(quiet); });
+const SettingTable& known_settings() {
+  static const SettingTable table({unused_rows});
+  return table;
 }
 
 }  // namespace
+
+SettingNames setting_names() {
+  return {.others = {}, .flags = neox_flags, .unused = {&known_settings()}};
+}
 
 bool recognise(const SourceText& file) {
   const bool has_pipe = file.has("pipe_parallel_size") || file.has("pipe-parallel-size");
@@ -302,7 +278,7 @@ Job read_job(const JobInput& input) {
   apply_gpus(input.words, request);
   Draft draft(std::move(request));
   read_flags(neox_flags, draft, true);
-  draft.sort_rest(has_no_effect);
+  draft.sort_rest(known_settings(), names_of(neox_flags));
   return draft.take();
 }
 

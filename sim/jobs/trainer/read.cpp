@@ -109,7 +109,7 @@ void read_training(Draft& draft) {
     draft.set("training.recompute.granularity", "full",
               on != nullptr ? on->written : "gradient checkpointing is on by default");
   else if (off != nullptr)
-    draft.without_effect(*off);
+    draft.without_effect(*off, "recomputation is off");
   if (const Setting* const kernels = draft.find("flash_attn");
       kernels != nullptr &&
       (draft.text("flash_attn") == "disabled" || draft.text("flash_attn") == "eager"))
@@ -139,62 +139,43 @@ constexpr std::array trainer_flags{
     Flag{.name = "pure_bf16", .key = "training.precision", .form = Form::accepted},
 };
 
-// Settings that name data, files, logs, learning rates and evaluation.
-constexpr std::array quiet_names{"adam_",
-                                 "bf16.",
-                                 "cache_",
-                                 "data",
-                                 "ddp_timeout",
-                                 "deepspeed",
-                                 "do_",
-                                 "eval_",
-                                 "fp16.",
-                                 "gradient_clipping",
-                                 "image_",
-                                 "learning_rate",
-                                 "load_",
-                                 "logging_",
-                                 "loss_scale",
-                                 "lr_scheduler_",
-                                 "max_",
-                                 "media_",
-                                 "metric_",
-                                 "model_",
-                                 "num_train_",
-                                 "optimizer.",
-                                 "output_dir",
-                                 "overwrite_",
-                                 "per_device_eval_",
-                                 "plot_loss",
-                                 "preprocessing_",
-                                 "push_to_hub",
-                                 "report_to",
-                                 "resume_",
-                                 "run_name",
-                                 "save_",
-                                 "scheduler.",
-                                 "seed",
-                                 "split_dataset_",
-                                 "streaming",
-                                 "system",
-                                 "template",
-                                 "tokenized_",
-                                 "train_batch_size",
-                                 "train_micro_",
-                                 "trust_remote_",
-                                 "upcast_",
-                                 "use_fast_",
-                                 "use_hf",
-                                 "val_size",
-                                 "video_",
-                                 "warmup_",
-                                 "weight_decay",
-                                 "zero_allow_",
-                                 "zero_optimization."};
+// Settings that are not used.
+constexpr std::array unused_rows{
+    SettingRow{.reason = "learning rate, its schedule, and numbers in the optimizer's update",
+               .names = "adam_ learning_rate lr_scheduler_ gradient_clipping max_grad_norm warmup_ "
+                        "weight_decay optimizer. scheduler. zero_allow_"},
+    SettingRow{.reason = "number of iterations, which are alike", .names = "max_steps num_train_"},
+    SettingRow{.reason = "data and templates, which load beside training",
+               .names =
+                   "cache_ data data_ dataset dataset_ image_ media_ max_samples preprocessing_ "
+                   "split_dataset_ streaming system template tokenized_ val_size video_"},
+    SettingRow{.reason = "loss scaling of fp16", .names = "fp16. bf16. loss_scale"},
+    SettingRow{.reason = "evaluation between iterations",
+               .names = "do_ eval_ metric_ per_device_eval_"},
+    SettingRow{.reason = "checkpoints between iterations, which goodput models",
+               .names = "load_ output_dir overwrite_ resume_ save_ push_to_hub"},
+    SettingRow{.reason = "logs", .names = "logging_ plot_loss report_to run_name"},
+    SettingRow{.reason = "names of files, which are read apart",
+               .names = "model_ deepspeed trust_remote_ use_fast_ use_hf"},
+    SettingRow{.reason = "random numbers, and time limits of collectives",
+               .names = "seed ddp_timeout"},
+    SettingRow{.reason = "batch sizes that the Trainer fills in",
+               .names = "train_batch_size train_micro_"},
+    SettingRow{.reason = "sizes of parts in which ZeRO moves tensors",
+               .names = "zero_optimization."},
+    SettingRow{Changes::time_and_memory, "layer norms in fp32", "upcast_"},
+    SettingRow{Changes::time_and_memory,
+               "optimizer state or weights would leave the GPU: up to 14 bytes a parameter less "
+               "memory, and a slower step",
+               "zero_optimization.offload_optimizer.device zero_optimization.offload_param.device "
+               "zero_optimization.cpu_offload"},
+    SettingRow{Changes::time_and_memory, "weights would be sharded within groups of GPUs",
+               "zero_optimization.zero_hpz_partition_size"},
+};
 
-bool has_no_effect(const std::string& name) {
-  return std::ranges::any_of(quiet_names,
-                             [&](std::string_view quiet) { return name.starts_with(quiet); });
+const SettingTable& known_settings() {
+  static const SettingTable table({unused_rows});
+  return table;
 }
 
 // Adds the settings of DeepSpeed's JSON that the Trainer does not set: it fills in "auto".
@@ -220,6 +201,10 @@ std::optional<std::string> level_in(std::string_view name) {
 }
 
 }  // namespace
+
+SettingNames setting_names() {
+  return {.others = {}, .flags = trainer_flags, .unused = {&known_settings()}};
+}
 
 bool recognise(const SourceText& file) {
   return file.is_yaml() && file.has("model_name_or_path:") &&
@@ -252,7 +237,7 @@ void add_deepspeed(Request& request) {
 Job read(Request request) {
   Draft draft(std::move(request));
   read_flags(trainer_flags, draft, true);
-  draft.sort_rest(has_no_effect);
+  draft.sort_rest(known_settings(), names_of(trainer_flags));
   return draft.take();
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/jobs/request/job_input.hpp"
 #include "sim/jobs/request/request.hpp"
+#include "sim/jobs/request/setting_names.hpp"
 #include "sim/jobs/request/sources.hpp"
 
 // Reads jobs of Hugging Face's Trainer: data-parallel training with DeepSpeed's ZeRO or PyTorch's
@@ -24,5 +25,7 @@ Job read(Request request);
 // Adds the settings of DeepSpeed's JSON that the setting `deepspeed` names, as in "ds_z3.json" and
 // "zero3". The file is looked for beside the file of the setting and in the folders above.
 void add_deepspeed(Request& request);
+
+SettingNames setting_names();
 
 }  // namespace pipewright::jobs::trainer
