@@ -26,53 +26,61 @@ std::optional<double> measured_iteration(const std::vector<TimedPass>& passes) {
          static_cast<double>(starts.size() - 1);
 }
 
-}  // namespace
+// Collects the figures of a run that its summary lacks: passes and traffic.
+class PassesAndTraffic final : public trace::Sink {
+ public:
+  void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
+             const std::vector<trace::StageRow>&) override {}
+  void pass(const trace::PassRow& row) override { figures.passes.push_back(timed(row)); }
+  void transfer(const trace::TransferRow& row) override { add(traffic_of(row.kind), row.bytes); }
+  void memory(const trace::MemoryRow&) override {}
+  void collective(const trace::CollectiveRow& row) override {
+    add(traffic_of(row.kind), row.bytes);
+  }
+  bool wants_links() const override { return true; }
+  void link(const trace::LinkRow& row) override { links_.push_back(row); }
+  void link_use(const trace::LinkUseRow& row) override {
+    const trace::LinkRow& link = links_.at(row.link);
+    figures.traffic.of_link_class[link.link_class] += row.bytes * link.alike;
+    if (row.traffic == trace::TrafficClass::in_passes) figures.traffic.in_passes_on_links = true;
+  }
+  void finish() override {}
 
-void RunFiguresSink::begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
-                           const std::vector<trace::StageRow>& stages) {
-  summary_.begin(run, devices, stages);
-}
+  RunFigures figures;
 
-void RunFiguresSink::pass(const trace::PassRow& row) {
-  summary_.pass(row);
-  figures.passes.push_back(timed(row));
-}
+ private:
+  void add(trace::TrafficClass traffic, std::uint64_t bytes) {
+    figures.traffic.of_class.at(static_cast<std::size_t>(traffic)) += bytes;
+  }
 
-void RunFiguresSink::transfer(const trace::TransferRow& row) {
-  figures.traffic.of_class.at(static_cast<std::size_t>(traffic_of(row.kind))) += row.bytes;
-}
+  std::vector<trace::LinkRow> links_;
+};
 
-void RunFiguresSink::collective(const trace::CollectiveRow& row) {
-  figures.traffic.of_class.at(static_cast<std::size_t>(traffic_of(row.kind))) += row.bytes;
-}
-
-void RunFiguresSink::link_use(const trace::LinkUseRow& row) {
-  const trace::LinkRow& link = links_.at(row.link);
-  figures.traffic.of_link_class[link.link_class] += row.bytes * link.alike;
-  if (row.traffic == trace::TrafficClass::in_passes) figures.traffic.in_passes_on_links = true;
-}
-
-void RunFiguresSink::finish() {
-  summary_.finish();
-  figures.summary = summary_.summary();
+// Collects the figures of a run from its rows, which `replay_rows` sends to a sink. The summary
+// receives all rows, as in the reports of `run` and `show`, so its figures are theirs.
+RunFigures collect(std::string name, const auto& replay_rows) {
+  SummarySink summary;
+  PassesAndTraffic others;
+  trace::Tee rows({&summary, &others});
+  replay_rows(rows);
+  RunFigures figures = std::move(others.figures);
+  figures.name = std::move(name);
+  figures.summary = summary.summary();
   const trace::RunInfo& run = figures.summary.run;
   figures.iteration_s = run.engine == measured_engine
                             ? measured_iteration(figures.passes)
                             : figures.summary.makespan_s / std::max(1U, run.iterations);
+  return figures;
 }
 
+}  // namespace
+
 RunFigures read_figures(const std::filesystem::path& file) {
-  RunFiguresSink sink;
-  trace::replay(file, sink);
-  sink.figures.name = file.string();
-  return std::move(sink.figures);
+  return collect(file.string(), [&](trace::Sink& sink) { trace::replay(file, sink); });
 }
 
 RunFigures figures_of(const trace::Trace& trace, std::string name) {
-  RunFiguresSink sink;
-  trace::replay(trace, sink);
-  sink.figures.name = std::move(name);
-  return std::move(sink.figures);
+  return collect(std::move(name), [&](trace::Sink& sink) { trace::replay(trace, sink); });
 }
 
 Metrics metrics_of(const RunFigures& run) {

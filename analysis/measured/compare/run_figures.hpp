@@ -11,7 +11,7 @@
 #include "analysis/measured/compare/metric.hpp"
 #include "analysis/measured/compare/pass_times.hpp"
 #include "analysis/report/summary.hpp"
-#include "analysis/trace/sink.hpp"
+#include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {
 
@@ -39,28 +39,6 @@ struct RunFigures {
   Traffic traffic;
   std::vector<TimedPass> passes;        // in the order of the rows
   std::vector<SettingChange> settings;  // those that differ from the first run's
-};
-
-// Collects the figures from the rows of a trace. Stores no rows except passes.
-class RunFiguresSink final : public trace::Sink {
- public:
-  void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
-             const std::vector<trace::StageRow>& stages) override;
-  void pass(const trace::PassRow& row) override;
-  void transfer(const trace::TransferRow& row) override;
-  void memory(const trace::MemoryRow& row) override { summary_.memory(row); }
-  void collective(const trace::CollectiveRow& row) override;
-  void step(const trace::StepRow& row) override { summary_.step(row); }
-  bool wants_links() const override { return true; }
-  void link(const trace::LinkRow& row) override { links_.push_back(row); }
-  void link_use(const trace::LinkUseRow& row) override;
-  void finish() override;
-
-  RunFigures figures;
-
- private:
-  SummarySink summary_;
-  std::vector<trace::LinkRow> links_;
 };
 
 RunFigures read_figures(const std::filesystem::path& file);
