@@ -29,11 +29,12 @@ bool is_torch_schedule(const std::string& line) {
   return is_torch_action(line.substr(start, line.find(',', start) - start));
 }
 
-// Tells files of Primus from Chrome traces by their beginning: an object with numbers of iterations
-// as keys.
+// Tells files that begin as an object of JSON apart by their beginning: those of Primus have
+// numbers of iterations as keys, and output of Hugging Face's Trainer has its own keys.
 FileKind object_file_kind(std::istream& stream) {
   std::string beginning(256, '\0');
   stream.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  if (is_trainer_output(beginning)) return FileKind::training_log;
   static const std::regex iterations(R"(\{\s*"\d+"\s*:\s*\{)");
   return std::regex_search(beginning, iterations, std::regex_constants::match_continuous)
              ? FileKind::primus_passes
@@ -68,12 +69,16 @@ FileKind file_kind(const fs::path& file) {
   }
   stream.clear();
   bool is_first = true;
+  std::string previous;  // A terminal may have wrapped a line within the text to recognise.
   for (std::string line; std::getline(stream, line); source.mark()) {
-    if (is_log_line(line)) return FileKind::training_log;
+    if (is_log_line(line) || is_log_line(previous + line)) return FileKind::training_log;
+    previous = line.size() <= widest_terminal ? line : "";
     if (std::exchange(is_first, false) && is_torch_schedule(line)) return FileKind::torch_schedule;
   }
-  throw trace::TraceError(fmt::format("{}: unknown format; these formats can be read:\n{}",
-                                      source.name(), formats_text()));
+  throw trace::TraceError(
+      fmt::format("{}: unknown format; these formats can be read:\n{}lines of logs have one of "
+                  "these texts:\n{}",
+                  source.name(), formats_text(), log_marks_text()));
 }
 
 }  // namespace pipewright::analysis

@@ -195,7 +195,7 @@ MeasuredRun combine(const std::vector<Annotations>& files, const ImportOptions& 
   std::vector<NumberedPass> passes = number_passes(devices, options.microbatches, run.notes);
   if (passes.empty()) throw trace::TraceError("no pass lies within a step of the profiler");
   const std::uint32_t microbatches =
-      drop_partial_iterations(passes, options.skip, devices, run.notes);
+      drop_partial_iterations(passes, options.skip.value_or(0), devices, run.notes);
   check_overlaps(passes, devices);
   note_sources(files, devices, run.notes);
   correct_times(passes, devices, options.align, run.notes);

@@ -17,9 +17,11 @@ struct ImportOptions {
   // Number of microbatches per iteration; needed if names of passes contain no microbatch numbers.
   std::optional<std::uint32_t> microbatches;
   std::optional<std::uint32_t>
-      run;                 // Number of the run in a log with several runs, counted from 1.
-  std::uint32_t skip = 0;  // Number of warm-up iterations to leave out.
-  bool align = false;      // Shift the clocks of devices that contradict each other.
+      run;  // Number of the run in a log with several runs, counted from 1.
+  // Number of warm-up iterations to leave out. Not given: none of a profile; of a log, those before
+  // its steady state.
+  std::optional<std::uint32_t> skip;
+  bool align = false;  // Shift the clocks of devices that contradict each other.
 };
 
 // A measured run: rows of devices, stages and passes. Values that a profile does not contain are 0

@@ -1,17 +1,14 @@
 #include "analysis/measured/compare/log_comparison.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "analysis/measured/compare/metric.hpp"
-#include "analysis/report/statistics.hpp"
 #include "analysis/report/units_text.hpp"
 #include "analysis/trace/error.hpp"
 
@@ -110,35 +107,21 @@ const LoggedTraining& chosen_run(const TrainingLog& log, std::optional<std::size
 }
 
 std::vector<RateComparison> compare_rates(const RunFigures& predicted,
-                                          std::span<const LogIteration> iterations) {
+                                          const std::vector<FigureSpread>& measured) {
   const Summary& summary = predicted.summary;
   std::optional<double> tokens = summary.tokens_per_s;
   if (tokens) *tokens /= static_cast<double>(gpus(summary.run));
-  struct Rate {
-    Metric metric;  // predicted
-    std::optional<double> LogIteration::*measured;
-  };
-  const std::array rates{
-      Rate{{"samples_per_s", "samples/s", MetricKind::samples_per_s, summary.samples_per_s},
-           &LogIteration::samples_per_s},
-      Rate{{"tokens_per_gpu_s", "tokens/s per GPU", MetricKind::tokens_per_s, tokens},
-           &LogIteration::tokens_per_gpu_s},
-      Rate{{"flops_per_gpu", "model FLOP/s per GPU", MetricKind::flops,
-            summary.full_attention_flops_per_gpu},
-           &LogIteration::flops_per_gpu}};
+  const std::map<std::string, std::optional<double>> values{
+      {"samples_per_s", summary.samples_per_s},
+      {"tokens_per_gpu_s", tokens},
+      {"flops_per_gpu", summary.full_attention_flops_per_gpu}};
   std::vector<RateComparison> rows;
-  for (const Rate& rate : rates) {
-    double sum = 0;
-    double count = 0;
-    for (const LogIteration& iteration : iterations)
-      if (const auto value = iteration.*rate.measured) {
-        sum += *value;
-        ++count;
-      }
-    if (count == 0) continue;
-    Metric measured = rate.metric;
-    measured.value = sum / count;
-    rows.push_back({rate.metric, measured});
+  for (const FigureSpread& spread : measured) {
+    const auto value = values.find(spread.mean.name);
+    if (value == values.end()) continue;
+    Metric rate = spread.mean;
+    rate.value = value->second;
+    rows.push_back({rate, spread.mean});
   }
   return rows;
 }
@@ -150,11 +133,31 @@ std::map<std::uint32_t, MeasuredMemory> measured_memory(const LoggedTraining& ru
   return ranks;
 }
 
-void add_notes_on_missing_parts(LogComparison& result, std::size_t timed) {
+// Returns the statistics of iteration times; null if the log has none.
+const FigureSpread* time_of(const std::vector<FigureSpread>& spreads) {
+  const auto time = std::ranges::find_if(
+      spreads, [](const FigureSpread& spread) { return spread.mean.name == "iteration_s"; });
+  return time == spreads.end() ? nullptr : &*time;
+}
+
+// Returns a note if the log trains another batch than the prediction, since times then differ.
+std::optional<std::string> batch_note(const trace::RunInfo& run,
+                                      const std::vector<LogIteration>& lines) {
+  const double batch = run.samples_per_microbatch * run.microbatches * run.replicas;
+  if (batch <= 0) return std::nullopt;
+  for (const LogIteration& line : lines)
+    if (line.batch_samples && std::abs(*line.batch_samples / batch - 1) > 0.01)
+      return fmt::format(
+          "an iteration of the log trains {:g} samples, but {:g} in the prediction (iteration {})",
+          *line.batch_samples, batch, line.number);
+  return std::nullopt;
+}
+
+void add_notes_on_missing_parts(LogComparison& result, bool is_timed) {
   const auto is_pass = [](const TimerComparison& timer) {
     return timer.name != "iteration" && timer.predicted;
   };
-  if (timed == 0 && result.iterations > 0)
+  if (!is_timed && result.iterations > 0)
     result.notes.emplace_back("the log has no iteration times");
   if (!result.timers.empty() && std::ranges::none_of(result.timers, is_pass))
     result.notes.emplace_back(
@@ -167,26 +170,25 @@ LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
                           const LogChoice& choice) {
   LogComparison result{.evidence = predicted.summary.run.evidence};
   const LoggedTraining& run = chosen_run(log, choice.run, result.notes);
-  if (choice.skip > 0 && choice.skip >= run.iterations.size())
-    throw trace::TraceError(fmt::format("the log has {}, but {} are skipped",
-                                        counted(run.iterations.size(), "iteration"), choice.skip));
-  const auto iterations = std::span(run.iterations).subspan(choice.skip);
-  result.iterations = iterations.size();
-  std::vector<double> times;
-  for (const LogIteration& iteration : iterations)
-    if (iteration.elapsed_s) times.push_back(*iteration.elapsed_s);
-  const double mean = std::accumulate(times.begin(), times.end(), 0.0) /
-                      std::max(1.0, static_cast<double>(times.size()));
-  result.deviation_s = standard_deviation(times, mean);
+  const SteadyLines steady = steady_lines(run.iterations, choice.skip);
+  result.notes.insert(result.notes.end(), steady.notes.begin(), steady.notes.end());
+  result.notes.insert(result.notes.end(), run.remarks.begin(), run.remarks.end());
+  result.iterations = steady.lines.size();
+  result.warm_up = steady.warm_up;
+  result.pauses = steady.pauses;
+  result.spreads = spreads_of(steady.lines);
+  const FigureSpread* const measured_time = time_of(result.spreads);
+  std::optional<Range> measured;
+  if (measured_time != nullptr) {
+    measured = Range{*measured_time->mean.value, *measured_time->mean.value};
+    result.deviation_s = measured_time->deviation;
+  }
 
   const double time = predicted.iteration_s.value_or(predicted.summary.makespan_s);
-  result.timers.push_back({"iteration",
-                           Range{time, time},
-                           times.empty() ? std::nullopt : std::optional(Range{mean, mean}),
-                           {}});
+  result.timers.push_back({"iteration", Range{time, time}, measured, {}});
   const std::vector<DeviceTimes> devices = predicted_times(predicted);
   result.devices.resize(devices.size());
-  const auto timers = measured_timers(iterations);
+  const auto timers = measured_timers(steady.lines);
   for (const auto& [name, timer] : timers) {
     const std::string timer_name = megatron_name(name);
     result.timers.push_back({name,
@@ -203,9 +205,13 @@ LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
     }
   }
   for (TimerComparison& timer : result.timers) set_error(timer);
-  result.rates = compare_rates(predicted, iterations);
+  result.rates = compare_rates(predicted, result.spreads);
+  result.flops = flop_count(predicted, steady.lines, choice.flop_rules);
+  if (result.flops && result.flops->differs()) result.notes.push_back(flop_note(*result.flops));
+  if (const auto note = batch_note(predicted.summary.run, steady.lines))
+    result.notes.push_back(*note);
   result.memory = compare_memory(predicted, measured_memory(run));
-  add_notes_on_missing_parts(result, times.size());
+  add_notes_on_missing_parts(result, measured.has_value());
   return result;
 }
 

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "analysis/measured/compare/condition.hpp"
+#include "analysis/measured/compare/flop_count.hpp"
 #include "analysis/measured/compare/memory_comparison.hpp"
 #include "analysis/measured/compare/run_figures.hpp"
+#include "analysis/measured/compare/steady.hpp"
 #include "analysis/measured/logs/training_log.hpp"
 #include "analysis/report/units_text.hpp"
 
@@ -31,8 +33,12 @@ struct RateComparison {
 struct LogComparison {
   std::string predicted_name;
   std::string measured_name;
-  std::size_t iterations = 0;           // of the log, without skipped iterations
+  std::size_t iterations = 0;           // of the log, without those left out
+  std::size_t warm_up = 0;              // iterations left out at the beginning
+  std::size_t pauses = 0;               // iterations left out later
   double deviation_s = 0;               // standard deviation of the iteration times
+  std::vector<FigureSpread> spreads;    // of the iterations
+  std::optional<FlopCount> flops;       // empty: the log does not tell
   std::vector<TimerComparison> timers;  // the iteration first
   std::vector<RateComparison> rates;
   std::vector<MemoryError> memory;
@@ -44,10 +50,12 @@ struct LogComparison {
   trace::Evidence evidence;  // what the prediction rests on
 };
 
-// Selects the run and the iterations of a log that a comparison uses.
+// Selects the run and the iterations of a log that a comparison uses, and names ways of counting
+// FLOPs that may explain those of the log.
 struct LogChoice {
-  std::size_t skip = 0;            // iterations of warm-up
-  std::optional<std::size_t> run;  // number of the run in the log, from 1; empty: the last run
+  std::optional<std::size_t> skip;  // iterations of warm-up; empty: see SteadyLines
+  std::optional<std::size_t> run;   // number of the run in the log, from 1; empty: the last run
+  std::vector<FlopRule> flop_rules;
 };
 
 // Compares a prediction with a log. Throws trace::TraceError if no iterations remain.

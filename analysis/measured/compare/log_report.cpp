@@ -129,6 +129,23 @@ ReportColumns<RateComparison> rate_columns() {
        }}};
 }
 
+// "20 iterations (1 left out), standard deviation 12.7 ms", or "4 iterations".
+std::string described_iterations(const LogComparison& comparison) {
+  std::string text = counted(comparison.iterations, "iteration");
+  if (const std::size_t left_out = comparison.warm_up + comparison.pauses; left_out > 0)
+    text += fmt::format(" ({} left out)", left_out);
+  if (comparison.timers.front().measured)
+    text += fmt::format(", standard deviation {}", format_seconds(comparison.deviation_s));
+  return text;
+}
+
+Json flops_json(const std::optional<FlopCount>& count) {
+  if (!count) return nullptr;
+  return {{"log", count->logged},
+          {"prediction", count->predicted},
+          {"rule", count->rule.empty() ? Json() : Json(count->rule)}};
+}
+
 }  // namespace
 
 Metrics predicted_metrics(const LogComparison& comparison) {
@@ -142,16 +159,17 @@ Metrics measured_metrics(const LogComparison& comparison) {
 }
 
 std::string console_text(const LogComparison& comparison) {
-  std::string text = fmt::format(
-      "predicted  {}\nmeasured   {}, {}, standard deviation {}\n",
-      printable(comparison.predicted_name), printable(comparison.measured_name),
-      counted(comparison.iterations, "iteration"), format_seconds(comparison.deviation_s));
+  std::string text =
+      fmt::format("predicted  {}\nmeasured   {}, {}\n", printable(comparison.predicted_name),
+                  printable(comparison.measured_name), described_iterations(comparison));
   text += '\n' + table_text(timer_columns("timer"), timer_rows(comparison.timers));
   const std::vector<TimerRow> devices = device_rows(comparison);
   if (!devices.empty())
     text += "\nmeans over the ranks of each device, if the pipeline is the outermost dimension:\n" +
             table_text(timer_columns("device"), devices);
   if (!comparison.rates.empty()) text += '\n' + table_text(rate_columns(), comparison.rates);
+  if (comparison.iterations > 1 && !comparison.spreads.empty())
+    text += '\n' + table_text(spread_columns(), comparison.spreads);
   if (!comparison.memory.empty()) text += '\n' + table_text(memory_columns(), comparison.memory);
   text += evidence_lines({comparison.evidence});
   for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
@@ -165,6 +183,9 @@ std::string json_text(const LogComparison& comparison) {
   json["measured"] = comparison.measured_name;
   json["iterations"] = comparison.iterations;
   json["deviation_s"] = comparison.deviation_s;
+  json["left_out"] = {{"warm_up", comparison.warm_up}, {"pauses", comparison.pauses}};
+  json["spreads"] = json_rows(spread_columns(), comparison.spreads);
+  json["flops_per_token"] = flops_json(comparison.flops);
   trace::add_evidence(json, comparison.evidence);
   json["timers"] = json_rows(timer_columns("timer"), timer_rows(comparison.timers));
   json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));

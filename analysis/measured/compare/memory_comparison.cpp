@@ -18,53 +18,63 @@ constexpr const char* peak_part = "peak allocated";
 constexpr std::array state_categories{MemoryCategory::weights, MemoryCategory::gradients,
                                       MemoryCategory::optimizer};
 
-double at_peak(const DeviceSummary& device, MemoryCategory category) {
-  return static_cast<double>(device.at_peak.at(static_cast<std::size_t>(category)));
-}
+// Predicted memory of a device.
+struct PredictedMemory {
+  const DeviceSummary* device;
+  const CategoryBytes* most;  // largest bytes of each category
 
-// Returns the predicted bytes that stay allocated between iterations: weights, gradients,
-// optimizer.
-double state_bytes(const DeviceSummary& device) {
+  double most_of(MemoryCategory category) const {
+    return static_cast<double>(most->at(static_cast<std::size_t>(category)));
+  }
+  double peak() const { return static_cast<double>(device->peak_allocated_bytes()); }
+};
+
+// Returns the predicted bytes that stay allocated between iterations: weights, gradients and
+// optimizer, without the categories in `others`.
+double state_bytes(const PredictedMemory& device, const std::set<MemoryCategory>& others = {}) {
   double sum = 0;
-  for (const MemoryCategory state : state_categories) sum += at_peak(device, state);
+  for (const MemoryCategory state : state_categories)
+    if (!others.contains(state)) sum += device.most_of(state);
   return sum;
 }
 
-// One quantity of a device's memory, with functions that return its predicted and its measured
-// bytes, or nothing if they are unknown.
+// One quantity of a device's memory, with functions that return its measured and its predicted
+// bytes, or nothing if they are unknown. The prediction may depend on what was measured.
 struct MemoryPart {
   std::string name;
-  std::function<std::optional<double>(const DeviceSummary&)> predicted;
   std::function<std::optional<double>(const MeasuredMemory&)> measured;
+  std::function<std::optional<double>(const PredictedMemory&, const MeasuredMemory&)> predicted;
 };
 
 std::vector<MemoryPart> memory_parts() {
   using Measured = const MeasuredMemory&;
-  using Device = const DeviceSummary&;
+  using Device = const PredictedMemory&;
+  const auto unknown = [](Device, Measured) { return std::nullopt; };
   std::vector<MemoryPart> list{
-      {"held between iterations", state_bytes, [](Measured rank) { return rank.between; }},
+      {"held between iterations", [](Measured rank) { return rank.between; },
+       [](Device device, Measured) { return state_bytes(device); }},
+      {"held when recording began", [](Measured rank) { return rank.begin; }, unknown},
       {"more at the peak",
-       [](Device device) {
-         return static_cast<double>(device.peak_allocated_bytes()) - state_bytes(device);
-       },
        [](Measured rank) -> std::optional<double> {
          if (!rank.between || !rank.peak_allocated) return std::nullopt;
          return *rank.peak_allocated - *rank.between;
-       }},
-      {peak_part, [](Device device) { return static_cast<double>(device.peak_allocated_bytes()); },
-       [](Measured rank) { return rank.peak_allocated; }},
-      {"peak reserved", [](Device) { return std::nullopt; },
-       [](Measured rank) { return rank.peak_reserved; }}};
+       },
+       [](Device device, Measured) { return device.peak() - state_bytes(device); }},
+      {peak_part, [](Measured rank) { return rank.peak_allocated; },
+       [](Device device, Measured) { return device.peak(); }},
+      {"peak reserved", [](Measured rank) { return rank.peak_reserved; }, unknown},
+      {"from before the recording", [](Measured rank) { return rank.from_before; },
+       [](Device device, Measured rank) { return state_bytes(device, rank.recorded); }}};
   for (int i = 0; i < trace::memory_categories; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
     if (category == MemoryCategory::allowance) continue;
     list.push_back({trace::name_of(category),
-                    [category](Device device) { return at_peak(device, category); },
                     [category](Measured rank) -> std::optional<double> {
-                      const auto it = rank.at_peak.find(category);
-                      if (it == rank.at_peak.end()) return std::nullopt;
+                      const auto it = rank.most.find(category);
+                      if (it == rank.most.end()) return std::nullopt;
                       return it->second;
-                    }});
+                    },
+                    [category](Device device, Measured) { return device.most_of(category); }});
   }
   return list;
 }
@@ -101,7 +111,9 @@ std::optional<double> MemoryError::error() const { return memory_error(*this); }
 
 std::vector<MemoryError> compare_memory(const RunFigures& predicted,
                                         const std::map<std::uint32_t, MeasuredMemory>& ranks) {
-  const std::vector<DeviceSummary>& devices = predicted.summary.devices;
+  std::vector<PredictedMemory> devices;
+  for (std::size_t i = 0; i < predicted.summary.devices.size(); ++i)
+    devices.push_back({&predicted.summary.devices[i], &predicted.memory_most.at(i)});
   std::vector<MeasuredMemory> measured;
   for (const auto& [rank, memory] : ranks) measured.push_back(memory);
   const bool is_by_device = !devices.empty() && measured.size() % devices.size() == 0;
@@ -113,16 +125,20 @@ std::vector<MemoryError> compare_memory(const RunFigures& predicted,
     const std::size_t share = measured.size() / groups;
     const auto from = measured.begin() + static_cast<std::ptrdiff_t>(group * share);
     const std::vector<MeasuredMemory> group_ranks(from, from + static_cast<std::ptrdiff_t>(share));
-    const std::vector<DeviceSummary> group_devices =
-        is_by_device ? std::vector<DeviceSummary>{devices[group]} : devices;
-    const bool is_simulated = std::ranges::any_of(
-        group_devices, [](const DeviceSummary& device) { return device.peak_memory_bytes > 0; });
+    const std::vector<PredictedMemory> group_devices =
+        is_by_device ? std::vector<PredictedMemory>{devices[group]} : devices;
+    const bool is_simulated = std::ranges::any_of(group_devices, [](const PredictedMemory& device) {
+      return device.device->peak_memory_bytes > 0;
+    });
     for (const MemoryPart& part : parts) {
       const auto bytes = maximum(group_ranks, part.measured);
       if (!bytes) continue;
+      const auto prediction = [&](const PredictedMemory& device) {
+        return part.predicted(device, group_ranks.front());
+      };
       rows.push_back(
           {is_by_device ? std::optional(static_cast<std::uint32_t>(group)) : std::nullopt,
-           part.name, is_simulated ? maximum(group_devices, part.predicted) : std::nullopt, bytes});
+           part.name, is_simulated ? maximum(group_devices, prediction) : std::nullopt, bytes});
     }
   }
   return rows;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,12 @@ struct MeasuredMemory {
   std::optional<double> between;         // held between iterations: weights, gradients, optimizer
   std::optional<double> peak_allocated;  // max_memory_allocated
   std::optional<double> peak_reserved;
-  // Bytes at the time of the peak, in the memory categories that predictions use.
-  std::map<trace::MemoryCategory, double> at_peak;
+  // Largest bytes of each of the memory categories that predictions use, at any time.
+  std::map<trace::MemoryCategory, double> most = {};
+  std::optional<double> begin = {};  // held when a recording began, if this differs from `between`
+  // State of unknown category from before a recording, and the recorded categories.
+  std::optional<double> from_before = {};
+  std::set<trace::MemoryCategory> recorded = {};
 };
 
 // Predicted and measured bytes of one quantity of a device's memory, such as "peak allocated".

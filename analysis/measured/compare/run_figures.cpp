@@ -26,14 +26,20 @@ std::optional<double> measured_iteration(const std::vector<TimedPass>& passes) {
          static_cast<double>(starts.size() - 1);
 }
 
-// Collects the figures of a run that its summary lacks: passes and traffic.
-class PassesAndTraffic final : public trace::Sink {
+// Collects the figures of a run that its summary lacks: passes, traffic, and maxima of memory.
+class OtherFigures final : public trace::Sink {
  public:
-  void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
-             const std::vector<trace::StageRow>&) override {}
+  void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>& devices,
+             const std::vector<trace::StageRow>&) override {
+    figures.memory_most.resize(devices.size());
+  }
   void pass(const trace::PassRow& row) override { figures.passes.push_back(timed(row)); }
   void transfer(const trace::TransferRow& row) override { add(traffic_of(row.kind), row.bytes); }
-  void memory(const trace::MemoryRow&) override {}
+  void memory(const trace::MemoryRow& row) override {
+    std::uint64_t& most =
+        figures.memory_most.at(row.device).at(static_cast<std::size_t>(row.category));
+    most = std::max(most, row.bytes);
+  }
   void collective(const trace::CollectiveRow& row) override {
     add(traffic_of(row.kind), row.bytes);
   }
@@ -60,7 +66,7 @@ class PassesAndTraffic final : public trace::Sink {
 // receives all rows, as in the reports of `run` and `show`, so its figures are theirs.
 RunFigures collect(std::string name, const auto& replay_rows) {
   SummarySink summary;
-  PassesAndTraffic others;
+  OtherFigures others;
   trace::Tee rows({&summary, &others});
   replay_rows(rows);
   RunFigures figures = std::move(others.figures);

@@ -29,6 +29,9 @@ struct SettingChange {
   std::optional<std::string> is;
 };
 
+// Bytes of each memory category.
+using CategoryBytes = std::array<std::uint64_t, trace::memory_categories>;
+
 // Everything about a run that comparisons with other runs use.
 struct RunFigures {
   std::string name;  // of the file
@@ -37,8 +40,9 @@ struct RunFigures {
   // step. Unknown for a single measured iteration.
   std::optional<double> iteration_s;
   Traffic traffic;
-  std::vector<TimedPass> passes;        // in the order of the rows
-  std::vector<SettingChange> settings;  // those that differ from the first run's
+  std::vector<CategoryBytes> memory_most;  // by device: largest bytes of each category at any time
+  std::vector<TimedPass> passes;           // in the order of the rows
+  std::vector<SettingChange> settings;     // those that differ from the first run's
 };
 
 RunFigures read_figures(const std::filesystem::path& file);

@@ -1,6 +1,7 @@
 #include "analysis/measured/compare/snapshot_comparison.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 
@@ -12,27 +13,45 @@
 namespace pipewright::analysis {
 namespace {
 
+// Share of the memory below which a change during the recording is no growth.
+constexpr double noticeable = 0.01;
+
 MeasuredMemory measured_memory(const MemorySnapshot& snapshot) {
-  MeasuredMemory memory{.between = snapshot.allocated, .at_peak = snapshot.at_peak};
-  if (snapshot.has_history) {
-    memory.peak_allocated = snapshot.peak_allocated;
-    memory.peak_reserved = snapshot.peak_reserved;
+  MeasuredMemory memory{.between = snapshot.allocated, .most = snapshot.most};
+  if (!snapshot.has_history) return memory;
+  memory.peak_allocated = snapshot.later_peak;
+  memory.peak_reserved = snapshot.peak_reserved;
+  if (std::abs(snapshot.begin - snapshot.allocated) > noticeable * snapshot.allocated)
+    memory.begin = snapshot.begin;
+  if (snapshot.from_before > noticeable * snapshot.allocated) {
+    memory.from_before = snapshot.from_before;
+    for (const auto& [category, bytes] : snapshot.most) memory.recorded.insert(category);
   }
   return memory;
 }
 
 void add_notes(const MemorySnapshot& snapshot, std::vector<std::string>& notes) {
   const std::string file = printable(snapshot.file.string());
+  const auto bytes = [](double value) { return format_value(MetricKind::bytes, value); };
   if (!snapshot.has_history)
     notes.push_back(fmt::format(
         "{} has no history, so the memory at the time of the snapshot is compared; call "
         "torch.cuda.memory._record_memory_history() before the iteration to record the peak",
         file));
-  if (snapshot.unattributed > 0.5 * snapshot.peak_allocated)
-    notes.push_back(
-        fmt::format("{}: {} have no stack that tells their purpose, such as allocations before the "
-                    "recording",
-                    file, format_value(MetricKind::bytes, snapshot.unattributed)));
+  if (snapshot.later_peak > snapshot.peak_allocated)
+    notes.push_back(fmt::format(
+        "{}: the recorded peak is {}, before the optimizer created its state; with this state, as "
+        "in later iterations, it is {}",
+        file, bytes(snapshot.peak_allocated), bytes(snapshot.later_peak)));
+  if (snapshot.from_before > noticeable * snapshot.allocated)
+    notes.push_back(fmt::format(
+        "{}: {} were allocated before the recording began, so no stack tells their purpose; they "
+        "are compared with the state that the recording lacks",
+        file, bytes(snapshot.from_before)));
+  const double unknown = snapshot.unattributed - snapshot.from_before;
+  if (unknown > 0.5 * snapshot.peak_allocated)
+    notes.push_back(fmt::format("{}: {} at the peak have no stack that tells their purpose", file,
+                                bytes(unknown)));
 }
 
 // Returns the memory over time in at most 512 points, enough for a picture. Each point is the

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "analysis/measured/logs/log_builder.hpp"
 #include "analysis/measured/logs/log_text.hpp"
@@ -51,23 +54,42 @@ bool take_deepspeed_step(std::string_view line, LogBuilder& log) {
   return true;
 }
 
+// Returns the number of the step in "epoch=0/micro_step=40/global_step=10, .." or "0/10, ..".
+std::optional<std::uint64_t> throughput_step(std::string_view line, std::string_view rate) {
+  std::string_view head = line.substr(0, line.find(rate));
+  head = head.substr(0, head.rfind(','));
+  head.remove_prefix(std::min(head.rfind('/') + 1, head.size()));
+  if (head.starts_with("global_step=")) head.remove_prefix(head.find('=') + 1);
+  return take_number<std::uint64_t>(head);
+}
+
 // Reads "epoch=0/micro_step=40/global_step=10, RunningAvgSamplesPerSec=25.02,
-// CurrSamplesPerSec=25.7, MemAllocated=4.32GB, MaxMemAllocated=38.49GB".
+// CurrSamplesPerSec=25.7, MemAllocated=4.32GB, MaxMemAllocated=38.49GB". Before version 0.7, such
+// lines had SamplesPerSec alone, a mean over the run.
 bool take_deepspeed_throughput(std::string_view line, LogBuilder& log) {
-  const auto rate = number_after(line, "CurrSamplesPerSec=");
-  if (!rate) return false;
-  std::string_view rest = after(line, "global_step=");
-  if (rest.data() == nullptr) rest = after(line, "/");
-  const auto number = take_number<std::uint64_t>(rest);
+  const auto current = value_of(line, "CurrSamplesPerSec");
+  const auto mean = value_of_any(line, {"RunningAvgSamplesPerSec", "SamplesPerSec"});
+  if (!current && !mean) return false;
+  const auto number = throughput_step(line, mean ? "SamplesPerSec" : "CurrSamplesPerSec");
   if (!number) return false;
-  log.iteration(*number).samples_per_s = rate;
+  LogIteration& iteration = log.iteration(*number);
+  iteration.samples_per_s = current;
+  iteration.mean_samples_per_s = mean;
   constexpr double gigabyte = 1024.0 * 1024 * 1024;
   LogMemory& memory = log.memory(0);
-  if (const auto allocated = number_after(line, " MemAllocated="))
+  if (const auto allocated = value_of(line, "MemAllocated"))
     memory.allocated = *allocated * gigabyte;
-  if (const auto peak = number_after(line, "MaxMemAllocated="))
-    memory.peak_allocated = *peak * gigabyte;
+  if (const auto peak = value_of(line, "MaxMemAllocated")) memory.peak_allocated = *peak * gigabyte;
   return true;
+}
+
+// Reads "[Rank 0] step=10, skipped=0, lr=[0.0003], mom=[(0.9, 0.95)]", whose time stamp tells the
+// time if no other line does.
+bool take_deepspeed_end(std::string_view line, LogBuilder& log) {
+  if (!contains(line, "skipped=")) return false;
+  const auto number = value_of(line, "step");
+  if (number && *number < 1e15) log.end_step(static_cast<std::uint64_t>(*number));
+  return number.has_value();
 }
 
 }  // namespace
@@ -80,7 +102,7 @@ void end_deepspeed_step(LogBuilder& log) {
 
 bool take_deepspeed_line(std::string_view line, LogBuilder& log) {
   return take_deepspeed_timers(line, log) || take_deepspeed_step(line, log) ||
-         take_deepspeed_throughput(line, log);
+         take_deepspeed_throughput(line, log) || take_deepspeed_end(line, log);
 }
 
 }  // namespace pipewright::analysis

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <cctype>
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
 
-// Functions that find words and numbers in a line of a log.
+// Functions that find words, numbers and times in a line of a log.
 namespace pipewright::analysis {
 
 // Returns the text behind the first occurrence of `word`; empty with a null pointer if there is
@@ -21,13 +19,7 @@ inline bool contains(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-inline std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
-    text.remove_suffix(1);
-  return text;
-}
+std::string_view trimmed(std::string_view text);
 
 // Reads the number at the beginning of `text` and removes it from `text`.
 template <class Number>
@@ -41,33 +33,33 @@ std::optional<Number> take_number(std::string_view& text) {
 }
 
 // Returns the finite, non-negative number right behind a word, if there is one.
-inline std::optional<double> number_after(std::string_view text, std::string_view word) {
-  std::string_view rest = after(text, word);
-  if (rest.data() == nullptr) return std::nullopt;
-  const auto value = take_number<double>(rest);
-  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
-}
+std::optional<double> number_after(std::string_view text, std::string_view word);
 
-// Returns the finite, non-negative number right behind a word, whose digits may be grouped by
-// commas ("6,547"), if there is one.
-inline std::optional<double> grouped_number_after(std::string_view text, std::string_view word) {
-  std::string digits(trimmed(after(text, word)).substr(0, 24));
-  std::erase(digits, ',');
-  return number_after("=" + digits, "=");
-}
+// Returns the finite, non-negative value of a key, in any of the forms in which logs write pairs:
+// "key: 5.5", "key=5.5", "'key': '5.5'", "key : 5.5". Digits may be grouped by commas ("6,547") and
+// followed by a letter that stands for a power of 1000 ("11.5K"). Words that only end with the key
+// are other keys.
+std::optional<double> value_of(std::string_view line, std::string_view key);
 
-// Removes the escape sequences that colour the text of a terminal.
-inline std::string without_colors(std::string_view text) {
-  std::string plain;
-  for (std::size_t position = 0; position < text.size(); ++position) {
-    if (text[position] != '\x1b' || position + 1 >= text.size() || text[position + 1] != '[') {
-      plain += text[position];
-      continue;
-    }
-    position = text.find_first_of("mKJHABCD", position);
-    if (position == std::string_view::npos) break;
-  }
-  return plain;
-}
+// Returns the value of the first of the keys that has one.
+std::optional<double> value_of_any(std::string_view line,
+                                   std::initializer_list<std::string_view> keys);
+
+// Removes the escape sequences that colour the text of a terminal, also those whose escape
+// character was lost or replaced by its name ("^[[32m", "[32m").
+std::string without_colors(std::string_view text);
+
+// Time at which a program wrote a line, in seconds since an arbitrary point.
+struct TimeStamp {
+  double seconds = 0;
+  bool has_fraction = false;  // Whether the line gives more than whole seconds.
+};
+
+// Returns the date and time near the beginning of a line: "2024-05-01 10:00:00,100",
+// "2024-05-01T10:00:00.1" or "05/01/2024 10:00:00", behind any prefix of a launcher.
+std::optional<TimeStamp> time_stamp(std::string_view line);
+
+// Returns the number of columns that a line takes on a terminal: its code points in UTF-8.
+std::size_t columns_of(std::string_view line);
 
 }  // namespace pipewright::analysis

@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <string_view>
 
 #include "analysis/measured/logs/log_builder.hpp"
 #include "analysis/measured/logs/log_text.hpp"
 
 // Lines of Megatron-LM (megatron/training/training.py, megatron/core/timers.py) and of its
-// descendants: Megatron-DeepSpeed joins words, and Primus adds a mean after a slash.
+// descendants: Megatron-DeepSpeed joins words or gives seconds (as for BLOOM), Primus adds a mean
+// after a slash, GPT-NeoX begins with samples/sec, and Megatron-Bridge has FLOP/s in a line before.
 namespace pipewright::analysis {
 namespace {
 
@@ -22,43 +26,67 @@ Block block_start(std::string_view line) {
   return Block::none;
 }
 
-// Returns the number right behind one of the words; the first word in the list with a number
-// counts.
-std::optional<double> number_after_any(std::string_view line,
-                                       std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words)
-    if (const auto value = number_after(line, word)) return value;
-  return std::nullopt;
+// Words before the time of an iteration, with the unit of the time in seconds.
+struct IterationTime {
+  std::string_view words;
+  double unit;
+};
+constexpr std::array iteration_times{
+    IterationTime{"elapsed time per iteration (ms):", megatron_millisecond},
+    IterationTime{"elapsed_time_per_iteration_ms=", megatron_millisecond},
+    IterationTime{"elapsed time per iteration (s):", 1}};
+
+// Returns the number of the iteration at the beginning of a line, before the words of its time.
+std::optional<std::uint64_t> iteration_number(std::string_view line, std::string_view time_words) {
+  std::string_view head = after(line.substr(0, line.find(time_words)), "iteration");
+  while (!head.empty() && (head.front() == ' ' || head.front() == '=')) head.remove_prefix(1);
+  return take_number<std::uint64_t>(head);
+}
+
+void take_megatron_figures(std::string_view line, LogIteration& iteration) {
+  iteration.samples_per_s =
+      value_of_any(line, {"samples_per_second", "samples per second", "samples/sec"});
+  iteration.tokens_per_gpu_s =
+      value_of_any(line, {"tokens per GPU (tokens/s/GPU)", "tokens/s/GPU inst/harmonic mean",
+                          "tokens_per_gpu_per_second_tgs", "tokens per gpu per second (tgs)"});
+  iteration.batch_samples = value_of_any(line, {"global batch size", "global_batch_size"});
+  iteration.consumed_samples = value_of_any(line, {"consumed samples", "consumed_samples"});
+  for (const std::string_view words :
+       {"per GPU (TFLOP/s/GPU)", "TFLOPs", "approx flops per GPU", "tflops_per_gpu"})
+    if (const auto tflops = value_of(line, words)) {
+      iteration.flops_per_gpu = *tflops * megatron_tera;
+      break;
+    }
 }
 
 bool take_megatron_iteration(std::string_view line, LogBuilder& log) {
-  for (const std::string_view words :
-       {"elapsed time per iteration (ms):", "elapsed_time_per_iteration_ms="}) {
-    std::string_view rest = after(line, words);
+  for (const IterationTime& time : iteration_times) {
+    std::string_view rest = after(line, time.words);
     if (rest.data() == nullptr) continue;
-    const auto ms = take_number<double>(rest);
-    if (!is_time(ms)) log.fail("the time of the iteration is not a number of milliseconds", line);
-    std::string_view head = after(line, "iteration");
-    while (!head.empty() && (head.front() == ' ' || head.front() == '=')) head.remove_prefix(1);
-    const auto number = take_number<std::uint64_t>(head);
-    if (!number) log.fail("the iteration has no number", line);
+    const auto value = take_number<double>(rest);
+    if (!is_time(value)) log.fail("the time of the iteration is not a number");
+    const auto number = iteration_number(line, time.words);
+    if (!number) log.fail("the iteration has no number");
     LogIteration& iteration = log.iteration(*number);
-    iteration.elapsed_s = *ms * megatron_millisecond;
-    iteration.samples_per_s =
-        number_after_any(line, {"samples_per_second=", "samples per second:"});
-    iteration.tokens_per_gpu_s = number_after_any(
-        line, {"tokens per GPU (tokens/s/GPU):", "tokens/s/GPU inst/harmonic mean:",
-               "tokens_per_gpu_per_second_tgs=", "tokens per gpu per second (tgs):"});
-    iteration.flops_per_gpu = number_after_any(line, {"per GPU (TFLOP/s/GPU):"});
-    if (iteration.flops_per_gpu) *iteration.flops_per_gpu *= megatron_tera;
+    iteration.elapsed_s = *value * time.unit;
+    take_megatron_figures(line, iteration);
     log.block = Block::none;
     return true;
   }
   return false;
 }
 
-void take_rank_timer(std::string_view name, std::string_view rest, std::string_view line,
-                     LogBuilder& log, bool& is_taken) {
+// Reads the line that Megatron-Bridge prints before that of an iteration: "Step Time : 5.42s GPU
+// utilization: 383.4MODEL_TFLOP/s/GPU".
+bool take_bridge_flops(std::string_view line, LogBuilder& log) {
+  if (!contains(line, "MODEL_TFLOP/s/GPU")) return false;
+  if (const auto tflops = number_after(line, "GPU utilization:"))
+    log.store_flops(*tflops * megatron_tera);
+  return true;
+}
+
+void take_rank_timer(std::string_view name, std::string_view rest, LogBuilder& log,
+                     bool& is_taken) {
   if (rest.empty()) {
     log.block_timer = name;
     is_taken = !name.empty();
@@ -68,7 +96,7 @@ void take_rank_timer(std::string_view name, std::string_view rest, std::string_v
   const auto rank = take_number<std::uint32_t>(rank_text);
   const auto ms = take_number<double>(rest);
   if (!rank || log.block_timer.empty()) return;
-  if (!is_time(ms)) log.fail("the timer is not a number of milliseconds", line);
+  if (!is_time(ms)) log.fail("the timer is not a number of milliseconds");
   is_taken = true;
   LogIteration* const last = log.last();
   if (last == nullptr) return;  // Timers before the first iteration belong to the start-up.
@@ -90,7 +118,7 @@ bool take_block_timer(std::string_view line, LogBuilder& log) {
   std::string_view rest = trimmed(line.substr(colon + 1));
   bool is_taken = false;
   if (log.block == Block::per_rank) {
-    take_rank_timer(name, rest, line, log, is_taken);
+    take_rank_timer(name, rest, log, is_taken);
     return is_taken;
   }
   const bool is_range = log.block == Block::min_max && !rest.empty() && rest.front() == '(';
@@ -99,8 +127,7 @@ bool take_block_timer(std::string_view line, LogBuilder& log) {
   if (!min_ms) return false;
   if (!rest.empty() && rest.front() == ',') rest.remove_prefix(1);
   const auto max_ms = is_range ? take_number<double>(rest) : min_ms;
-  if (!is_time(min_ms) || !is_time(max_ms))
-    log.fail("the timer is not a number of milliseconds", line);
+  if (!is_time(min_ms) || !is_time(max_ms)) log.fail("the timer is not a number of milliseconds");
   if (LogIteration* const last = log.last())
     last->timers[std::string(name)] = {
         is_range ? *min_ms * megatron_millisecond : 0, *max_ms * megatron_millisecond, {}};
@@ -134,7 +161,9 @@ bool take_megatron_line(std::string_view line, LogBuilder& log) {
     log.block_timer.clear();
     return true;
   }
-  if (take_megatron_iteration(line, log) || take_timer_line(line, log)) return true;
+  if (take_megatron_iteration(line, log) || take_bridge_flops(line, log) ||
+      take_timer_line(line, log))
+    return true;
   if (log.block == Block::none) return false;
   if (take_block_timer(line, log)) return true;
   log.block = Block::none;

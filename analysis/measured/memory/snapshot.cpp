@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,16 @@ double reserved_change(std::string_view action, std::int64_t size) {
 struct AllocatedBlock {
   double bytes = 0;
   std::optional<MemoryCategory> category;
+};
+
+// A recorded action of the allocator, with the bytes by which it changes the memory.
+struct Action {
+  std::int64_t address = 0;
+  std::int64_t time_us = 0;
+  double allocated = 0;
+  double reserved = 0;
+  std::optional<MemoryCategory> category = {};  // Of an allocation.
+  bool is_state = false;  // Whether it allocates optimizer state that remains until the end.
 };
 
 class SnapshotReader {
@@ -103,80 +114,125 @@ class SnapshotReader {
   void take_history(std::int64_t device) {
     const PickleValue* const trace = history(device);
     snapshot_.has_history = trace != nullptr;
-    snapshot_.peak_allocated = snapshot_.allocated;
+    snapshot_.begin = snapshot_.peak_allocated = snapshot_.allocated;
     snapshot_.peak_reserved = snapshot_.reserved;
-    std::size_t peak = 0;  // Number of actions that lead to the peak.
-    if (trace != nullptr) peak = replay_history(*trace);
-    attribute_peak(trace, peak);
+    if (trace != nullptr) read_actions(*trace);
+    go_back_to_begin();
+    snapshot_.peak_allocated = snapshot_.later_peak = snapshot_.begin;
+    for (const auto& [address, block] : blocks_) count(block, 1);
+    snapshot_.at_peak = snapshot_.most;
+    snapshot_.later_peak += state_to_come_;
+    replay_actions();
+    double attributed = 0;
+    for (const auto& [category, bytes] : snapshot_.at_peak) attributed += bytes;
+    snapshot_.unattributed = std::max(0.0, snapshot_.peak_allocated - attributed);
   }
 
-  // Computes the memory before the first recorded action from that at the end, going backward, then
-  // replays the actions forward. Returns the number of actions that lead to the peak.
-  std::size_t replay_history(const PickleValue& trace) {
-    double allocated = snapshot_.allocated;
-    double reserved = snapshot_.reserved;
+  // Reads the actions of the history, and decides which allocations of an optimizer are state:
+  // those that are the last at the address of a block of the end.
+  void read_actions(const PickleValue& trace) {
     for (const std::uint32_t index : trace.items) {
       const PickleValue& entry = pickle_.at(index);
-      allocated -= allocated_change(pickle_.text(entry, "action"), pickle_.integer(entry, "size"));
-      reserved -= reserved_change(pickle_.text(entry, "action"), pickle_.integer(entry, "size"));
-    }
-    snapshot_.peak_allocated = allocated;
-    snapshot_.peak_reserved = reserved;
-    const std::int64_t start = pickle_.integer(pickle_.at(trace.items.front()), "time_us");
-    std::size_t peak = 0;
-    for (std::size_t i = 0; i < trace.items.size(); ++i) {
-      const PickleValue& entry = pickle_.at(trace.items[i]);
       const std::string_view action = pickle_.text(entry, "action");
-      const double change = allocated_change(action, pickle_.integer(entry, "size"));
-      allocated += change;
-      reserved += reserved_change(action, pickle_.integer(entry, "size"));
-      snapshot_.peak_reserved = std::max(snapshot_.peak_reserved, reserved);
-      if (change == 0) continue;
-      constexpr double microsecond = 1e-6;
-      const double time =
-          start > 0 ? static_cast<double>(pickle_.integer(entry, "time_us") - start) * microsecond
-                    : static_cast<double>(i);
-      snapshot_.over_time.push_back({time, allocated});
-      if (allocated <= snapshot_.peak_allocated) continue;
-      snapshot_.peak_allocated = allocated;
-      peak = i + 1;
+      const std::int64_t size = pickle_.integer(entry, "size");
+      Action next{.address = pickle_.integer(entry, "addr"),
+                  .time_us = pickle_.integer(entry, "time_us"),
+                  .allocated = allocated_change(action, size),
+                  .reserved = reserved_change(action, size)};
+      if (next.allocated > 0) next.category = allocation_kind(pickle_, entry);
+      actions_.push_back(next);
     }
-    return peak;
+    std::unordered_set<std::int64_t> surviving;
+    for (const auto& [address, block] : final_blocks_) surviving.insert(address);
+    for (auto action = actions_.rbegin(); action != actions_.rend(); ++action) {
+      if (action->allocated == 0) continue;
+      const bool is_last = surviving.erase(action->address) > 0;
+      if (action->allocated < 0 || action->category != MemoryCategory::optimizer) continue;
+      action->is_state = is_last;
+      if (!is_last) action->category.reset();
+      if (is_last) state_to_come_ += action->allocated;
+    }
   }
 
-  // Attributes the blocks at the peak to categories. These are the blocks of the end that were not
-  // allocated later, and those that the history allocates before the peak and does not free until
-  // then.
-  void attribute_peak(const PickleValue* trace, std::size_t peak) {
-    std::unordered_map<std::int64_t, AllocatedBlock> blocks = final_blocks_;
-    if (trace != nullptr) {
-      for (const std::uint32_t index : trace->items)
-        if (pickle_.text(pickle_.at(index), "action") == "alloc")
-          blocks.erase(pickle_.integer(pickle_.at(index), "addr"));
-      for (std::size_t i = 0; i < peak; ++i) {
-        const PickleValue& entry = pickle_.at(trace->items[i]);
-        const std::string_view action = pickle_.text(entry, "action");
-        const std::int64_t size = pickle_.integer(entry, "size");
-        if (action == "alloc")
-          blocks[pickle_.integer(entry, "addr")] = {allocator_size(size),
-                                                    allocation_kind(pickle_, entry)};
-        else if (allocated_change(action, size) < 0)
-          blocks.erase(pickle_.integer(entry, "addr"));
-      }
+  // Computes what was allocated before the first recorded action from what is allocated at the end.
+  // Blocks that were allocated before and freed during the recording have no stack.
+  void go_back_to_begin() {
+    double reserved = snapshot_.reserved;
+    for (const Action& action : actions_) {
+      snapshot_.begin -= action.allocated;
+      reserved -= action.reserved;
     }
-    double attributed = 0;
-    for (const auto& [address, block] : blocks) {
-      if (!block.category) continue;
-      snapshot_.at_peak[*block.category] += block.bytes;
-      attributed += block.bytes;
+    snapshot_.peak_reserved = reserved;
+    blocks_ = final_blocks_;
+    for (const Action& action : actions_)
+      if (action.allocated > 0) blocks_.erase(action.address);
+    if (!snapshot_.has_history) return;
+    for (const auto& [address, block] : blocks_)
+      if (!block.category) snapshot_.from_before += block.bytes;
+  }
+
+  void replay_actions() {
+    double allocated = snapshot_.begin;
+    double reserved = snapshot_.peak_reserved;
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+      const Action& action = actions_[i];
+      allocated += action.allocated;
+      reserved += action.reserved;
+      snapshot_.peak_reserved = std::max(snapshot_.peak_reserved, reserved);
+      if (action.allocated == 0) continue;
+      apply(action);
+      snapshot_.over_time.push_back({time_of(i), allocated});
+      snapshot_.later_peak = std::max(snapshot_.later_peak, allocated + state_to_come_);
+      if (allocated <= snapshot_.peak_allocated) continue;
+      snapshot_.peak_allocated = allocated;
+      snapshot_.at_peak = present(held_);
     }
-    snapshot_.unattributed = std::max(0.0, snapshot_.peak_allocated - attributed);
+  }
+
+  // Returns the time of an action since the first, or its number if the history has no times.
+  double time_of(std::size_t number) const {
+    constexpr double microsecond = 1e-6;
+    const std::int64_t start = actions_.front().time_us;
+    return start > 0 ? static_cast<double>(actions_[number].time_us - start) * microsecond
+                     : static_cast<double>(number);
+  }
+
+  void apply(const Action& action) {
+    if (const auto freed = blocks_.find(action.address); freed != blocks_.end()) {
+      count(freed->second, -1);
+      blocks_.erase(freed);
+    }
+    if (action.allocated < 0) return;
+    const AllocatedBlock block{action.allocated, action.category};
+    blocks_[action.address] = block;
+    count(block, 1);
+    if (action.is_state) state_to_come_ -= action.allocated;
+  }
+
+  // Adds the bytes of a block to its category, or subtracts them.
+  void count(const AllocatedBlock& block, double sign) {
+    if (!block.category) return;
+    double& bytes = held_[*block.category];
+    bytes += sign * block.bytes;
+    double& most = snapshot_.most[*block.category];
+    most = std::max(most, bytes);
+  }
+
+  // Leaves out categories without bytes.
+  static std::map<MemoryCategory, double> present(std::map<MemoryCategory, double> bytes) {
+    std::erase_if(bytes, [](const auto& entry) { return entry.second <= 0; });
+    return bytes;
   }
 
   Pickle pickle_;
   MemorySnapshot snapshot_;
   // Blocks that are allocated at the time of the snapshot, by address.
   std::unordered_map<std::int64_t, AllocatedBlock> final_blocks_;
+  std::vector<Action> actions_;
+  // Blocks that are allocated after the action that was replayed last, and their bytes by category.
+  std::unordered_map<std::int64_t, AllocatedBlock> blocks_;
+  std::map<MemoryCategory, double> held_;
+  double state_to_come_ = 0;  // Bytes of optimizer state that later actions allocate.
 };
 
 }  // namespace

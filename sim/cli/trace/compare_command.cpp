@@ -14,6 +14,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/trace/measured.hpp"
+#include "sim/cli/trace/model_flop_rules.hpp"
 #include "sim/cli/trace/run_settings.hpp"
 #include "sim/workload/schedule_source.hpp"
 
@@ -64,7 +65,7 @@ int print_compare_help() {
       "  pipewright compare predicted.h5 measured.json --fail-if 'pass_span>+5%' 'pass_span<-5%'\n"
       "  pipewright compare predicted.h5 m.json --pattern "
       "'(?<kind>fwd|bwd)/s(?<stage>\\d+)/mb(?<microbatch>\\d+)'\n"
-      "  pipewright compare predicted.h5 training.log --skip 5\n"
+      "  pipewright compare predicted.h5 training.log\n"
       "\n"
       "A condition is a metric, one of > < >= <=, and a change of the first run's value (+1%, "
       "-2%),\n"
@@ -161,7 +162,9 @@ int compare_with_log(const CompareRequest& request) {
   const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
   analysis::LogComparison comparison =
       analysis::compare_log(predicted, analysis::read_training_log(request.files.back()),
-                            {.skip = request.import.skip, .run = request.import.run});
+                            {.skip = request.import.skip,
+                             .run = request.import.run,
+                             .flop_rules = model_flop_rules(predicted.summary.run)});
   comparison.predicted_name = predicted.name;
   comparison.measured_name = request.files.back().string();
   const analysis::NamedMetrics predicted_run{predicted.name, predicted_metrics(comparison)};

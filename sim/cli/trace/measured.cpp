@@ -52,7 +52,8 @@ schedules::Routes routes_of(const trace::Trace& trace) {
 
 void add_measured_options(po::options_description& options) {
   auto add = options.add_options();
-  add("skip", one_word("N"), "skip the first N iterations (0)");
+  add("skip", one_word("N"),
+      "skip the first N iterations (0; of a log: those before its times are steady)");
   add("run", one_word("N"), "select the N-th run of a log (the last)");
   add("pattern", one_word("REGEX"), "regular expression of the annotations that mark passes");
   add("category", one_word("NAME"), "read only events of this category, such as user_annotation");

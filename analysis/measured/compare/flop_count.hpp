@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/measured/compare/run_figures.hpp"
+#include "analysis/measured/logs/log_rows.hpp"
+
+namespace pipewright::analysis {
+
+// A way in which programs count the FLOPs of training, and the FLOPs of a token by it, forward and
+// backward.
+struct FlopRule {
+  std::string words;  // "causal attention, half of the scores"
+  double per_token = 0;
+};
+
+// FLOPs of a token that a log and a prediction count. FLOP/s of both are comparable only if these
+// agree.
+struct FlopCount {
+  double logged = 0;     // Follows from the FLOP/s of the log and its tokens per second.
+  double predicted = 0;  // Of full attention, as for the predicted FLOP/s.
+  std::string rule;      // Words of the rule that gives the count of the log; empty if none does.
+  // Whether the batch of the log is unknown, so that of the prediction was used.
+  bool assumes_batch = false;
+
+  // True if the counts differ by more than 5 %.
+  bool differs() const;
+};
+
+// Returns the ways of counting that follow from the FLOPs in the trace of a run.
+std::vector<FlopRule> flop_rules(const trace::RunInfo& run);
+
+// Returns the FLOPs of a token that lines of a log count; nothing if the log or the prediction does
+// not tell. `rules` are ways of counting besides those of flop_rules(). A rule explains the count
+// of the log if both agree within 2 %.
+std::optional<FlopCount> flop_count(const RunFigures& predicted,
+                                    const std::vector<LogIteration>& lines,
+                                    const std::vector<FlopRule>& rules);
+
+// "the log counts 39.9 GFLOP a token, the prediction 79.8 (full attention), ..".
+std::string flop_note(const FlopCount& count);
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,87 @@
+#include "analysis/measured/compare/flop_count.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/analysis/report/runs.hpp"
+
+using namespace pipewright;
+using analysis::flop_count;
+using analysis::FlopRule;
+using analysis::LogIteration;
+
+namespace {
+
+// A prediction for 16 GPUs: a microbatch is one sample of 4096 tokens, and 64 microbatches on each
+// of two replicas make an iteration. A token takes 75 GFLOP with causal attention, 80 with full
+// attention, and 15 more for recomputation.
+analysis::RunFigures prediction() {
+  trace::Trace trace = test::two_device_run();
+  trace.run.microbatches = 64;
+  trace.run.replicas = 2;
+  trace.run.gpus = 16;
+  trace.run.samples_per_microbatch = 1;
+  trace.run.tokens_per_microbatch = 4096;
+  trace.run.model_flops = 75e9 * 4096;
+  trace.run.full_attention_flops = 80e9 * 4096;
+  trace.run.hardware_flops = 90e9 * 4096;
+  return analysis::figures_of(trace, "p");
+}
+
+// A line that counts `flops` for a token: 1000 tokens/s of each GPU.
+std::vector<LogIteration> counting(double flops) {
+  return {{.number = 1, .tokens_per_gpu_s = 1000, .flops_per_gpu = 1000 * flops}};
+}
+
+}  // namespace
+
+TEST_CASE("the FLOPs of a token follow from the time and the batch of a log", "[compare]") {
+  // 239.6e12 x 5.4505 x 16 / (128 x 4096) = 39.9e9, half of the prediction.
+  const auto count = flop_count(
+      prediction(),
+      {{.number = 57, .elapsed_s = 5.4505, .flops_per_gpu = 239.6e12, .batch_samples = 128}}, {});
+  REQUIRE(count.has_value());
+  CHECK(count->logged == Approx(239.6e12 * 5.4505 * 16 / (128 * 4096)));
+  CHECK(count->predicted == Approx(80e9));
+  CHECK(count->differs());
+  CHECK(count->rule.empty());
+  CHECK_THAT(flop_note(*count), Catch::Contains("39.9 GFLOP a token, 0.50 of the 80.0") &&
+                                    Catch::Contains("not comparable") &&
+                                    !Catch::Contains("this is"));
+
+  // A log without its batch has that of the prediction, 128 samples; samples/s need neither.
+  const auto assumed = flop_count(
+      prediction(), {{.number = 57, .elapsed_s = 5.4505, .flops_per_gpu = 239.6e12}}, {});
+  CHECK(assumed->logged == Approx(count->logged));
+  CHECK_THAT(flop_note(*assumed), Catch::Contains("if its batch is that of the prediction"));
+  const auto rate = flop_count(
+      prediction(), {{.number = 57, .samples_per_s = 128 / 5.4505, .flops_per_gpu = 239.6e12}}, {});
+  CHECK(rate->logged == Approx(count->logged));
+}
+
+TEST_CASE("a rule explains the FLOPs of a log within 2 %", "[compare]") {
+  const std::vector<FlopRule> rules{{"one expert a token", 45e9}};
+  const auto rule = [&](double flops) {
+    return flop_count(prediction(), counting(flops), rules)->rule;
+  };
+  CHECK_THAT(rule(75e9), Catch::Contains("causal attention"));
+  CHECK_THAT(rule(70e9), Catch::Contains("without attention scores"));
+  CHECK_THAT(rule(95e9), Catch::StartsWith("recomputation as well"));
+  CHECK_THAT(rule(90e9), Catch::Contains("recomputation as well, with causal attention"));
+  CHECK_THAT(rule(80e9 * 4 / 3), Catch::Contains("second forward pass"));
+  CHECK(rule(45.5e9) == "one expert a token");
+  CHECK(rule(50e9).empty());
+  CHECK(rule(160e9).empty());
+}
+
+TEST_CASE("FLOPs that agree, or that a log does not give, are not noted", "[compare]") {
+  CHECK_FALSE(flop_count(prediction(), counting(80e9), {})->differs());
+  CHECK_FALSE(flop_count(prediction(), counting(77e9), {})->differs());
+  CHECK(flop_count(prediction(), counting(84.5e9), {})->differs());
+  CHECK_FALSE(flop_count(prediction(), {{.number = 1, .tokens_per_gpu_s = 5}}, {}).has_value());
+  CHECK_FALSE(flop_count(prediction(), {}, {}).has_value());
+  CHECK_FALSE(flop_count(analysis::figures_of(test::two_device_run(), "p"), counting(80e9), {})
+                  .has_value());
+}
