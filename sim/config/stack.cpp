@@ -49,7 +49,7 @@ constexpr std::array host_table{
 
 // Reader of bytes of temporary tensors per element of another tensor.
 template <auto member>
-constexpr auto bytes_of_element =
+constexpr auto bytes_per_element =
     into<member,
          none_or_within<"bytes per element", "bytes per element, from 0 to 64, such as 8", 64>>(
         {ValueType::number});
@@ -86,16 +86,16 @@ constexpr std::array memory_table{
                          .help = "bytes per logit of gradients and copies beside the stored fp32 "
                                  "logits, in the backward pass of a loss that is not fused",
                          .default_value = "2"},
-                        bytes_of_element<&SoftwareMemory::loss_working>},
+                        bytes_per_element<&SoftwareMemory::loss_working>},
     Key<SoftwareMemory>{{.name = "fused_loss_working",
                          .help = "the same of a fused loss, whose stored logits have 16 bits",
                          .default_value = "0"},
-                        bytes_of_element<&SoftwareMemory::fused_loss_working>},
+                        bytes_per_element<&SoftwareMemory::fused_loss_working>},
     Key<SoftwareMemory>{{.name = "optimizer_working",
                          .help = "bytes that the optimizer's step allocates for each parameter "
                                  "that it updates",
                          .default_value = "0"},
-                        bytes_of_element<&SoftwareMemory::optimizer_working>},
+                        bytes_per_element<&SoftwareMemory::optimizer_working>},
     Key<SoftwareMemory>{{.name = "unused_gradients",
                          .help = "products that accumulate into the gradients keep an unused "
                                  "gradient of 16 bits for each shape of a weight",
