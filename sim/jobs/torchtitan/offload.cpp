@@ -8,7 +8,8 @@ void read_cpu_offload(Draft& draft) {
   const Setting* const offload = draft.find("training.enable_cpu_offload");
   if (offload == nullptr) return;
   // Only FSDP has the policy: torchtitan ignores the key without sharded weights.
-  if (!draft.on(offload->name) || draft.count_at("parallel.zero", 0) < 3)
+  if (!draft.on(offload->name) ||
+      draft.count_at("parallel.shard", 2) * draft.count_at("parallel.cp", 1) < 2)
     return draft.without_effect(*offload, "torchtitan offloads only sharded weights");
   draft.set("training.optimizer.offload.fraction", "1", *offload);
   draft.set("training.optimizer.offload.gradients", "true", *offload);
