@@ -15,8 +15,7 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-Recipe read_form(Form form, const Source& source, const JobWords& words,
-                 Request& request) {
+Recipe read_form(Form form, const Source& source, const JobWords& words, Request& request) {
   switch (form) {
     case Form::python:
       return read_python(source, words, request);
@@ -26,6 +25,11 @@ Recipe read_form(Form form, const Source& source, const JobWords& words,
       break;
   }
   return {.named = read_yaml(source, words), .unread = {}};
+}
+
+// Returns whether a file of Python uses the packages of Megatron-Bridge or NeMo.
+bool imports_recipes(const SourceText& file) {
+  return file.has("megatron.bridge") || file.has("nemo.collections");
 }
 
 // Returns whether a command starts a recipe of Megatron-Bridge or NeMo by its name.
@@ -43,7 +47,8 @@ std::optional<Form> form_of(const SourceText& file) {
   if (megatron::is_functional_test(file)) return std::nullopt;
   const bool has_names = file.has("tensor_model_parallel_size") || file.has("micro_batch_size") ||
                          file.has("global_batch_size") || file.has("tensor_parallelism");
-  if (file.extension() == ".py") return has_names ? std::optional(Form::python) : std::nullopt;
+  if (file.extension() == ".py")
+    return has_names || imports_recipes(file) ? std::optional(Form::python) : std::nullopt;
   if (file.is_yaml())
     return has_names || file.has("trainer:") ? std::optional(Form::yaml) : std::nullopt;
   if (!file.may_be_shell()) return std::nullopt;
@@ -75,17 +80,18 @@ void find_model(std::span<const Named> named, Request& request) {
     request.settings.push_back(
         {.name = "model_without_file",
          .values = {"true"},
-         .written = fmt::format("{}: no model of the library has this name; {}", from->written,
-                                model_advice(from->values.front())),
+         .written = fmt::format("{}: the library has no model {}; {}", from->written,
+                                from->values.front(), model_advice(from->values.front())),
          .origin = from->origin});
 }
 
 namespace {
 
-// Adds the number of experts of the library's model, on which the meaning of other settings depends.
+// Adds the number of experts of the library's model, on which the meaning of other settings
+// depends.
 void add_experts(Request& request) {
-  const bool has = std::ranges::find(request.settings, "num_experts", &Setting::name) !=
-                   request.settings.end();
+  const bool has =
+      std::ranges::find(request.settings, "num_experts", &Setting::name) != request.settings.end();
   if (request.model.empty() || has) return;
   const config::Value map =
       config::read_yaml_file(config::library_file("models", request.model, ".yaml").string());

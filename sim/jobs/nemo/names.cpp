@@ -41,6 +41,12 @@ void add_setting(Request& request, const Named& from, std::string_view flag, std
                               .origin = from.origin});
 }
 
+// Name of Megatron-LM's flag for a name of a configuration.
+std::string_view flag_name_of(std::string_view name) {
+  const auto alias = std::ranges::find(aliases, name, &Alias::name);
+  return alias == aliases.end() ? name : alias->flag;
+}
+
 // Reads a precision recipe by its name, such as "bf16_with_fp8_current_scaling_mixed" or "fp8_cs".
 void read_precision(const Named& from, Request& request) {
   const std::string name = letters_and_digits(from.values.empty() ? "" : from.values.front());
@@ -87,9 +93,9 @@ constexpr std::array<std::string_view, 7> sizes_of_layout{
 // layout depends on the value.
 Setting not_followed(Setting setting, const std::string& reason) {
   if (std::ranges::find(sizes_of_layout, std::string_view(setting.name)) != sizes_of_layout.end())
-    throw config::Error(config::locate(
-        setting.origin, fmt::format("{}: the value is not known, because of {}", setting.written,
-                                    reason)))
+    throw config::Error(
+        config::locate(setting.origin, fmt::format("{}: the value is not known, because of {}",
+                                                   setting.written, reason)))
         .suggest("write the number into the file, or give an override");
   setting.written =
       fmt::format("{}: the value is not known, because of {}", setting.written, reason);
@@ -109,6 +115,10 @@ bool read_special(const Named& entry, const std::string& name, Request& request)
   if (name == "fp8" || name == "fp8_hybrid" || name == "FP8") {
     if (name != "fp8_hybrid" && !says_no(value))
       add_setting(request, entry, "fp8_format", "hybrid");
+    return true;
+  }
+  if (name == "fp4" || name == "fp4_recipe") {
+    if (name == "fp4" && !says_no(value)) add_setting(request, entry, "fp4_format", value);
     return true;
   }
   if (name == "activation" || name == "activation_func") {
@@ -155,19 +165,18 @@ void check_is_read(const Unread& unread, std::span<const Named> named, Request& 
   };
   std::vector<std::string_view> lacking;
   for (const std::string_view size : sizes_of_layout) {
-    const bool is_needed =
-        size == "virtual_pipeline_model_parallel_size"
-            ? value_of("pipeline_model_parallel_size") != "1" &&
-                  value_of("pipeline_model_parallel_layout").empty()
-            : size != "expert_model_parallel_size" || has_experts();
+    const bool is_needed = size == "virtual_pipeline_model_parallel_size"
+                               ? value_of("pipeline_model_parallel_size") != "1" &&
+                                     value_of("pipeline_model_parallel_layout").empty()
+                               : size != "expert_model_parallel_size" || has_experts();
     if (is_needed && value_of(size).empty()) lacking.push_back(size);
   }
   if (lacking.empty()) {
     request.settings.push_back(
         {.name = "not_followed",
          .values = {"true"},
-         .written = fmt::format("{}: not in the files; its other settings are not known",
-                                unread.text),
+         .written =
+             fmt::format("{}: not in the files; its other settings are not known", unread.text),
          .origin = unread.origin});
     return;
   }
@@ -175,8 +184,7 @@ void check_is_read(const Unread& unread, std::span<const Named> named, Request& 
       config::locate(unread.origin,
                      fmt::format("{} is not in the files, and the settings do not give {}",
                                  unread.text, fmt::join(lacking, ", "))))
-      .suggest(
-          "give the folder of its package, as in PACKAGE=Megatron-Bridge, or these settings");
+      .suggest("give the folder of its package, as in PACKAGE=Megatron-Bridge, or these settings");
 }
 
 void translate(std::span<const Named> named, Request& request) {
@@ -197,7 +205,13 @@ void translate(std::span<const Named> named, Request& request) {
       devices = &entry;
     if (&entry == nodes || &entry == devices) continue;
     const std::string value = entry.values.empty() ? "" : entry.values.front();
-    if (value == "null" || value == "None") continue;
+    if (value == "null" || value == "None") {
+      // The setting replaces one of the same name by the default.
+      std::erase_if(request.settings, [&](const Setting& setting) {
+        return setting.name == name || setting.name == flag_name_of(name);
+      });
+      continue;
+    }
     // The names of the recipe and of the model are read apart from the settings (find_model).
     if (entry.path == "recipe" || name == "hf_model_id") continue;
     Setting setting{

@@ -168,7 +168,8 @@ std::optional<Word> option_value(std::span<const Word> words, std::string_view o
 }
 
 // Name of a recipe that scripts/performance of Megatron-Bridge makes of options:
-// "llama3_70b_pretrain_64gpu_h100_fp8cs_config" (recipe_function_name() of recipes/utils/naming.py).
+// "llama3_70b_pretrain_64gpu_h100_fp8cs_config" (recipe_function_name() of
+// recipes/utils/naming.py).
 std::optional<Word> composed_recipe(std::span<const Word> words) {
   const std::optional<Word> model = option_value(words, "--model_recipe_name");
   const std::optional<Word> gpus = option_value(words, "--num_gpus");
@@ -203,8 +204,8 @@ std::vector<Named> read_yaml(const Source& source, const JobWords& words) {
 std::optional<NamedRecipe> recipe_in(std::span<const Word> words) {
   for (const std::string_view option : {"--recipe", "--factory"})
     if (std::optional<Word> name = option_value(words, option)) {
-      const bool finetunes = std::ranges::any_of(
-          words, [](const Word& word) { return word.text == "finetune"; });
+      const bool finetunes =
+          std::ranges::any_of(words, [](const Word& word) { return word.text == "finetune"; });
       return NamedRecipe{.name = std::move(*name), .task = finetunes ? "finetune" : "pretrain"};
     }
   std::optional<Word> name = composed_recipe(words);

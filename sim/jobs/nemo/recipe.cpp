@@ -56,6 +56,8 @@ constexpr std::array model_defaults{
     ModelDefault{"recompute_modules", {}},
     ModelDefault{"cuda_graph_impl", std::string_view("none")},
     ModelDefault{"cuda_graph_scope", {}},
+    ModelDefault{"cuda_graph_modules", {}},
+    ModelDefault{"moe_flex_dispatcher_backend", std::string_view("deepep")},
     ModelDefault{"overlap_moe_expert_parallel_comm", false},
     ModelDefault{"use_transformer_engine_op_fuser", false},
 };
@@ -75,6 +77,7 @@ constexpr std::array library_attributes{
 
 // Repository of Hugging Face whose configuration an object has; empty for other objects.
 std::string repository_of(const Object& object) {
+  if (object.is_assumed) return "";
   for (const Object* each = &object; each != nullptr; each = each->receiver.get())
     if (python::last_part(each->made_by) == "from_hf_pretrained" && !each->arguments.empty())
       return python::text_of(each->arguments.front()).value_or("");
@@ -92,7 +95,8 @@ std::optional<Value> default_attribute(const Object& object, std::string_view na
   const auto row = std::ranges::find(model_defaults, name, &ModelDefault::name);
   if (row != model_defaults.end()) {
     if (const auto* const flag = std::get_if<bool>(&row->value)) return Value(*flag);
-    if (const auto* const number = std::get_if<int>(&row->value)) return Value(std::int64_t{*number});
+    if (const auto* const number = std::get_if<int>(&row->value))
+      return Value(std::int64_t{*number});
     if (const auto* const text = std::get_if<std::string_view>(&row->value))
       return Value(std::string(*text));
     return Value();
@@ -115,11 +119,9 @@ Value apply_dispatcher(Interpreter& interpreter, const Arguments& arguments,
                        const std::string& written, const config::Origin& origin) {
   const Value* backend = arguments.keyword("moe_flex_dispatcher_backend");
   if (backend == nullptr && arguments.values.size() > 1) backend = &arguments.values[1];
-  const auto* const model = arguments.values.empty()
-                                ? nullptr
-                                : std::get_if<ObjectPtr>(&arguments.values.front());
-  const std::string name =
-      backend == nullptr ? "" : python::text_of(*backend).value_or("");
+  const auto* const model =
+      arguments.values.empty() ? nullptr : std::get_if<ObjectPtr>(&arguments.values.front());
+  const std::string name = backend == nullptr ? "" : python::text_of(*backend).value_or("");
   if (model == nullptr || (name != "deepep" && name != "hybridep")) return Value();
   const Interpreter::Lookup experts = interpreter.look_up(*model, "num_moe_experts");
   if (experts.value && python::truth_of(*experts.value) == false) return Value();
@@ -243,12 +245,15 @@ class Flattener {
       if (!text) return push_unknown(attribute, path, "an item of the list");
       values.push_back(std::move(*text));
     }
+    if (values.empty()) values.emplace_back("None");
     push(attribute, path, std::move(values));
   }
 
   void add_object(const Attribute& attribute, const Object& object, const std::string& path) {
     // Adapters are trained in place of the model, whose settings they do not change.
-    if (path == "peft") return push(attribute, path, {std::string(python::last_part(object.made_by))});
+    if (path == "peft")
+      return push(attribute, path, {std::string(python::last_part(object.made_by))});
+    if (attribute.name == "tp_comm_overlap_cfg") return push(attribute, path, {"given"});
     if (const std::string repository = repository_of(object); !repository.empty())
       named_.push_back({.path = path + ".hf_model_id",
                         .values = {repository},
@@ -293,6 +298,7 @@ class BridgeSetup {
     read_precision_defaults();
     read_overlap();
     read_recomputation();
+    read_offloading();
     read_vocabulary();
   }
 
@@ -351,6 +357,12 @@ class BridgeSetup {
         erase(path);
   }
 
+  // Layers keep their activations on the host only with `cpu_offloading`.
+  void read_offloading() {
+    if (!says(named_, "model.cpu_offloading", false)) erase("model.cpu_offloading_num_layers");
+    erase("model.cpu_offloading");
+  }
+
   // The tokenizer's vocabulary replaces that of a model only where the configuration asks for it.
   void read_vocabulary() {
     if (!says(named_, "tokenizer.use_tokenizer_vocab_size", false)) erase("tokenizer.vocab_size");
@@ -394,8 +406,7 @@ void gpus_of_name(const std::string& name, const std::string& source, Request& r
 // Returns whether a configuration comes from a function that is not in the files.
 bool is_unread(const Object& config) {
   return config.type == nullptr && !python::last_part(config.made_by).empty() &&
-         std::islower(static_cast<unsigned char>(
-             python::last_part(config.made_by).front())) != 0;
+         std::islower(static_cast<unsigned char>(python::last_part(config.made_by).front())) != 0;
 }
 
 // Entries of the configuration that a recipe returns.
@@ -410,14 +421,16 @@ Recipe entries_of(Interpreter& interpreter, const Value& function, const std::st
   }
   const auto* const config = std::get_if<ObjectPtr>(&result);
   if (config == nullptr)
-    throw config::Error(config::locate(
-        origin, fmt::format("{} returns no configuration that can be read", name)));
+    throw config::Error(
+        config::locate(origin, fmt::format("{} returns no configuration that can be read", name)));
   resolve_precision(interpreter, **config);
   Flattener(recipe.named).add(**config, "");
   BridgeSetup(**config, recipe.named).apply();
   for (const python::NotFollowed& call : interpreter.not_followed())
-    recipe.named.push_back(
-        {.path = "not_followed", .values = {call.text}, .written = call.text, .origin = call.origin});
+    recipe.named.push_back({.path = "not_followed",
+                            .values = {call.text},
+                            .written = call.text,
+                            .origin = call.origin});
   if (is_unread(**config))
     recipe.unread = {.text = (*config)->written, .origin = (*config)->origin};
   return recipe;
@@ -440,19 +453,23 @@ Recipe entries_of_file(Interpreter& interpreter, const python::Module& module) {
   for (const auto& [name, value] : module.frame->names) {
     if (const auto* const object = std::get_if<ObjectPtr>(&value)) {
       Flattener(recipe.named).add(**object, "");
-      if (is_unread(**object)) recipe.unread = {.text = (*object)->written, .origin = (*object)->origin};
+      if (is_unread(**object))
+        recipe.unread = {.text = (*object)->written, .origin = (*object)->origin};
     } else {
-      all.attributes.push_back({.name = name,
-                                .value = value,
-                                .written = fmt::format("{} = {}", name, python::text_of(value).value_or("..")),
-                                .origin = {.source = module.file},
-                                .order = 1});
+      all.attributes.push_back(
+          {.name = name,
+           .value = value,
+           .written = fmt::format("{} = {}", name, python::text_of(value).value_or("..")),
+           .origin = {.source = module.file},
+           .order = 1});
     }
   }
   Flattener(recipe.named).add(all, "");
   for (const python::NotFollowed& call : interpreter.not_followed())
-    recipe.named.push_back(
-        {.path = "not_followed", .values = {call.text}, .written = call.text, .origin = call.origin});
+    recipe.named.push_back({.path = "not_followed",
+                            .values = {call.text},
+                            .written = call.text,
+                            .origin = call.origin});
   return recipe;
 }
 
@@ -531,7 +548,8 @@ Recipe read_named_recipe(const NamedRecipe& named, const JobWords& words, Reques
   }
   const std::string factory = fmt::format("{}.{}", nemo_recipes, recipe.text);
   if (const std::shared_ptr<python::Module> module = interpreter.load_module(factory))
-    if (const auto function = interpreter.find(module, named.task + "_recipe")) return read(*function);
+    if (const auto function = interpreter.find(module, named.task + "_recipe"))
+      return read(*function);
   return {.named = {}, .unread = {{.text = recipe.text, .origin = recipe.origin}}};
 }
 

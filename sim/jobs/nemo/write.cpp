@@ -92,8 +92,30 @@ std::string recipe_name(const std::string& model) {
   return name;
 }
 
+// Adds the sizes that settings leave out because they are 1. A recipe may have others, which an
+// override replaces.
+void add_sizes_of_one(bool has_experts, std::vector<Setting>& settings) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find(settings, name, &Setting::name);
+  };
+  for (const char* const size : {"tensor_model_parallel_size", "pipeline_model_parallel_size",
+                                 "context_parallel_size", "expert_model_parallel_size"}) {
+    const bool is_known =
+        size == std::string_view("expert_model_parallel_size") ? has_experts : true;
+    if (is_known && find(size) == settings.end())
+      settings.push_back({.name = size, .values = {"1"}});
+  }
+  const auto pp = find("pipeline_model_parallel_size");
+  const bool is_chunked = find("num_virtual_stages_per_pipeline_rank") != settings.end() ||
+                          find("pipeline_model_parallel_layout") != settings.end();
+  if (pp->values.front() != "1" && !is_chunked)
+    settings.push_back({.name = "virtual_pipeline_model_parallel_size", .values = {"null"}});
+}
+
 Launch write_overrides(const LaunchInput& input, std::string_view command, bool for_nemo) {
-  const megatron::Written written = megatron::write(input.scenario, input.plan, false);
+  megatron::Written written = megatron::write(input.scenario, input.plan, false);
+  if (!for_nemo)
+    add_sizes_of_one(input.scenario.model->value.experts.has_value(), written.settings);
   Unexpressed unexpressed = megatron::unexpressed(input, written, Dialect::recipe);
   Launch launch{.extension = ".sh",
                 .differs = std::move(unexpressed.sentences),

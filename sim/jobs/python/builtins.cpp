@@ -57,8 +57,8 @@ std::optional<Value> arithmetic(std::string_view operation, const Value& a, cons
   }
   if (operation == "&" || operation == "|") {
     if (!are_whole) return std::nullopt;
-    const std::int64_t bits = operation == "&" ? *integer_of(a) & *integer_of(b)
-                                               : *integer_of(a) | *integer_of(b);
+    const std::int64_t bits =
+        operation == "&" ? *integer_of(a) & *integer_of(b) : *integer_of(a) | *integer_of(b);
     return Value(bits);
   }
   if (*y == 0) return std::nullopt;
@@ -179,14 +179,14 @@ std::optional<Value> text_method(const std::string& text, std::string_view name,
   constexpr std::string_view blanks = " \t\n\r";
   if (name == "lower" || name == "casefold") return Value(lower(text));
   if (name == "upper") return Value(upper(text));
-  if (name == "strip") return Value(stripped(text, text_at(arguments, 0).value_or(std::string(blanks))));
+  if (name == "strip")
+    return Value(stripped(text, text_at(arguments, 0).value_or(std::string(blanks))));
   if (name == "split") return split(text, text_at(arguments, 0));
   if (name == "startswith") return has_affix(text, first_of(arguments), true);
   if (name == "endswith") return has_affix(text, first_of(arguments), false);
   if (name == "isdigit")
-    return Value(!text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-      return std::isdigit(c) != 0;
-    }));
+    return Value(!text.empty() &&
+                 std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; }));
   if (name == "replace") {
     const std::optional<std::string> from = text_at(arguments, 0);
     const std::optional<std::string> to = text_at(arguments, 1);
@@ -226,8 +226,9 @@ std::optional<Value> list_method(List& list, std::string_view name, const Argume
   if (name == "insert" && arguments.values.size() == 2) {
     const std::int64_t at = integer_of(arguments.values[0]).value_or(0);
     const auto size = static_cast<std::int64_t>(list.items.size());
-    list.items.insert(list.items.begin() + std::clamp<std::int64_t>(at < 0 ? size + at : at, 0, size),
-                      made(arguments.values[1]));
+    list.items.insert(
+        list.items.begin() + std::clamp<std::int64_t>(at < 0 ? size + at : at, 0, size),
+        made(arguments.values[1]));
     return Value();
   }
   if (name == "copy") return make_list(list.items, list.kind);
@@ -298,8 +299,7 @@ Value copied(const Value& value, bool is_deep) {
   if (const auto* const object = std::get_if<std::shared_ptr<Object>>(&value)) {
     auto copy = std::make_shared<Object>(**object);
     if (is_deep)
-      for (Attribute& attribute : copy->attributes)
-        attribute.value = copied(attribute.value, true);
+      for (Attribute& attribute : copy->attributes) attribute.value = copied(attribute.value, true);
     return copy;
   }
   return value;
@@ -418,9 +418,9 @@ std::optional<Value> collection(std::string_view name, const Arguments& argument
       set_entry(*made, keyword.name, keyword.value);
     return Value(std::move(made));
   }
-  const List::Kind kind = name == "tuple"                            ? List::Kind::tuple
+  const List::Kind kind = name == "tuple"                        ? List::Kind::tuple
                           : name == "set" || name == "frozenset" ? List::Kind::set
-                                                                     : List::Kind::list;
+                                                                 : List::Kind::list;
   if (arguments.values.empty()) return make_list({}, kind);
   std::optional<Values> items = items_of(arguments.values.front());
   if (!items) return std::nullopt;
@@ -565,9 +565,33 @@ std::optional<Value> call_method(const Value& receiver, std::string_view name,
   return std::nullopt;
 }
 
-std::optional<Value> call_builtin(Interpreter& interpreter, std::string_view name,
-                                  const Arguments& arguments, const std::string& written,
-                                  const config::Origin& origin) {
+namespace {
+
+// Names of the functions that are known here, whose results may still be unknown.
+constexpr std::array<std::string_view, 40> builtin_names{"len",           "range",
+                                                         "int",           "float",
+                                                         "str",           "repr",
+                                                         "bool",          "round",
+                                                         "abs",           "math.ceil",
+                                                         "math.floor",    "list",
+                                                         "tuple",         "set",
+                                                         "frozenset",     "dict",
+                                                         "sorted",        "reversed",
+                                                         "min",           "max",
+                                                         "sum",           "all",
+                                                         "any",           "zip",
+                                                         "enumerate",     "divmod",
+                                                         "isinstance",    "print",
+                                                         "copy.deepcopy", "copy.copy",
+                                                         "typing.cast",   "os.environ.get",
+                                                         "os.getenv",     "dataclasses.field",
+                                                         "setattr",       "getattr",
+                                                         "hasattr",       "dataclasses.replace",
+                                                         "issubclass",    "type"};
+
+std::optional<Value> result_of(Interpreter& interpreter, std::string_view name,
+                               const Arguments& arguments, const std::string& written,
+                               const config::Origin& origin) {
   const Value& first = first_of(arguments);
   const std::size_t count = arguments.values.size();
   const auto is_any = [&](std::initializer_list<std::string_view> names) {
@@ -634,6 +658,17 @@ std::optional<Value> call_builtin(Interpreter& interpreter, std::string_view nam
     return copy;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Value> call_builtin(Interpreter& interpreter, std::string_view name,
+                                  const Arguments& arguments, const std::string& written,
+                                  const config::Origin& origin) {
+  if (std::optional<Value> result = result_of(interpreter, name, arguments, written, origin))
+    return result;
+  if (std::ranges::find(builtin_names, name) == builtin_names.end()) return std::nullopt;
+  return Value(Unknown{.text = written, .origin = origin});
 }
 
 }  // namespace pipewright::jobs::python

@@ -14,8 +14,11 @@ using Kind = Node::Kind;
 using ParameterKind = Node::Parameter::Kind;
 
 // Packages whose functions do not change settings.
-constexpr std::array<std::string_view, 8> harmless{"os",    "logging", "logger", "warnings",
-                                                   "torch", "typing",  "re",     "super"};
+constexpr std::array<std::string_view, 9> harmless{
+    "os", "logging", "logger", "warnings", "torch", "typing", "re", "super", "functools"};
+
+// Function whose result calls another with more arguments.
+constexpr std::string_view partial_name = "functools.partial";
 
 bool is_harmless(std::string_view name) {
   return std::ranges::find(harmless, name.substr(0, name.find('.'))) != harmless.end();
@@ -24,7 +27,9 @@ bool is_harmless(std::string_view name) {
 // Returns whether a name is that of a function, not of a class.
 bool names_function(std::string_view name) {
   const std::string_view last = last_part(name);
-  return !last.empty() && (last.front() == '_' || (last.front() >= 'a' && last.front() <= 'z'));
+  const bool is_special = last.starts_with("__");  // of a class outside of the files
+  return !last.empty() && !is_special &&
+         (last.front() == '_' || (last.front() >= 'a' && last.front() <= 'z'));
 }
 
 bool has_object(const Arguments& arguments) {
@@ -91,8 +96,8 @@ Value Interpreter::evaluate_call(const Node& node) {
   return call(callee, arguments, written_of(node), origin_of(node));
 }
 
-Value Interpreter::call(const Value& callee, const Arguments& arguments,
-                        const std::string& written, const config::Origin& origin) {
+Value Interpreter::call(const Value& callee, const Arguments& arguments, const std::string& written,
+                        const config::Origin& origin) {
   if (const auto* const function = std::get_if<std::shared_ptr<const Function>>(&callee))
     return call_function(*function, arguments, origin);
   if (const auto* const type = std::get_if<std::shared_ptr<const Type>>(&callee))
@@ -109,6 +114,9 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments,
         call_method((*method)->receiver, (*method)->name, arguments, conditions_.empty());
     return result ? *result : Value(Unknown{.text = written, .origin = origin});
   }
+  if (const auto* const object = std::get_if<std::shared_ptr<Object>>(&callee))
+    if ((*object)->made_by == partial_name && !(*object)->arguments.empty())
+      return call_partial(**object, arguments, written, origin);
   // An attribute that nothing has set, such as the method of an object of another package.
   if (const auto* const object = std::get_if<std::shared_ptr<Object>>(&callee))
     if ((*object)->is_assumed && (*object)->attributes.empty()) {
@@ -124,6 +132,19 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments,
   return Unknown{.text = written, .origin = origin};
 }
 
+Value Interpreter::call_partial(const Object& partial, const Arguments& arguments,
+                                const std::string& written, const config::Origin& origin) {
+  Arguments all = arguments;
+  all.values.insert(all.values.begin(), partial.arguments.begin() + 1, partial.arguments.end());
+  for (const Attribute& attribute : partial.attributes)
+    if (all.keyword(attribute.name) == nullptr)
+      all.keywords.push_back({.name = attribute.name,
+                              .value = attribute.value,
+                              .written = attribute.written,
+                              .origin = attribute.origin});
+  return call(partial.arguments.front(), all, written, origin);
+}
+
 Value Interpreter::call_external(const std::string& name, const std::shared_ptr<Object>& receiver,
                                  const Arguments& arguments, const std::string& written,
                                  const config::Origin& origin) {
@@ -134,8 +155,8 @@ Value Interpreter::call_external(const std::string& name, const std::shared_ptr<
     if (std::optional<Value> result = call_builtin(*this, name, arguments, written, origin))
       return *result;
   }
-  const bool changes = has_object(arguments) ||
-                       (receiver != nullptr && !receiver->attributes.empty());
+  const bool changes =
+      has_object(arguments) || (receiver != nullptr && !receiver->attributes.empty());
   if (names_function(name) && !is_harmless(name) && changes &&
       std::ranges::find(host_.external, last_part(name)) == host_.external.end())
     note(fmt::format("{}: not in the files that are read", written), origin);

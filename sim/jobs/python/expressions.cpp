@@ -152,7 +152,8 @@ Interpreter::Lookup Interpreter::look_up(const Value& value, const std::string& 
     return {.value = std::move(member), .is_absent = is_absent};
   }
   const auto* const held = std::get_if<std::shared_ptr<Object>>(&value);
-  if (held == nullptr) return {.value = {}, .is_absent = std::holds_alternative<std::monostate>(value)};
+  if (held == nullptr)
+    return {.value = {}, .is_absent = std::holds_alternative<std::monostate>(value)};
   Object& object = **held;
   if (const Attribute* const attribute = object.find(name)) return {.value = attribute->value};
   if (object.type != nullptr)
@@ -172,11 +173,13 @@ Value Interpreter::attribute_of(const Value& value, const std::string& name, con
   if (const auto* const type = std::get_if<std::shared_ptr<const Type>>(&value)) {
     const Value* const member = member_of(**type, name);
     if (member == nullptr) return External{fmt::format("{}.{}", (*type)->name, name)};
-    const auto* const function = std::get_if<std::shared_ptr<const Function>>(member);
-    if (function == nullptr || !(*function)->takes_class) return *member;
+    const auto* const of_class = std::get_if<std::shared_ptr<const Function>>(member);
+    if (of_class == nullptr || !(*of_class)->takes_class) return *member;
     return std::make_shared<const Method>(
-        Method{.receiver = value, .name = name, .function = *function});
+        Method{.receiver = value, .name = name, .function = *of_class});
   }
+  const auto* const function = std::get_if<std::shared_ptr<const Function>>(&value);
+  if (function != nullptr && name == "__name__") return (*function)->name;
   const auto* const held = std::get_if<std::shared_ptr<Object>>(&value);
   if (held == nullptr) {
     if (!is_known(value) || std::holds_alternative<std::monostate>(value)) return unknown(node);
@@ -184,16 +187,16 @@ Value Interpreter::attribute_of(const Value& value, const std::string& name, con
   }
   const Lookup lookup = look_up(value, name);
   if (lookup.value) {
-    const auto* const function = std::get_if<std::shared_ptr<const Function>>(&*lookup.value);
-    const bool is_member = function != nullptr && (*held)->find(name) == nullptr;
-    if (!is_member || (*function)->is_static) return *lookup.value;
-    if ((*function)->is_property) {
+    const auto* const member = std::get_if<std::shared_ptr<const Function>>(&*lookup.value);
+    const bool is_of_class = member != nullptr && (*held)->find(name) == nullptr;
+    if (!is_of_class || (*member)->is_static) return *lookup.value;
+    if ((*member)->is_property) {
       Arguments arguments;
       arguments.values.push_back(value);
-      return call_function(*function, std::move(arguments), origin_of(node));
+      return call_function(*member, std::move(arguments), origin_of(node));
     }
     return std::make_shared<const Method>(
-        Method{.receiver = value, .name = name, .function = *function});
+        Method{.receiver = value, .name = name, .function = *member});
   }
   if (lookup.is_absent) return unknown(node);
   // Nothing has set the attribute. It is an object of its own, whose attributes may be set.
@@ -204,10 +207,8 @@ Value Interpreter::attribute_of(const Value& value, const std::string& name, con
   assumed->origin = origin_of(node);
   assumed->is_assumed = true;
   with_receiver_.push_back(assumed);
-  (*held)->attributes.push_back({.name = name,
-                                 .value = assumed,
-                                 .written = assumed->written,
-                                 .origin = assumed->origin});
+  (*held)->attributes.push_back(
+      {.name = name, .value = assumed, .written = assumed->written, .origin = assumed->origin});
   return assumed;
 }
 
@@ -250,7 +251,13 @@ Value Interpreter::evaluate_dictionary(const Node& node) {
 Value Interpreter::evaluate_subscript(const Node& node) {
   const Value container = evaluate(*node.nodes[0]);
   const Node& index = *node.nodes[1];
-  if (std::holds_alternative<External>(container)) return container;  // Optional[int]
+  if (const auto* const external = std::get_if<External>(&container)) {
+    // A member of an enumeration by its name, or a type such as Optional[int].
+    const Value key = index.kind == Kind::text ? Value(index.text) : evaluate(index);
+    const auto* const member = std::get_if<std::string>(&key);
+    return member == nullptr ? container
+                             : Value(External{fmt::format("{}.{}", external->name, *member)});
+  }
   if (index.kind == Kind::slice) {
     std::optional<std::vector<Value>> items = items_of(container);
     if (!items || index.nodes[2] != nullptr) return unknown(node);
@@ -346,8 +353,7 @@ void Interpreter::run_clause(const Node& node, std::size_t clause,
   if (clause == node.nodes.size()) return visit();
   const Node& part = *node.nodes[clause];
   const std::optional<std::vector<Value>> items = items_of(evaluate(*part.nodes[1]));
-  if (!items)
-    throw Raised{.type = "unknown", .text = written_of(part), .origin = origin_of(part)};
+  if (!items) throw Raised{.type = "unknown", .text = written_of(part), .origin = origin_of(part)};
   for (const Value& item : *items) {
     assign(*part.nodes[0], item, {});
     bool holds = true;

@@ -17,8 +17,8 @@ namespace pipewright::jobs::python {
 class Interpreter;
 
 // Function of a host: takes the arguments, the text and the place of a call.
-using HostFunction = std::function<Value(Interpreter&, const Arguments&, const std::string&,
-                                         const config::Origin&)>;
+using HostFunction =
+    std::function<Value(Interpreter&, const Arguments&, const std::string&, const config::Origin&)>;
 
 // What a framework knows about its package beyond the files.
 struct Host {
@@ -92,6 +92,7 @@ class Interpreter {
   void run_import(const Node& statement);
   void run_import_from(const Node& statement);
   void define(const Node& statement);
+  Value decorated(const Node& statement, std::shared_ptr<const Function> function);
   void define_type(const Node& statement);
   void augment(const Node& statement);
   void remove(const Node& statement);
@@ -134,6 +135,8 @@ class Interpreter {
   Value call_external(const std::string& name, const std::shared_ptr<Object>& receiver,
                       const Arguments& arguments, const std::string& written,
                       const config::Origin& origin);
+  Value call_partial(const Object& partial, const Arguments& arguments, const std::string& written,
+                     const config::Origin& origin);
   const Value* member_of(const Type& type, const std::string& name) const;
   void note(std::string text, const config::Origin& origin);
 

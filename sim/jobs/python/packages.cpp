@@ -8,10 +8,10 @@ namespace {
 
 // Packages that are never part of a recipe, and whose functions have no effect on its settings.
 constexpr std::array<std::string_view, 24> foreign_packages{
-    "argparse",  "collections", "contextlib", "copy",    "dataclasses", "enum",
-    "functools", "importlib",   "inspect",    "itertools", "json",      "logging",
-    "math",      "numpy",       "os",         "pathlib", "random",      "re",
-    "sys",       "torch",       "transformers", "types", "typing",      "warnings"};
+    "argparse",  "collections", "contextlib",   "copy",      "dataclasses", "enum",
+    "functools", "importlib",   "inspect",      "itertools", "json",        "logging",
+    "math",      "numpy",       "os",           "pathlib",   "random",      "re",
+    "sys",       "torch",       "transformers", "types",     "typing",      "warnings"};
 
 }  // namespace
 

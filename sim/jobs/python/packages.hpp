@@ -14,7 +14,8 @@ class Packages {
   // Adds the folder that a user names: one with packages, a checkout with a folder `src` of
   // packages, or a package itself.
   void add_folder(const std::filesystem::path& folder);
-  // Adds the folders in which a file's own package may lie: those above the file, and `src` in them.
+  // Adds the folders in which a file's own package may lie: those above the file, and `src` in
+  // them.
   void add_above(const std::filesystem::path& file);
 
   // Returns the file of a module by its dotted name; none for modules of other folders.

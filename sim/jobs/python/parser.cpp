@@ -28,9 +28,9 @@ std::shared_ptr<Node> make(Kind kind, const Token& at, std::string text = {}) {
 struct Level {
   std::array<std::string_view, 5> operators;
 };
-constexpr std::array<Level, 6> levels{
-    Level{{"|"}},      Level{{"^"}},      Level{{"&"}}, Level{{"<<", ">>"}},
-    Level{{"+", "-"}}, Level{{"*", "/", "//", "%", "@"}}};
+constexpr std::array<Level, 6> levels{Level{{"|"}},      Level{{"^"}},
+                                      Level{{"&"}},      Level{{"<<", ">>"}},
+                                      Level{{"+", "-"}}, Level{{"*", "/", "//", "%", "@"}}};
 constexpr std::array<std::string_view, 6> comparisons{"==", "!=", "<", ">", "<=", ">="};
 constexpr std::array<std::string_view, 12> augmentations{
     "+=", "-=", "*=", "/=", "//=", "%=", "**=", "&=", "|=", "^=", ">>=", "<<="};
@@ -94,8 +94,8 @@ class Parser {
     return take().text;
   }
   [[noreturn]] void fail(std::string_view message) const {
-    throw config::Error(config::locate(
-        {.source = source_, .line = peek().line, .column = peek().column}, message));
+    throw config::Error(
+        config::locate({.source = source_, .line = peek().line, .column = peek().column}, message));
   }
   // Sets the end of a node to that of the token before.
   NodePtr closed(std::shared_ptr<Node> node) const {
@@ -444,8 +444,8 @@ class Parser {
     const Nesting nesting(*this);
     const Token& first = peek();
     if (is_word("lambda")) return lambda();
-    if (is_word("yield") || is_word("await"))
-      fail(fmt::format("expressions with {} are not read", peek().text));
+    if (is_word("await")) fail("expressions with await are not read");
+    if (is_word("yield")) return yield();
     NodePtr value = alternatives();
     if (!is_word("if")) return value;
     take();
@@ -454,6 +454,14 @@ class Parser {
     node->nodes.push_back(alternatives());
     if (!accept_word("else")) fail("expected 'else'");
     node->nodes.push_back(expression());
+    return closed(node);
+  }
+
+  // Generators are not run: what they yield is unknown.
+  NodePtr yield() {
+    auto node = make(Kind::constant, take(), "yield");
+    accept_word("from");
+    if (begins_expression()) expressions();
     return closed(node);
   }
 
@@ -633,7 +641,19 @@ class Parser {
     return list;
   }
 
+  // Index of a subscript: an expression, a slice, or a tuple of both.
   NodePtr index() {
+    const Token& first = peek();
+    NodePtr part = index_part();
+    if (!is(",")) return part;
+    auto node = make(Kind::tuple, first);
+    node->nodes.push_back(std::move(part));
+    while (accept(","))
+      if (!is("]")) node->nodes.push_back(index_part());
+    return closed(node);
+  }
+
+  NodePtr index_part() {
     const Token& first = peek();
     std::vector<NodePtr> parts;
     const auto add_part = [&] {
@@ -641,12 +661,8 @@ class Parser {
     };
     add_part();
     if (!is(":")) {
-      if (!is(",")) return parts.front();
-      auto node = make(Kind::tuple, first);
-      node->nodes = std::move(parts);
-      while (accept(","))
-        if (!is("]")) node->nodes.push_back(item());
-      return closed(node);
+      if (parts.front() == nullptr) fail("expected an index");
+      return parts.front();
     }
     while (accept(":")) add_part();
     auto node = make(Kind::slice, first);
@@ -732,8 +748,7 @@ class Parser {
         if (accept(":")) {
           NodePtr value = expression();
           if (is_word("for")) {
-            NodePtr made =
-                comprehension("dictionary", first, {std::move(key), std::move(value)});
+            NodePtr made = comprehension("dictionary", first, {std::move(key), std::move(value)});
             expect("}");
             return made;
           }

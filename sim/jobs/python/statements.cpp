@@ -49,7 +49,7 @@ std::string Interpreter::written_of(const Node& node) const {
 }
 
 void Interpreter::count_step(const Node& node) {
-  constexpr std::uint64_t max_steps = 20'000'000;
+  constexpr std::uint64_t max_steps = 2'000'000;
   if (++steps_ > max_steps)
     throw config::Error(config::locate(origin_of(node), "the recipe takes too many steps to read"))
         .suggest("give a file without such loops");
@@ -243,8 +243,7 @@ void Interpreter::run_import_from(const Node& statement) {
       module.star_imports.push_back(statement.text);
       continue;
     }
-    module.imports[statement.words[i + 1]] = {.module = statement.text,
-                                              .name = statement.words[i]};
+    module.imports[statement.words[i + 1]] = {.module = statement.text, .name = statement.words[i]};
   }
 }
 
@@ -265,7 +264,27 @@ void Interpreter::define(const Node& statement) {
     if (decorator->text == "staticmethod") function->is_static = true;
     if (decorator->text == "classmethod") function->takes_class = true;
   }
-  assign_name(statement.text, std::shared_ptr<const Function>(std::move(function)));
+  assign_name(statement.text, decorated(statement, std::move(function)));
+}
+
+// Decorators that are functions of the files may register or wrap a function. Others leave it as
+// it is.
+Value Interpreter::decorated(const Node& statement, std::shared_ptr<const Function> function) {
+  Value value = std::move(function);
+  for (auto node = statement.nodes.rbegin(); node != statement.nodes.rend(); ++node) {
+    const Node& decorator = **node;
+    const Node& named = decorator.kind == Kind::call ? *decorator.nodes.front() : decorator;
+    const auto is_function = [](const Value& candidate) {
+      return std::holds_alternative<std::shared_ptr<const Function>>(candidate);
+    };
+    if (named.kind != Kind::name || !is_function(evaluate(named))) continue;
+    Arguments arguments;
+    arguments.values.push_back(value);
+    const Value wrapped =
+        call(evaluate(decorator), arguments, written_of(decorator), origin_of(decorator));
+    if (is_function(wrapped)) value = wrapped;
+  }
+  return value;
 }
 
 void Interpreter::define_type(const Node& statement) {
@@ -342,7 +361,7 @@ void Interpreter::assign(const Node& target, const Value& value, const std::stri
       const Value container = evaluate(*target.nodes.front());
       if (const auto* const object = std::get_if<std::shared_ptr<Object>>(&container))
         set_attribute(*object, target.text, value, written, origin_of(target));
-      else
+      else if (std::holds_alternative<Unknown>(container))
         note(fmt::format("{}: {} is not an object that is known", written,
                          written_of(*target.nodes.front())),
              origin_of(target));
@@ -360,13 +379,12 @@ void Interpreter::assign(const Node& target, const Value& value, const std::stri
   }
 }
 
-void Interpreter::assign_items(const Node& target, const Value& value,
-                               const std::string& written) {
+void Interpreter::assign_items(const Node& target, const Value& value, const std::string& written) {
   const std::optional<std::vector<Value>> items = items_of(value);
   const std::size_t count = target.nodes.size();
   const auto star = std::ranges::find(target.nodes, Kind::star, &Node::kind);
-  const bool fits = items && (star != target.nodes.end() ? items->size() + 1 >= count
-                                                         : items->size() == count);
+  const bool fits =
+      items && (star != target.nodes.end() ? items->size() + 1 >= count : items->size() == count);
   for (std::size_t i = 0; i < count; ++i) {
     const Node& part = *target.nodes[i];
     if (!fits) {

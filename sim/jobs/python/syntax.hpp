@@ -16,14 +16,14 @@ struct Node {
     text,
     formatted,  // parts of an f-string: texts and expressions
     name,
-    constant,       // True, False, None, ...
-    attribute,      // nodes[0].text
-    subscript,      // nodes[0][nodes[1]]
-    slice,          // begin, end and step; absent parts are null
-    call,           // the called expression and its arguments
-    argument,       // text = nodes[0]; `text` is empty for a positional argument
-    star,           // *nodes[0]
-    double_star,    // **nodes[0]
+    constant,     // True, False, None, ..., or what a generator yields
+    attribute,    // nodes[0].text
+    subscript,    // nodes[0][nodes[1]]
+    slice,        // begin, end and step; absent parts are null
+    call,         // the called expression and its arguments
+    argument,     // text = nodes[0]; `text` is empty for a positional argument
+    star,         // *nodes[0]
+    double_star,  // **nodes[0]
     list,
     tuple,
     set,
@@ -83,8 +83,8 @@ struct Node {
 };
 using NodePtr = std::shared_ptr<const Node>;
 
-// Parses a module. Throws config::Error, with `source` as the file, for text that is not Python, and
-// for statements that are not read (match, async, yield).
+// Parses a module. Throws config::Error, with `source` as the file, for text that is not Python,
+// and for statements that are not read (match, async).
 std::vector<NodePtr> parse(std::string_view text, const std::string& source);
 
 }  // namespace pipewright::jobs::python

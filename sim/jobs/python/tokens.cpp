@@ -159,9 +159,8 @@ class Tokenizer {
     char before = ' ';
     read_while(Token::Kind::number, [&](char c) {
       const bool is_exponent_sign = (c == '+' || c == '-') && (before == 'e' || before == 'E');
-      const bool accepts =
-          std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ||
-          is_exponent_sign;
+      const bool accepts = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' ||
+                           c == '_' || is_exponent_sign;
       before = c;
       return accepts;
     });

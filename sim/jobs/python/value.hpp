@@ -147,8 +147,8 @@ struct Module {
 std::optional<bool> truth_of(const Value& value);
 std::optional<bool> are_equal(const Value& a, const Value& b);
 
-// Text of a value as str() gives it, or as a list of settings shows it: "8", "True", "torch.bfloat16".
-// None if the value has no such text.
+// Text of a value as str() gives it, or as a list of settings shows it: "8", "True",
+// "torch.bfloat16". None if the value has no such text.
 std::optional<std::string> text_of(const Value& value);
 
 std::optional<std::int64_t> integer_of(const Value& value);

@@ -144,14 +144,19 @@ std::string model_named(std::string_view text) {
 }
 
 std::string model_advice(std::string_view text) {
-  const std::string letters = letters_and_digits(stem_of(text));
   std::vector<std::string> names;
+  std::vector<std::string> letters;
   for (std::string& name : config::library_names("models", ".yaml"))
-    if (numbers_of(name) == numbers_of(stem_of(text))) names.push_back(std::move(name));
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string_view nearest = config::nearest_name(letters, candidates);
+    if (numbers_of(name) == numbers_of(stem_of(text))) {
+      letters.push_back(letters_and_digits(name));
+      names.push_back(std::move(name));
+    }
+  const std::vector<std::string_view> candidates(letters.begin(), letters.end());
+  const std::string_view nearest =
+      config::nearest_name(letters_and_digits(stem_of(text)), candidates);
   if (nearest.empty()) return "give --model";
-  return fmt::format("give --model, such as --model {}", nearest);
+  const auto at = std::ranges::find(letters, nearest) - letters.begin();
+  return fmt::format("give --model, such as --model {}", names[static_cast<std::size_t>(at)]);
 }
 
 }  // namespace pipewright::jobs

@@ -12,8 +12,8 @@ namespace pipewright::jobs {
 // never means a model.
 std::string model_named(std::string_view text);
 
-// Returns what an error about an unknown name suggests: "give --model, such as --model llama-3-70b".
-// It names a model only if the sizes and generations in both names are the same.
+// Returns what an error about an unknown name suggests: "give --model, such as --model
+// llama-3-70b". It names a model only if the sizes and generations in both names are the same.
 std::string model_advice(std::string_view text);
 
 }  // namespace pipewright::jobs

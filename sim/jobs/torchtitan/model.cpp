@@ -25,8 +25,7 @@ struct Flavor {
 constexpr std::string_view shape_of_all = "mlp=swiglu norm=rmsnorm biases=false sequence=4096";
 
 constexpr std::array flavors{
-    Flavor{"llama3", "debugmodel", "",
-           "layers=6 hidden=256 heads=16 ffn=768 vocabulary=2048"},
+    Flavor{"llama3", "debugmodel", "", "layers=6 hidden=256 heads=16 ffn=768 vocabulary=2048"},
     Flavor{"llama3", "1b", "",
            "layers=16 hidden=2048 heads=32 kv_heads=8 ffn=8192 vocabulary=128256 "
            "tied_embeddings=true"},
@@ -113,8 +112,7 @@ void read_model(Draft& draft) {
   Setting from = *name;
   from.written = fmt::format("{}, {}", name->written, flavor->written);
   if (!row->library.empty()) return draft.set("model", std::string(row->library), from);
-  draft.set("model.name", fmt::format("{}-{}", name->values.front(), flavor->values.front()),
-            from);
+  draft.set("model.name", fmt::format("{}-{}", name->values.front(), flavor->values.front()), from);
   set_shape(row->shape, from, draft);
   set_shape(shape_of_all, from, draft);
 }

@@ -107,7 +107,10 @@ TEST_CASE("overrides of a recipe give the modules of CUDA graphs", "[jobs]") {
         "overrides.txt",
         "torchrun --nproc_per_node 8 run_recipe.py --recipe qwen3_30b_a3b_pretrain_config "
         "model.cuda_graph_impl=transformer_engine model." +
-            modules + " train.global_batch_size=64 train.micro_batch_size=2\n");
+            modules +
+            " model.tensor_model_parallel_size=1 model.pipeline_model_parallel_size=1 "
+            "model.context_parallel_size=1 model.expert_model_parallel_size=8 "
+            "train.global_batch_size=64 train.micro_batch_size=2\n");
     return to_string(scenario_of(job).training.cuda_graphs);
   };
   CHECK(graphs("cuda_graph_scope=[attn,moe_router,moe_preprocess]") ==

@@ -1,0 +1,1 @@
+from megatron.bridge.recipes.toy import *

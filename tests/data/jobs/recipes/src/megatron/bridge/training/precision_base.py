@@ -1,0 +1,7 @@
+from dataclasses import dataclass
+
+
+@dataclass
+class PrecisionBase:
+    bf16: bool = False
+    fp8: str = None
