@@ -10,6 +10,12 @@ namespace {
 // Sections and names of NeMo, Megatron-Bridge and MLPerf that Megatron-LM does not have, and those
 // that have another meaning here. Other names are those of megatron::known_settings().
 constexpr std::array own_rows{
+    SettingRow{.reason = "types of transfers and of weights, which the precision gives",
+               .names = "pipeline_dtype params_dtype"},
+    SettingRow{.reason = "source of the size of the vocabulary, which is read",
+               .names = "use_tokenizer_vocab_size"},
+    SettingRow{.reason = "permission for functions that are settings of their own",
+               .names = "enable_megatron_core_experimental"},
     // Sections without effect
     SettingRow{.reason = "logs, profiles and traces",
                .names = "exp_manager. logger. run. hydra. profiling. tensor_inspect. "

@@ -263,7 +263,11 @@ class Flattener {
       push(attribute, path, {name_and_arguments(object)});
     else if (!python::is_known(attribute.value) && !object.is_assumed && attribute.order > 0)
       push_unknown(attribute, path, object.written);
-    add(object, path);
+    // Parts of a model, such as that for images, have settings of the same names as the whole.
+    const bool is_part = path.starts_with("model.") && attribute.name != "config";
+    if (!is_part) return add(object, path);
+    if (std::ranges::any_of(object.attributes, [](const Attribute& own) { return own.order > 0; }))
+      push(attribute, path, {"given"});
   }
 
   // Name and arguments of a call that is not followed: "precision fp8_cs".
@@ -366,7 +370,11 @@ class BridgeSetup {
   // The tokenizer's vocabulary replaces that of a model only where the configuration asks for it.
   void read_vocabulary() {
     if (!says(named_, "tokenizer.use_tokenizer_vocab_size", false)) erase("tokenizer.vocab_size");
-    for (const char* const path : {"optimizer.bf16", "optimizer.fp16"}) erase(path);
+    // Copies of settings of other sections.
+    for (const char* const path :
+         {"optimizer.bf16", "optimizer.fp16", "optimizer.overlap_param_gather",
+          "tokenizer.tensor_model_parallel_size"})
+      erase(path);
   }
 
   Object& config_;
@@ -477,7 +485,8 @@ Recipe entries_of_file(Interpreter& interpreter, const python::Module& module) {
 std::filesystem::path file_with(const std::filesystem::path& folder, const std::string& function) {
   std::vector<std::filesystem::path> files;
   std::error_code failed;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, failed))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           folder, std::filesystem::directory_options::skip_permission_denied, failed))
     if (entry.path().extension() == ".py") files.push_back(entry.path());
   std::ranges::sort(files);
   const std::string definition = fmt::format("def {}(", function);

@@ -141,6 +141,7 @@ class Interpreter {
   void note(std::string text, const config::Origin& origin);
 
   // Names
+  std::optional<Value> find_in(const std::shared_ptr<Module>& module, const std::string& name);
   std::optional<Value> find_imported(const std::shared_ptr<Module>& module,
                                      const Module::Import& import);
   std::string absolute_name(const Module& module, const std::string& name) const;
@@ -164,7 +165,7 @@ class Interpreter {
   std::uint64_t order_ = 0;
   std::uint64_t steps_ = 0;
   int depth_ = 0;
-  int name_depth_ = 0;
+  std::vector<std::pair<const Module*, std::string>> searches_;  // names that are looked up
 };
 
 }  // namespace pipewright::jobs::python

@@ -126,9 +126,18 @@ std::optional<Value> Interpreter::find_imported(const std::shared_ptr<Module>& m
 
 std::optional<Value> Interpreter::find(const std::shared_ptr<Module>& module,
                                        const std::string& name) {
-  constexpr int deepest = 50;
-  const Depth depth(name_depth_);
-  if (name_depth_ > deepest || module->frame == nullptr) return std::nullopt;
+  // Modules may import all names of each other.
+  const std::pair<const Module*, std::string> search(module.get(), name);
+  const bool is_nested = std::ranges::find(searches_, search) != searches_.end();
+  if (is_nested || module->frame == nullptr) return std::nullopt;
+  searches_.push_back(search);
+  std::optional<Value> value = find_in(module, name);
+  searches_.pop_back();
+  return value;
+}
+
+std::optional<Value> Interpreter::find_in(const std::shared_ptr<Module>& module,
+                                          const std::string& name) {
   if (host_.functions.contains(name)) return External{name};
   if (const auto own = module->frame->names.find(name); own != module->frame->names.end())
     return own->second;
