@@ -112,7 +112,7 @@ void complete_sliding(Model& model, const Field& field) {
   if (sliding.heads == 0) sliding.heads = model.heads;
   if (sliding.kv_heads == 0) sliding.kv_heads = model.kv_heads;
   if (sliding.value_head_dim == 0)
-    sliding.value_head_dim = sliding.head_dim > 0 ? sliding.head_dim : model.value_head_dim;
+    sliding.value_head_dim = sliding.head_dim > 0 ? sliding.head_dim : model.value_size();
   if (sliding.head_dim == 0) sliding.head_dim = model.head_dim;
   if (sliding.heads % sliding.kv_heads != 0)
     throw refusal(field, "sliding",
@@ -177,7 +177,6 @@ void complete(Model& model, const Field& field) {
                                       model.hidden))
         .allow(fmt::format("{} heads, or a head_dim", nearest_divisors(model.hidden, model.heads)));
   if (model.head_dim == 0) model.head_dim = std::max(1U, model.hidden / model.heads);
-  if (model.value_head_dim == 0) model.value_head_dim = model.head_dim;
   if (model.sliding) complete_sliding(model, field);
   if (model.short_convolution && model.short_convolution->channels == 0)
     model.short_convolution->channels = model.hidden;

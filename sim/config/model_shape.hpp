@@ -102,9 +102,9 @@ struct Model {
   std::uint32_t hidden = 0;
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;
-  std::uint32_t head_dim = 0;  // of queries and keys
-  std::uint32_t value_head_dim = 0;
-  bool keys_as_values = false;  // full attention uses its keys as values, too
+  std::uint32_t head_dim = 0;        // of queries and keys
+  std::uint32_t value_head_dim = 0;  // 0: head_dim
+  bool keys_as_values = false;       // full attention uses its keys as values, too
   std::uint32_t ffn = 0;
   bool gated = false;  // three matrices (SwiGLU), else two
   Norm norm = Norm::layernorm;
@@ -140,6 +140,8 @@ struct Model {
     return std::ranges::any_of(
         pattern, [&](const std::string& layer) { return layer.find(symbol) != std::string::npos; });
   }
+  // Size of a head's value in attention without a window of its own heads.
+  std::uint32_t value_size() const { return value_head_dim > 0 ? value_head_dim : head_dim; }
   // Number of elements that a token has at the input and output of experts.
   std::uint32_t expert_width() const {
     return experts && experts->latent > 0 ? experts->latent : hidden;

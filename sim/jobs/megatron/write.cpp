@@ -200,7 +200,7 @@ void report_unwritable(SettingsWriter& writer, const config::Model& model) {
          "Megatron-LM has no short convolutions");
   cannot(model.sliding.has_value(), "model.sliding",
          "Megatron-LM's layers have the same heads with and without a window");
-  cannot(model.value_head_dim != model.head_dim && !model.latent, "model.value_head_dim",
+  cannot(model.value_size() != model.head_dim && !model.latent, "model.value_head_dim",
          "Megatron-LM's values have the size of keys");
   cannot(model.keys_as_values, "model.keys_as_values", "Megatron-LM computes values of their own");
   cannot(model.indexer.has_value(), "model.indexer",

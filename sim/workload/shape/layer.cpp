@@ -22,7 +22,7 @@ Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
                       .heads = model.heads / sizes.tp,
                       .kv_heads = model.kv_heads / sizes.tp,
                       .key_dim = model.head_dim,
-                      .value_dim = model.value_head_dim,
+                      .value_dim = model.value_size(),
                       .window = static_cast<double>(model.sliding_window),
                       .chunked = model.chunked};
   if (mixer == Mixer::sliding)
