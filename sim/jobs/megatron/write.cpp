@@ -186,18 +186,30 @@ void write_optimizer(SettingsWriter& writer) {
     writer.remove({"main_grads_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "main_params_dtype"});
 }
 
+// Throws an Error if a model has layers of a type that no launch of Megatron-LM describes.
+void check_layers(const config::Model& model) {
+  struct Missing {
+    char symbol;
+    std::string_view reason;
+  };
+  namespace symbols = config::layer_symbols;
+  for (const auto& [symbol, reason] :
+       {Missing{symbols::parallel, "Megatron-LM has no layers of attention beside Mamba"},
+        Missing{symbols::short_convolution, "Megatron-LM has no short convolutions"},
+        Missing{symbols::indexed,
+                "arguments of sparse attention in some of the layers are not "
+                "written for Megatron-LM"}})
+    if (model.has_layers(symbol))
+      throw config::Error(fmt::format("{} (layers of type {} in model.pattern)", reason, symbol));
+}
+
 // Reports the parts of a model that no argument of Megatron-LM describes, or none that is written.
 void report_unwritable(SettingsWriter& writer, const config::Model& model) {
   const auto cannot = [&](bool is_there, std::string_view key, std::string_view reason) {
     if (is_there) writer.cannot(key, std::string(reason));
   };
-  namespace symbols = config::layer_symbols;
-  cannot(model.has_layers(symbols::sliding), "model.pattern",
+  cannot(model.has_layers(config::layer_symbols::sliding), "model.pattern",
          "Megatron-LM's patterns have no symbol for attention with a sliding window (S)");
-  cannot(model.has_layers(symbols::parallel), "model.pattern",
-         "Megatron-LM's patterns have no symbol for attention beside Mamba (P)");
-  cannot(model.has_layers(symbols::short_convolution), "model.short_convolution",
-         "Megatron-LM has no short convolutions");
   cannot(model.sliding.has_value(), "model.sliding",
          "Megatron-LM's layers have the same heads with and without a window");
   cannot(model.value_size() != model.head_dim && !model.latent, "model.value_head_dim",
@@ -218,6 +230,7 @@ void report_unwritable(SettingsWriter& writer, const config::Model& model) {
 void write_model(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   const config::Model& model = scenario.model->value;
+  check_layers(model);
   if (model.pattern.empty()) {
     writer.add("num_layers", model.layers);
   } else {

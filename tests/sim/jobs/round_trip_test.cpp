@@ -204,6 +204,35 @@ TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]")
                  Catch::Contains("of megatron, "));
 }
 
+TEST_CASE("a launch states which parts of a model its framework lacks", "[jobs][launch]") {
+  const auto launch = [](const std::string& model) {
+    const config::Value tree = config::read_yaml_text(
+        "global_batch: 8\nmodel: {hidden: 64, heads: 8, vocabulary: 1000, sequence: 256, " + model +
+            "}\n",
+        "scenario.yaml");
+    return jobs::export_job(config::read_scenario(tree), *jobs::find_framework("megatron")).text;
+  };
+  CHECK_THAT(launch("pattern: GGGG, linear_attention: {key_heads: 8, value_heads: 8, "
+                    "decay_rank: 8, gate_rank: 8}"),
+             Catch::Contains("# not expressed: Megatron-LM's decays are those of a head") &&
+                 Catch::Contains("# not expressed: Megatron-LM's gates have one full matrix"));
+  CHECK_THAT(launch("layers: 4, latent: {query_rank: 8, kv_rank: 8, nope_head_dim: 8, "
+                    "rope_head_dim: 4, value_head_dim: 8}, indexer: {heads: 2}"),
+             Catch::Contains("# not expressed: the arguments of sparse attention"));
+  for (const auto& [model, missing] : {std::pair{"pattern: CCCC, short_convolution: {}",
+                                                 "no short convolutions (layers of type C"},
+                                       std::pair{"pattern: PPPP, mamba: {heads: 8}",
+                                                 "attention beside Mamba (layers of type P"}}) {
+    std::string error;
+    try {
+      launch(model);
+    } catch (const config::Error& fault) {
+      error = fault.what();
+    }
+    CHECK_THAT(error, Catch::Contains(missing));
+  }
+}
+
 TEST_CASE("a launch names the stack of the prediction if it is of other software",
           "[jobs][launch]") {
   CHECK_THAT(launch_of("torchtitan-eager", "megatron"),
