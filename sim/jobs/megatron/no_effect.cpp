@@ -63,7 +63,8 @@ constexpr std::array quiet_rows{
         .reason = "checkpoints between iterations, which goodput models",
         .names = "save save_ load load_ no_load_ no_save_ ckpt_ no_ckpt_ dist_ckpt_ use_dist_ckpt "
                  "async_save async_strategy async_ckpt_ use_persistent_ckpt_worker auto_detect_ "
-                 "fully_parallel_ force_ckpt_ most_recent_k non_persistent_ replication "
+                 "fully_parallel_ force_ckpt_ most_recent_k non_persistent_ "
+                 "persistent_save_interval replication "
                  "replication_ pretrained_checkpoint finetune override_ckpt_iteration "
                  "strict_fsdp_dtensor_load verify_integrity universal_checkpoint "
                  "distrib_optim_fully_reshardable_mem_efficient hetereogenous_dist_checkpoint "

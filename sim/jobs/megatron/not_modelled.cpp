@@ -19,10 +19,6 @@ constexpr std::array unmodelled_rows{
                "muon_scalar_optimizer muon_no_split_qkv muon_split_qkv"},
     SettingRow{Changes::time_and_memory, "how matrices are distributed to an optimizer like Muon",
                "use_layer_wise_distributed_optimizer no_use_layer_wise_param_layout"},
-    SettingRow{Changes::memory,
-               "main weights without their upper halves: 2 bytes a parameter less, which "
-               "training.optimizer.main_params: remainders predicts",
-               "store_param_remainders"},
     SettingRow{Changes::time, "the optimizer's step as a CUDA graph, with fewer launches",
                "optimizer_cuda_graph"},
     SettingRow{Changes::time_and_memory,
@@ -197,16 +193,42 @@ constexpr std::array unmodelled_rows{
                "kernels that always add in the same order: attention's backward pass is slower",
                "deterministic_mode batch_invariant_mode"},
     SettingRow{Changes::nothing, "kernels of --batch-invariant-mode", "batch_invariant_backend"},
+    // Groups of stack.fused: the loss of each in the model is a test of its own.
     SettingRow{Changes::time,
-               "elementwise operations in several kernels; stack.fused lists those in one kernel",
-               "no_bias_ no_rope_fusion no_masked_softmax_fusion no_persist_layer_norm "
-               "disable_jit_fuser openai_gelu"},
+               "rotary embedding in several kernels, which stack.fused without rope predicts",
+               "no_rope_fusion"},
     SettingRow{Changes::time,
-               "elementwise operations in several kernels; stack.fused lists those in one kernel",
-               "bias_dropout_fusion bias_activation_fusion bias_gelu_fusion bias_swiglu_fusion "
-               "bias_dropout_add_fusion apply_rope_fusion "
-               "masked_softmax_fusion persist_layer_norm use_fused_weighted_squared_relu",
+               "rotary embedding in several kernels, which stack.fused without rope predicts",
+               "apply_rope_fusion", on},
+    SettingRow{Changes::time,
+               "activation function in several kernels, which stack.fused without activation "
+               "predicts",
+               "no_bias_gelu_fusion no_bias_swiglu_fusion openai_gelu"},
+    SettingRow{Changes::time,
+               "activation function in several kernels, which stack.fused without activation "
+               "predicts",
+               "bias_activation_fusion bias_gelu_fusion bias_swiglu_fusion "
+               "use_fused_weighted_squared_relu",
                on},
+    SettingRow{Changes::time,
+               "dropout and residual in several kernels, which stack.fused without residual "
+               "predicts",
+               "no_bias_dropout_fusion"},
+    SettingRow{Changes::time,
+               "dropout and residual in several kernels, which stack.fused without residual "
+               "predicts",
+               "bias_dropout_fusion bias_dropout_add_fusion", on},
+    SettingRow{Changes::time,
+               "mask and softmax in several kernels where scores are stored, which stack.fused "
+               "without softmax predicts",
+               "no_masked_softmax_fusion"},
+    SettingRow{Changes::time,
+               "mask and softmax in several kernels where scores are stored, which stack.fused "
+               "without softmax predicts",
+               "masked_softmax_fusion", on},
+    SettingRow{Changes::time, "norms or elementwise operations in slower kernels",
+               "no_persist_layer_norm disable_jit_fuser"},
+    SettingRow{Changes::time, "norms in slower kernels", "persist_layer_norm", on},
     SettingRow{Changes::time,
                "routing or permutation of tokens in several kernels; stack.fused without router or "
                "permutation predicts that",

@@ -26,6 +26,9 @@ void read_zero(Draft& draft) {
   const Setting* const optimizer = draft.find("use_distributed_optimizer");
   const bool distributed = draft.on("use_distributed_optimizer");
   const Setting* const stage = draft.find("zero_stage");
+  const Setting* fsdp = nullptr;
+  for (const char* const name : {"use_custom_fsdp", "use_megatron_fsdp"})
+    if (draft.on(name)) fsdp = draft.find(name);
   const bool fsdp2 = draft.on("use_torch_fsdp2");
   const Setting* const keeps = draft.find("torch_fsdp2_no_reshard_after_forward");
   if (stage != nullptr && draft.request().dialect == Dialect::deepspeed) {
@@ -47,9 +50,8 @@ void read_zero(Draft& draft) {
                     "optimizer");
     draft.set("parallel.zero", "3", setting);
     if (keeps != nullptr) draft.set("parallel.reshard_after_forward", "false", *keeps);
-  } else if (draft.on("use_megatron_fsdp")) {
-    draft.set("parallel.zero", zero_of(strategy),
-              strategy != nullptr ? *strategy : *draft.find("use_megatron_fsdp"));
+  } else if (fsdp != nullptr) {
+    draft.set("parallel.zero", zero_of(strategy), strategy != nullptr ? *strategy : *fsdp);
   } else {
     if (strategy != nullptr) draft.without_effect(*strategy, "without --use-megatron-fsdp");
     if (distributed)

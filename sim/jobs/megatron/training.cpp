@@ -287,6 +287,23 @@ void read_fp8_param_gather(Draft& draft) {
   }
 }
 
+namespace {
+
+// The precision-aware optimizer stores main weights without the halves that the bf16 weights have,
+// unless a setting says otherwise (store_param_remainders of optimizer_config.py).
+void read_remainders(Draft& draft) {
+  const Setting* const store = draft.find("store_param_remainders");
+  const bool never = store != nullptr && !draft.on("store_param_remainders");
+  const config::Value* const type = draft.at("training.optimizer.main_params");
+  const config::Value* const gathers = draft.at("training.fp8_param_gather");
+  const bool has_halves = !draft.on("fp16") && (gathers == nullptr || gathers->text != "true");
+  if (never || !has_halves || (type != nullptr && type->text != "fp32")) return;
+  draft.set("training.optimizer.main_params", "remainders",
+            store != nullptr ? store->written : "by default of --use-precision-aware-optimizer");
+}
+
+}  // namespace
+
 void read_optimizer(Draft& draft) {
   if (const Setting* const optimizer = draft.find("optimizer");
       optimizer != nullptr && !optimizer->values.empty()) {
@@ -301,9 +318,15 @@ void read_optimizer(Draft& draft) {
       draft.not_modelled(*optimizer, Changes::time_and_memory,
                          "an optimizer with other state than Adam's, which is predicted");
   }
-  if (draft.on("use_precision_aware_optimizer") && draft.at("parallel.zero") == nullptr)
+  if (!draft.on("use_precision_aware_optimizer")) {
+    if (const Setting* const store = draft.find("store_param_remainders"))
+      draft.without_effect(*store, "without --use-precision-aware-optimizer");
+    return;
+  }
+  if (draft.at("parallel.zero") == nullptr)
     throw refusal(*draft.find("use_precision_aware_optimizer"),
                   "--use-precision-aware-optimizer only supported with distributed optimizer");
+  read_remainders(draft);
 }
 
 }  // namespace pipewright::jobs::megatron

@@ -34,7 +34,6 @@ inline constexpr std::array aliases{
     Alias{"fp8", "fp8_format"},
     Alias{"fp4", "fp4_format"},
     Alias{"bucket_size", "ddp_bucket_size"},
-    Alias{"use_custom_fsdp", "use_megatron_fsdp"},
     Alias{"fp8_param", "fp8_param_gather"},
     Alias{"fp8_params", "fp8_param_gather"},
     Alias{"use_flash_attention", "use_flash_attn"},

@@ -10,12 +10,6 @@ namespace {
 // Sections and names of NeMo, Megatron-Bridge and MLPerf that Megatron-LM does not have, and those
 // that have another meaning here. Other names are those of megatron::known_settings().
 constexpr std::array own_rows{
-    SettingRow{.reason = "types of transfers and of weights, which the precision gives",
-               .names = "pipeline_dtype params_dtype"},
-    SettingRow{.reason = "source of the size of the vocabulary, which is read",
-               .names = "use_tokenizer_vocab_size"},
-    SettingRow{.reason = "permission for functions that are settings of their own",
-               .names = "enable_megatron_core_experimental"},
     // Sections without effect
     SettingRow{.reason = "logs, profiles and traces",
                .names = "exp_manager. logger. run. hydra. profiling. tensor_inspect. "
@@ -96,6 +90,13 @@ constexpr std::array own_rows{
                "apply_rotary_pos_emb_in_fp32"},
     SettingRow{Changes::time_and_memory, "each rank would keep its part of sequences or logits",
                "scatter_embedding_sequence_parallel parallel_output", on},
+    SettingRow{Changes::time_and_memory,
+               "training in fp32, which training.precision: fp32 predicts", "mixed_precision.fp32"},
+    SettingRow{Changes::time, "operations would choose their data type as in PyTorch",
+               "autocast_enabled"},
+    SettingRow{Changes::time_and_memory, "several models in one job",
+               "language_model_spec modality_submodules_spec module_output_ndim special_token_ids "
+               "standard_provider topology megatron_mimo_parallelism_config transformer"},
     SettingRow{Changes::time_and_memory, "data types of the modules of multi-token prediction",
                "keep_mtp_spec_in_bf16"},
     SettingRow{Changes::memory, "data type of logits", "logit_dtype"},

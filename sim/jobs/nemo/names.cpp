@@ -198,7 +198,9 @@ void translate(std::span<const Named> named, Request& request) {
     const bool is_size = name.ends_with("seq_length") || name.ends_with("sequence_length") ||
                          entry.path == "data.global_batch_size" ||
                          entry.path == "data.micro_batch_size";
-    const SettingRow* const row = is_size ? nullptr : known_settings().find(entry.path);
+    const SettingRow* const by_path = is_size ? nullptr : known_settings().find_path(entry.path);
+    const SettingRow* const row =
+        is_size || by_path != nullptr ? by_path : known_settings().find(name);
     if (name == "num_nodes" || name == "DGXNNODES") nodes = &entry;
     if (entry.path == "trainer.devices" || name == "num_gpus_per_node" || name == "DGXNGPU" ||
         name == "gpus_per_node")
@@ -223,7 +225,7 @@ void translate(std::span<const Named> named, Request& request) {
         request.settings.push_back(not_followed(std::move(setting), *reason));
       continue;
     }
-    if (row == nullptr && read_special(entry, name, request)) continue;
+    if (by_path == nullptr && read_special(entry, name, request)) continue;
     if (row != nullptr) {
       setting.name = entry.path;  // no flag of Megatron-LM has this name
     } else if (const auto alias = std::ranges::find(aliases, std::string_view(name), &Alias::name);

@@ -47,7 +47,7 @@ SettingTable::SettingTable(std::initializer_list<std::span<const SettingRow>> ta
       });
 }
 
-const SettingRow* SettingTable::find_whole(std::string_view name) const {
+const SettingRow* SettingTable::find_path(std::string_view name) const {
   if (const auto it = whole_.find(name); it != whole_.end()) return it->second;
   for (std::size_t size = name.size(); size > 0; --size)
     if (const auto it = prefixes_.find(name.substr(0, size)); it != prefixes_.end())
@@ -56,9 +56,9 @@ const SettingRow* SettingTable::find_whole(std::string_view name) const {
 }
 
 const SettingRow* SettingTable::find(std::string_view name) const {
-  const SettingRow* const row = find_whole(name);
+  const SettingRow* const row = find_path(name);
   const std::size_t dot = name.rfind('.');
-  return row != nullptr || dot == std::string_view::npos ? row : find_whole(name.substr(dot + 1));
+  return row != nullptr || dot == std::string_view::npos ? row : find_path(name.substr(dot + 1));
 }
 
 std::vector<std::pair<std::string, const SettingRow*>> SettingTable::names() const {

@@ -44,13 +44,13 @@ class SettingTable {
   // Returns the row of a setting; null if none has it. A whole name precedes a prefix, and a longer
   // prefix a shorter one. Dotted names that no row has are looked up by their last part.
   const SettingRow* find(std::string_view name) const;
+  // The same by the whole name alone, or by a prefix of the name, such as a section.
+  const SettingRow* find_path(std::string_view name) const;
   // Names of the table with their rows, in the order of their letters; prefixes with a * at the
   // end.
   std::vector<std::pair<std::string, const SettingRow*>> names() const;
 
  private:
-  const SettingRow* find_whole(std::string_view name) const;
-
   std::map<std::string_view, const SettingRow*, std::less<>> whole_;
   std::map<std::string_view, const SettingRow*, std::less<>> prefixes_;
 };

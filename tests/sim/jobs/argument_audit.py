@@ -19,6 +19,7 @@ import sys
 OLDER = {
     # keys in recipes of NeMo and Megatron-Bridge, for which Megatron-LM has no argument
     "virtual_pipeline_model_parallel_size", "activation_func_fp8_input_store",
+    "deallocate_pipeline_outputs", "store_param_remainders", "use_custom_fsdp",
     # arguments of sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
     "enable_vocab_parallel", "enable_zero_bubble", "zero_bubble_v_schedule",
     "zero_bubble_v_schedule_mem_setup", "zero_bubble_max_pending_backward", "enable_1f1b_v",
@@ -63,7 +64,7 @@ def names_of_field(name, item):
     """Arguments that Megatron-LM's ArgumentGroupFactory makes of a field."""
     flags = [text[2:].replace("-", "_") for text in constants_in(item) if text.startswith("--")]
     is_true = isinstance(item.value, ast.Constant) and item.value.value is True
-    return [name, *flags] + ([f"no_{name}", f"disable_{name}"] if is_true else [])
+    return flags or [name, *([f"no_{name}", f"disable_{name}"] if is_true else [])]
 
 
 def megatron(root):
@@ -76,33 +77,35 @@ def megatron(root):
             names.update(argument.value[2:].replace("-", "_") for argument in node.args
                          if isinstance(argument, ast.Constant)
                          and str(argument.value).startswith("--"))
-    wanted = set(re.findall(r"ArgumentGroupFactory\((\w+)", text)) | {
-        "TransformerConfig", "MLATransformerConfig", "ModelParallelConfig", "OptimizerConfig",
-        "AdamOptimizerConfig", "SGDOptimizerConfig", "DistributedDataParallelConfig"}
+    excluded = set()
+    for names_left_out in re.findall(r"exclude ?= ?\[(.*?)\]", text, re.S):
+        excluded.update(re.findall(r'"(\w+)"', names_left_out))
+    wanted = set(re.findall(r"ArgumentGroupFactory\((\w+)", text)) | {"ModelParallelConfig"}
     for _, node in classes_of(root / "megatron"):
         if node.name in wanted:
             for name, item in fields_of(node):
-                names.update(names_of_field(name, item))
+                if name not in excluded:
+                    names.update(names_of_field(name, item))
     return names
 
 
 def bridge(root, megatron_root):
     """Settings of Megatron-Bridge's ConfigContainer, as section.name, with Megatron-LM's classes."""
-    by_name = {}
-    for folder in [megatron_root / "megatron" if megatron_root else None, root / "src"]:
-        for _, node in classes_of(folder) if folder else ():
-            by_name[node.name] = node
+    own = {node.name: node for _, node in classes_of(root / "src")}
+    core = {node.name: node for _, node in classes_of(megatron_root / "megatron")
+            } if megatron_root else {}
     names = set()
 
     def add(section, class_name, seen):
-        node = by_name.get(class_name)
+        # Megatron-Bridge imports Megatron-LM's classes under longer names.
+        node = own.get(class_name) or core.get(re.sub(r"^(MCore|MTrain)", "", class_name))
         if node is None or class_name in seen:
             return
         names.update(f"{section}.{name}" for name, _ in fields_of(node))
         for base in node.bases:
             add(section, ast.unparse(base).split(".")[-1].split("[")[0], seen | {class_name})
 
-    for section, item in fields_of(by_name["ConfigContainer"]):
+    for section, item in fields_of(own["ConfigContainer"]):
         for class_name in re.findall(r"\w+", ast.unparse(item.annotation)):
             add(section, class_name, set())
     for provider in ("GPTModelProvider", "MambaModelProvider", "HybridModelProvider",
@@ -117,8 +120,10 @@ def torchtitan(root):
     files = {}
     for path, node in classes_of(folder):
         files.setdefault(node.name, path)
-    trainer = next(node for _, node in classes_of(folder) if node.name == "Trainer")
-    config = next(item for item in trainer.body if isinstance(item, ast.ClassDef))
+    # Several classes have the name; the one of torchtitan/trainer.py has the sections.
+    files["Trainer"] = folder / "trainer.py"
+    config = next(node for _, node in classes_of(folder)
+                  if node.name == "Config" and any(name == "model_spec" for name, _ in fields_of(node)))
     names = set()
     for section, item in fields_of(config):
         kinds = [kind for kind in re.findall(r"[\w.]+", ast.unparse(item.annotation))
@@ -140,7 +145,8 @@ def torchtitan(root):
                  for path, node in classes_of(folder / "distributed")
                  if path.name == "activation_checkpoint.py" and node.name == "Config"
                  for name, _ in fields_of(node))
-    return {name for name in names if not name.startswith("model_spec")}
+    # The annotation of the section names a union of classes; their fields are above.
+    return {name for name in names - {"activation_checkpoint"} if not name.startswith("model_spec")}
 
 
 DEEPSPEED_CLASSES = {
@@ -173,7 +179,7 @@ def deepspeed(root):
                 alias = re.search(r"alias=['\"](\w+)", ast.unparse(item))
                 if alias:
                     names.add(f"{section}.{alias[1]}")
-    constants = dict(re.findall(r'^([A-Z0-9_]+) = "(\w+)"',
+    constants = dict(re.findall(r"^([A-Z0-9_]+) = ['\"](\w+)['\"]",
                                 (folder / "runtime/constants.py").read_text(), re.M))
     config = (folder / "runtime/config.py").read_text()
     for name in re.findall(r"get_scalar_param\(\s*param_dict,\s*([A-Z0-9_]+)", config):
@@ -186,13 +192,15 @@ def deepspeed(root):
                  for name in re.findall(r"^ACT_CHKPT_\w+ = '(\w+)'", checkpointing, re.M))
     manual = (root / "docs/_pages/config-json.md").read_text()
     section = ""
+    manual = manual[:manual.index("### Parameter offloading")]
     for inner, outer, kind in re.findall(
             r"^(?:\*\*\*([\w\\.]+)\*\*\*|<i>\*\*([\w\\]+)\*\*</i>): \[(\w+)", manual, re.M):
         if outer and kind == "dictionary":
             section = outer.replace("\\", "")
         elif inner and section == "zero_optimization":
             names.add(f"{section}.{inner}".replace("\\", ""))
-    return names
+    sections = {name.split(".")[0] for name in names if "." in name}
+    return names - sections
 
 
 def answers(program, framework, names):

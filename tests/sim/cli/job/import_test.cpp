@@ -139,3 +139,62 @@ TEST_CASE("files of a job are recognised without reading the job", "[cli][jobs]"
   const cli::po::variables_map values = cli::parse({variables, script}, options, "scenario");
   CHECK(cli::scenario_file(values) == std::filesystem::path(script));
 }
+
+TEST_CASE("a strict import refuses settings that are not modelled", "[cli][jobs]") {
+  const tests::CommandFolder place;
+  for (const std::string command :
+       {"import ", "run --cluster dgx-h100-8 ", "layout --cluster dgx-h100-8 "}) {
+    CAPTURE(command);
+    const tests::ProgramResult refused = place.run(command + data + "moe.sh --strict");
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, Catch::Contains("moe.sh:15:1: --some-new-flag 3: unknown") &&
+                                Catch::Contains("leave out --strict"));
+  }
+  CHECK(place.run("import " + data + "gpt-dense.sh --strict").status == 0);
+  const tests::ProgramResult loose =
+      place.run("run " + data + "moe.sh --cluster dgx-h100-8 --engine timing --quiet");
+  CHECK(loose.status == 0);
+  CHECK_THAT(loose.err, Catch::Contains("1 not modelled: --some-new-flag (unknown)"));
+}
+
+TEST_CASE("the program lists what becomes of settings", "[cli][jobs]") {
+  const tests::CommandFolder place;
+  const std::string out = place.run("import --settings megatron hidden-size lr my-flag").out;
+  CHECK_THAT(out, Catch::Contains("used: model.hidden") &&
+                      Catch::Contains("without effect: learning rate and its schedule") &&
+                      Catch::Contains("unknown"));
+  CHECK_THAT(place.run("import --settings torchtitan").out, Catch::Contains("used: parallel.tp"));
+  CHECK(place.run("import --settings nothing").status == 2);
+}
+
+// Settings such as --no-rope-fusion are named as not modelled since the groups of kernels that they
+// split take time.
+TEST_CASE("kernels that flags of fusion split take more time", "[cli][jobs]") {
+  const tests::CommandFolder place;
+  const auto seconds = [&](const std::string& without, const std::string& options) {
+    std::string groups;
+    for (const std::string group : {"norm", "activation", "rope", "softmax", "residual",
+                                    "cross_entropy", "permutation", "optimizer"})
+      if (group != without) groups += (groups.empty() ? "" : ", ") + group;
+    const tests::ProgramResult result =
+        place.run("run --cluster dgx-h100 -s 1 --global-batch 32 --engine timing --json --quiet " +
+                  options + " --set 'stack={like: megatron-core, fused: [" + groups + "]}'");
+    CAPTURE(result.err);
+    REQUIRE(result.status == 0);
+    const std::size_t at = result.out.find("\"makespan_s\": ");
+    REQUIRE(at != std::string::npos);
+    return std::stod(result.out.substr(at + 14));
+  };
+  const auto loss = [&](const std::string& group, const std::string& options) {
+    return seconds(group, options) / seconds("", options) - 1;
+  };
+  const std::string dense = "--model llama-3-8b --tp 2 --dp 4";
+  CHECK(loss("rope", dense) > 0.01);
+  CHECK(loss("activation", dense) > 0.01);
+  CHECK(loss("softmax", dense + " --set training.flash_attention=false") > 0.01);
+  CHECK(loss("permutation", "--model qwen3-30b-a3b --ep 8 --dp 8") > 0.01);
+  // A fused kernel of attention has its own softmax, and a layer without dropout only an addition.
+  CHECK(loss("softmax", dense) == 0);
+  CHECK(loss("residual", dense) == 0);
+  CHECK(loss("residual", dense + " --set model.dropout=0.1") > 0.005);
+}
