@@ -76,11 +76,11 @@ def import_job(
     """Imports a job of another framework as a scenario.
 
     The frameworks are Megatron-LM, Megatron-Bridge, NeMo, Primus, MLPerf, torchtitan, DeepSpeed,
-    ms-swift, LLaMA-Factory, NeMo Automodel, nanotron and GPT-NeoX. Files are paths, or texts of
-    scripts. Settings that are not modelled are in ``not_modelled`` and cause a warning; with
-    ``strict`` they are an error. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the
-    job does not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals
-    are variables.
+    ms-swift, LLaMA-Factory, Automodel, nanotron and GPT-NeoX. Files are paths, or texts of scripts.
+    Settings that are not modelled are in ``not_modelled`` and cause a warning; with ``strict`` they
+    are an error. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the job does
+    not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals are
+    variables.
 
     >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
     >>> import_job("train.toml", gpus=64, keys={"cluster": "dgx-h100-8", "training.recompute": "full"})

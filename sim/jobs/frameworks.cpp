@@ -114,7 +114,7 @@ constexpr std::array framework_rows{
               .read = trainer::read_job,
               .settings = trainer::setting_names},
     Framework{.name = "automodel",
-              .title = "NeMo Automodel",
+              .title = "Automodel",
               .files = "YAML of full training",
               .stack = "automodel",
               .recognise = automodel::recognise,

@@ -153,7 +153,7 @@ def test_docstrings_and_the_page_of_jobs_name_every_framework(program):
     assert "Megatron-LM" in titles and "megatron" in written
     page = (ROOT / "docs" / "jobs.md").read_text()
     imports = pipewright.import_job.__doc__.split("The frameworks are ")[1].split(".")[0]
-    assert sorted(re.split(", | and ", imports)) == sorted(titles)
+    assert sorted(re.split(r",\s+| and ", imports)) == sorted(titles)
     assert sorted(re.findall("``([a-z]+)``", pipewright.export_job.__doc__)) == sorted(written)
     assert re.findall(r"^\| (\S+) \| [^|]+ \| (?:`\w+`: .*)?\|$", page, re.M) == titles
     assert re.findall(r"^\| \S+ \| [^|]+ \| `(\w+)`: ", page, re.M) == written
