@@ -38,7 +38,8 @@ struct JobSizes {
   bool blocks_transfers = false;  // devices do not compute while they exchange boundary tensors
   bool gathers_early = false;     // weights are gathered beside forward passes
   bool reduces_early = false;     // gradients are reduced beside backward passes
-  bool has_small_states = false;  // the optimizer has moments or master weights below 32 bits
+  // Moments or master weights of the optimizer have fewer than 32 bits, and are not sharded.
+  bool copies_small_states = false;
   CudaGraphs graphs;
   Recompute recompute;
 
@@ -355,7 +356,7 @@ inline constexpr std::array stack_rules{
               "moments and master weights below 32 bits need a sharded optimizer",
               "set parallel.zero to 1, or training.optimizer to fp32",
               [](const JobSizes& job) -> std::string {
-                return job.has_small_states && job.zero == 0 ? "parallel.zero is 0" : "";
+                return job.copies_small_states ? "parallel.zero is 0" : "";
               }},
 };
 

@@ -40,7 +40,7 @@ config::JobSizes sizes_of(const config::Scenario& scenario) {
       .blocks_transfers = scenario.p2p == config::P2p::blocking,
       .gathers_early = parallel.zero > 0 && scenario.communication.overlap_param_gather,
       .reduces_early = scenario.communication.overlap_grad_reduce,
-      .has_small_states = has_small_states(training.optimizer),
+      .copies_small_states = parallel.zero == 0 && has_small_states(training.optimizer),
       .graphs = training.cuda_graphs,
       .recompute = training.recompute};
   if (std::uint64_t{parallel.dp.value} * parallel.cp.value > 1) sizes.zero = parallel.zero;

@@ -25,6 +25,7 @@ constexpr std::array left_out{"use_distributed_optimizer",
                               "num_virtual_stages_per_pipeline_rank",
                               "pipeline_model_parallel_layout",
                               "context_parallel_size",
+                              "hierarchical_context_parallel_sizes",
                               "cp_comm_type",
                               "use_precision_aware_optimizer",
                               "optimizer_cpu_offload",
@@ -41,6 +42,12 @@ std::string offload_of(const config::Scenario& scenario) {
                      offload->weights ? ", \"offload_param\": {\"device\": \"cpu\"}" : "");
 }
 
+// ZeRO level; 0 if there is a single rank to shard over.
+std::uint32_t zero_of(const config::Scenario& scenario) {
+  const config::Parallel& parallel = scenario.parallel;
+  return parallel.dp.value == 1 && parallel.cp.value == 1 ? 0 : parallel.zero;
+}
+
 std::string json_of(const config::Scenario& scenario) {
   const std::uint64_t micro = scenario.training.microbatch_size;
   const std::uint64_t steps = scenario.microbatches.value;
@@ -55,7 +62,7 @@ std::string json_of(const config::Scenario& scenario) {
       "  \"{}\": {{\"enabled\": true}},\n"
       "  \"data_types\": {{\"grad_accum_dtype\": \"{}\"}}\n"
       "}}\n",
-      micro * steps * scenario.parallel.dp.value, micro, steps, scenario.parallel.zero,
+      micro * steps * scenario.parallel.dp.value, micro, steps, zero_of(scenario),
       scenario.communication.overlap_grad_reduce ? "true" : "false",
       bucket ? fmt::format(", \"reduce_bucket_size\": {}", *bucket) : "", offload_of(scenario),
       is_fp16 ? "fp16" : "bf16", scenario.communication.gradient_bytes == 2 ? "bf16" : "fp32");
@@ -107,7 +114,7 @@ Launch write(const LaunchInput& launch_input) {
   if (scenario.schedules.front().name != "1f1b" && scenario.devices.value > 1)
     cannot("schedule.name", fmt::format("DeepSpeed's pipeline runs 1f1b, and not {}",
                                         scenario.schedules.front().name));
-  if (parallel.zero > 1 && scenario.devices.value > 1)
+  if (zero_of(scenario) > 1 && scenario.devices.value > 1)
     cannot("parallel.zero",
            "ZeRO-2 and ZeRO-3 are incompatible with DeepSpeed's pipeline parallelism");
   const std::uint64_t gpus = parallel.ranks_of_stage() * scenario.devices.value;

@@ -165,9 +165,14 @@ Job read(Request request) {
     draft.lacks("model");
   read_flags(flags(), draft, has_argument_defaults(draft) && (is_named || !has_shape));
   draft.sort_rest(known_settings(), names_of(flags()));
+  // Hybrids without attention have no heads.
+  const config::Value* const pattern = draft.at("model.pattern");
+  const bool has_heads =
+      pattern == nullptr || pattern->text.find_first_of("*S+") != std::string::npos;
   if (has_shape && is_named)
-    for (const char* const key : {"model.hidden", "model.heads", "model.sequence"})
-      if (draft.at(key) == nullptr) draft.lacks(key);
+    for (const std::string_view key : {"model.hidden", "model.heads", "model.sequence"})
+      if (draft.at(key) == nullptr && (has_heads || key != "model.heads"))
+        draft.lacks(std::string(key));
   return draft.take();
 }
 

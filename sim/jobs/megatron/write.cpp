@@ -235,6 +235,8 @@ void write_model(SettingsWriter& writer) {
     writer.add("num_layers", model.layers);
   } else {
     std::string pattern = pattern_of(writer);
+    // Megatron-LM asks for heads even of a model without attention.
+    if (model.heads == 0) writer.add("num_attention_heads", scenario.parallel.tp.value);
     const std::string first = fmt::format("{}", fmt::join(model.pattern, "")).substr(0, 2);
     for (std::uint32_t i = 0; i < model.mtp_layers; ++i) pattern += "/" + first;
     writer.add("hybrid_layer_pattern", pattern);

@@ -89,6 +89,9 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
     keys.erase("communication.overlap_grad_reduce");
     keys.erase("communication.overlap_param_gather");
   }
+  // A single rank shards nothing.
+  if (scenario.parallel.dp.value == 1 && scenario.parallel.cp.value == 1)
+    keys["parallel.zero"] = "0";
   if (scenario.parallel.tp.value == 1) keys.erase("parallel.sp");
   // Leaving out parallel.max_unsharded_stages means the value of the stack.
   if (scenario.parallel.max_unsharded_stages == scenario.training.stack.max_unsharded_stages)
@@ -105,7 +108,6 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
       {"layers", model.layers},
       {"mtp_layers", model.mtp_layers},
       {"hidden", model.hidden},
-      {"heads", model.heads},
       {"norm", static_cast<double>(model.norm)},
       {"post_norms", model.post_norms ? 1 : 0},
       {"biases", static_cast<double>(model.biases)},
@@ -121,7 +123,14 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
       {"chunked", model.chunked ? 1 : 0},
       {"attention_sinks", model.attention_sinks ? 1 : 0},
       {"mlp", model.gated ? 1 : 0}};
-  if (!model.latent) {
+  const bool has_attention = model.pattern.empty() ||
+                             model.has_layers(config::layer_symbols::attention) ||
+                             model.has_layers(config::layer_symbols::sliding) ||
+                             model.has_layers(config::layer_symbols::latent);
+  if (has_attention) shape["heads"] = model.heads;
+  if (!has_attention) {
+    // Layers without attention have no heads.
+  } else if (!model.latent) {
     shape["kv_heads"] = model.kv_heads;
     shape["head_dim"] = model.head_dim;
   } else {

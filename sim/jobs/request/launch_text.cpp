@@ -75,8 +75,7 @@ std::string heading(const LaunchInput& input, const Launch& launch) {
   text += stack_lines(input);
   if (const auto& domain = input.scenario.placement.domain)
     text += fmt::format("{}{}\n", domain_line, domain->value);
-  if (!launch.refused.empty())
-    text += fmt::format("# {}\n", comment_text(launch.refused));
+  if (!launch.refused.empty()) text += fmt::format("# {}\n", comment_text(launch.refused));
   for (const std::string& sentence : launch.differs)
     text += fmt::format("# not expressed: {}\n", comment_text(sentence));
   return text;

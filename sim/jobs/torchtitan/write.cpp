@@ -169,6 +169,8 @@ void write_parallel(SettingsWriter& writer) {
           "parallel.cp_comm_type",
           "torchtitan's context parallelism rotates keys and values, or gathers all of them");
   }
+  if (parallel.cp.value > 1 && parallel.cp_balance != config::Parallel{}.cp_balance)
+    writer.add("parallelism.context_parallel_load_balancer", toml_string("None"));
   writer.add("parallelism.expert_parallel_degree", parallel.ep.value);
   if (parallel.etp) writer.add("parallelism.expert_tensor_parallel_degree", parallel.etp->value);
   writer.add("parallelism.pipeline_parallel_degree", scenario.devices.value);
@@ -273,6 +275,8 @@ void write_training(SettingsWriter& writer) {
   if (weight_bytes(training) == 2 && gradient_bytes(training) == 2 &&
       optimizer_bytes(training) == 4)
     writer.add("training.dtype", toml_string("bfloat16"));
+  if (scenario.communication.gradient_bytes == 2 && scenario.parallel.zero == 3 && dp > 1)
+    writer.add("training.mixed_precision_reduce", toml_string("bfloat16"));
   if (!training.stack.fuses(config::Fusable::optimizer))
     writer.add("optimizer.implementation", toml_string("foreach"));
 }

@@ -95,8 +95,6 @@ const std::vector<Case>& cases() {
   const JobSizes overlapping = with(&JobSizes::overlaps_experts);
   JobSizes both_early = with(&JobSizes::gathers_early);
   both_early.reduces_early = true;
-  JobSizes sharded_states = with(&JobSizes::has_small_states);
-  sharded_states.zero = 1;
   static const std::vector<Case> all{
       {"interleaving_needs_pp", {job(1, 2)}, {job(1, 1), job(2, 2), job(1, 2, 8, false)}},
       {"interleaving_needs_three_devices",
@@ -185,7 +183,7 @@ const std::vector<Case>& cases() {
       {"gather_overlap_needs_reduce_overlap",
        {with(&JobSizes::gathers_early)},
        {both_early, with(&JobSizes::reduces_early)}},
-      {"small_states_need_zero", {with(&JobSizes::has_small_states)}, {sharded_states}},
+      {"small_states_need_zero", {with(&JobSizes::copies_small_states)}, {plain}},
   };
   return all;
 }

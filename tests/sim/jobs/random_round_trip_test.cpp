@@ -398,10 +398,13 @@ void count(const Trip& trip, const config::Value& tree, bool is_own_stack, Count
   if (!trip.launch.refused.empty()) {
     ++counts.refused;
     explain("refused", trip.launch.refused);
-    if (trip.is_legal && is_own_stack)
+    if (trip.is_legal && is_own_stack) {
       counts.refused_winners.push_back(trip.launch.refused + "\n" + describe(trip, tree));
+      explain("refused winner", trip.launch.refused);
+    }
     return;
   }
+  const std::size_t silent = counts.silent.size();
   if (trip.read_again && *trip.read_again == trip.planned)
     ++counts.identical;
   else if (!trip.launch.differs.empty()) {
@@ -409,6 +412,7 @@ void count(const Trip& trip, const config::Value& tree, bool is_own_stack, Count
     for (const std::string& sentence : trip.launch.differs) explain("listed", sentence);
   } else
     counts.silent.push_back(describe(trip, tree));
+  if (counts.silent.size() > silent) explain("silent", counts.silent.back());
 }
 
 }  // namespace
