@@ -157,6 +157,8 @@ class Launch(TextFile):
         super().__init__(report["text"], "launch" + report["extension"])
         #: Settings of the scenario that the framework cannot express, in sentences.
         self.differs: list[str] = report["differs"]
+        #: Why the framework refuses the job, as a sentence; empty if the job starts.
+        self.refused: str = report["refused"]
         #: Files that the text refers to, as content by name: PyTorch's schedule.csv,
         #: ds_config.json.
         self.beside: dict[str, str] = (

@@ -66,6 +66,7 @@ Json answer_export(Message& request, const Connection&) {
   return {{"text", launch.text},
           {"extension", launch.extension},
           {"differs", launch.differs},
+          {"refused", launch.refused},
           {"beside_name", launch.beside_name},
           {"beside", launch.beside}};
 }
