@@ -71,6 +71,7 @@ def import_job(
     gpus: int | None = None,
     strict: bool = False,
     keys: Mapping[str, Any] | None = None,
+    run_with_bash: bool = False,
     **more: Any,
 ) -> Job:
     """Imports a job of another framework as a scenario.
@@ -80,7 +81,8 @@ def import_job(
     Settings that are not modelled are in ``not_modelled`` and cause a warning; with ``strict`` they
     are an error. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the job does
     not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals are
-    variables.
+    variables. With ``run_with_bash``, bash runs the scripts in a sandbox that records what they
+    start.
 
     >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
     >>> import_job("train.toml", gpus=64, keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
@@ -95,6 +97,8 @@ def import_job(
         arguments["gpus"] = int(gpus)
     if strict:
         arguments["strict"] = True
+    if run_with_bash:
+        arguments["run_with_bash"] = True
     report = json.loads(without_folders(json.dumps(_worker.request("import", arguments))))
 
     tree = _core.Tree.from_json(json.dumps(report["scenario"]))

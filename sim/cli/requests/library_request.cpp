@@ -41,6 +41,7 @@ const jobs::Framework& framework_of(std::string_view name) {
 Json answer_import(Message& request, const Connection&) {
   JobFiles files = job_files(request.json.at("words").get<std::vector<std::string>>());
   if (request.json.contains("gpus")) files.words.gpus = request.json["gpus"].get<std::uint64_t>();
+  files.words.with_bash = request.json.value("run_with_bash", false);
   const jobs::Job job = jobs::import_job(files.files, files.words);
   if (request.json.value("strict", false)) jobs::check_all_modelled(job);
   return {{"framework", job.framework},

@@ -57,7 +57,7 @@ class Evaluator {
   bool run_inner_script(const Words& words);
   void run_text(std::string_view text, int line);
   // Runs `text` as a shell of its own does, which sees exported variables alone.
-  void run_child(std::string_view text, const std::string& file, int line, Words prefix,
+  void run_child(std::string_view text, std::string file, int line, const Words& prefix,
                  std::string zero, Words arguments);
   void record(const Words& words);
   void source(const Words& words);

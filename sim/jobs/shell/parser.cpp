@@ -105,6 +105,13 @@ class Parser {
   }
 
   NodePtr read_command() {
+    if (++depth_ > max_depth) in_.fail("commands are nested too deeply");
+    NodePtr command = read_command_here();
+    --depth_;
+    return command;
+  }
+
+  NodePtr read_command_here() {
     in_.skip_blanks();
     const std::string word = in_.peek_word();
     Builder node;
@@ -393,7 +400,7 @@ class Parser {
     return assignment;
   }
 
-  static constexpr int max_depth = 100;
+  static constexpr int max_depth = 200;
   static constexpr std::array<std::string_view, 1> close_brace{"}"};
   static constexpr std::array<std::string_view, 1> then{"then"};
   static constexpr std::array<std::string_view, 3> branch_ends{"elif", "else", "fi"};

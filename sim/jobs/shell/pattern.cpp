@@ -7,6 +7,7 @@
 #include <regex.h>
 
 #include "sim/base/numbers.hpp"
+#include "sim/config/text/error.hpp"
 #include "sim/jobs/shell/scan.hpp"
 
 namespace pipewright::jobs {
@@ -154,10 +155,12 @@ std::vector<std::string> comma_parts(std::string_view inside) {
 }
 
 void expand_braces_into(std::string_view raw, int depth, std::vector<std::string>& words) {
-  constexpr int max_nesting_of_braces = 8;
+  constexpr int max_groups = 12;
   constexpr std::size_t max_braces = 10'000;
+  if (depth > max_groups || words.size() > max_braces)
+    throw config::Error("braces of the script expand to too many words");
   std::size_t at = 0;
-  while (at < raw.size() && words.size() < max_braces && depth < max_nesting_of_braces) {
+  while (at < raw.size()) {
     if (raw[at] != '{') {
       at += std::max<std::size_t>(closed_length(raw.substr(at)), 1);
       continue;

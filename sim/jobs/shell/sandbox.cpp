@@ -147,6 +147,7 @@ void start_bash(const SandboxRun& run) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const int null = open("/dev/null", O_RDWR);
   for (const int descriptor : {0, 1, 2}) dup2(null, descriptor);
+  syscall(SYS_close_range, 3U, ~0U, 0U);
   std::vector<std::string> variables{"PATH=/replaced:/bin", "BASH_ENV=/replaced/.start"};
   for (const auto& [name, value] : run.variables)
     if (name != "PATH") variables.push_back(fmt::format("{}={}", name, value));

@@ -282,7 +282,7 @@ void Evaluator::run_text(std::string_view text, int line) {
   run(*tree);
 }
 
-void Evaluator::run_child(std::string_view text, const std::string& file, int line, Words prefix,
+void Evaluator::run_child(std::string_view text, std::string file, int line, const Words& prefix,
                           std::string zero, Words arguments) {
   if (files_ >= max_files)
     throw config::Error(shell_.here(), "scripts that start one another are nested too deeply");
@@ -292,7 +292,7 @@ void Evaluator::run_child(std::string_view text, const std::string& file, int li
   });
   std::erase_if(arguments, [](const Word& word) { return word.may_vanish; });
   for (Word& argument : arguments) argument.text = without_marks(argument.text);
-  const std::string outer_file = std::exchange(shell_.file, file);
+  const std::string outer_file = std::exchange(shell_.file, std::move(file));
   const std::string outer_zero = std::exchange(shell_.zero, std::move(zero));
   const Words outer_prefix = prefix_;
   prefix_.insert(prefix_.end(), prefix.begin(), prefix.end());

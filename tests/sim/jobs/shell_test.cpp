@@ -35,7 +35,7 @@ TEST_CASE("words are split and unquoted as in a shell", "[jobs][shell]") {
 
 TEST_CASE("values that only a running shell knows are unknowns with their names", "[jobs][shell]") {
   CHECK(commands("run $HOSTS ${1} $(hostname) $((N+1))") ==
-        "[run][$HOSTS][$1][$(hostname)][$((N+1))]\n");
+        "[hostname]\n[run][$HOSTS][$1][$(hostname)][$((N+1))]\n");
 }
 
 TEST_CASE("conditions on texts and numbers are evaluated", "[jobs][shell]") {
@@ -78,7 +78,7 @@ TEST_CASE("programs in pipelines and substitutions are recorded", "[jobs][shell]
 TEST_CASE("words keep the lines on which they were written", "[jobs][shell]") {
   jobs::Script script;
   jobs::read_script(
-      "A=(\n  --one\n  --two\n)\nB=\" \\\n  --three\n  --four\"\nC=\"${A[@]} $B\"\neval \"run $C\"\n",
+      "A=(\n  --one\n  --two\n)\nB=\" \\\n  --three \\\n  --four\"\nC=\"${A[@]} $B\"\neval \"run $C\"\n",
       "s.sh", script);
   REQUIRE(script.commands.size() == 1);
   std::vector<int> lines;
