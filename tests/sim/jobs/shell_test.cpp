@@ -83,7 +83,7 @@ TEST_CASE("words keep the lines on which they were written", "[jobs][shell]") {
   REQUIRE(script.commands.size() == 1);
   std::vector<int> lines;
   for (const jobs::Word& word : script.commands.front()) lines.push_back(word.origin.line);
-  CHECK(lines == std::vector<int>{8, 2, 3, 6, 7});
+  CHECK(lines == std::vector<int>{9, 2, 3, 6, 7});
 }
 
 TEST_CASE("arithmetic follows C", "[jobs][shell]") {
