@@ -85,10 +85,12 @@ constexpr std::array quiet_rows{
                    "straggler_ disable_straggler_on_startup adlr_ gpu_sniff_ "
                    "result_rejected_tracker_filename run_workload_ restart_"},
     SettingRow{.reason = "start of processes and groups",
-               .names = "master_ local_rank hostfile distributed_timeout_ use_gloo_process_groups "
-                        "enable_gloo_ disable_gloo_ tp_comm_bootstrap_backend rank node_rank "
-                        "deepspeed deepspeed_config deepspeed_mpi accelerator lazy_ "
-                        "create_moe_param_group"},
+               .names =
+                   "master_ local_rank hostfile distributed_timeout_ use_gloo_process_groups "
+                   "enable_gloo_ disable_gloo_ tp_comm_bootstrap_backend rank node_rank "
+                   "deepspeed deepspeed_config deepspeed_mpi deepspeed_activation_checkpointing "
+                   "accelerator lazy_ "
+                   "create_moe_param_group"},
     // Other programs of Megatron-LM
     SettingRow{.reason = "inference",
                .names = "inference_ flash_decode max_tokens_to_oom num_tokens_to_generate prompt "
@@ -98,7 +100,8 @@ constexpr std::array quiet_rows{
                         "decode_only_cuda_graphs cache_mla_latents num_speculative_tokens "
                         "mlp_chunks_for_prefill nccl_all_reduce_for_prefill symmetric_ar_type "
                         "use_inference_optimized_layers use_same_sampling_seed_across_dp_ranks "
-                        "test_mode refit_method"},
+                        "test_mode refit_method sample_input_file sample_output_file "
+                        "num_samples out_seq_length genfile"},
     SettingRow{.reason = "reinforcement learning, which --perform-rl-step turns on",
                .names = "rl_ grpo_ moe_enable_routing_replay"},
     SettingRow{.reason = "models of images, retrieval and BERT, which other programs train",
@@ -107,9 +110,13 @@ constexpr std::array quiet_rows{
                         "use_one_sent_docs output_bert_embeddings dino_ img_h img_w num_channels "
                         "num_classes patch_dim classes_fraction data_per_class_fraction "
                         "iter_per_epoch vision_backbone_type vision_pretraining_type "
-                        "swin_backbone_type vocab_size_per_ retro_"},
-    SettingRow{.reason = "files of a distillation, which the folder of logits turns on",
-               .names = "logits_load_ logits_save_"},
+                        "swin_backbone_type vocab_size_per_ retro_ "
+                        "disable_vision_class_token pixel_shuffle use_tiling use_thumbnail "
+                        "max_num_tiles image_tag_type num_frames "
+                        "allow_missing_vision_projection_checkpoint"},
+    SettingRow{.reason = "details of a distillation, which has a line of its own",
+               .names = "logits_load_ logits_save_ kd_ num_layers_teacher hidden_size_teacher "
+                        "num_attention_heads_teacher num_experts_teacher load_teacher"},
     // Numbers and forms of operations whose cost is the same
     SettingRow{.reason = "angles and scaling of rotary positions",
                .names =

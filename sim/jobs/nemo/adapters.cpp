@@ -8,14 +8,10 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-// Returns whether a dotted name is that of a section, or of an entry in it.
-bool is_in(std::string_view path, std::string_view section) {
-  return path == section ||
-         (path.starts_with(section) && path.substr(section.size()).starts_with('.'));
-}
-
+// Returns whether an entry is a section `peft`, or in such a section.
 bool is_of_adapters(const Named& entry) {
-  return is_in(entry.path, "peft") || is_in(entry.path, "model.peft");
+  return (entry.path + ".").starts_with("peft.") ||
+         (entry.path + ".").find(".peft.") != std::string::npos;
 }
 
 bool states_no(const Named& entry) { return entry.values.empty() || says_no(entry.values.front()); }

@@ -45,7 +45,9 @@ constexpr std::array own_rows{
                    "check_optimizer_step_success skip_sync_grad_norm_across_mp"},
     SettingRow{.reason = "start of processes and groups",
                .names = "use_decentralized_pg external_gpu_device_mapping "
-                        "enable_megatron_core_experimental data_parallel_size env_vars."},
+                        "enable_megatron_core_experimental data_parallel_size env_vars. work_group "
+                        "user_name workspace stderr_sink_level disable_last_saving "
+                        "auto_continue_train"},
     SettingRow{.reason = "adapters (LoRA), which are an error unless they are off",
                .names = "peft peft. model.peft model.peft."},
     // Names without effect
