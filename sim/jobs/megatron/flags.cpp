@@ -605,6 +605,7 @@ constexpr std::array flag_rows{
          .read = read_dispatcher},
     Flag{.name = "store_param_remainders",
          .key = "training.optimizer.main_params",
+         .section = "optimizer",
          .read = read_optimizer},
     Flag{.name = "optimizer", .key = "training.optimizer", .read = read_optimizer},
     Flag{.name = "moe_router_force_load_balancing",

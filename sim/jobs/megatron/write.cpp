@@ -181,6 +181,9 @@ void write_optimizer(SettingsWriter& writer) {
                      optimizer.main_params != usual.main_params;
   const bool turns_on = aware || (sums_half && !half) || optimizer.offload;
   if (turns_on) writer.add("use_precision_aware_optimizer");
+  // Megatron-LM has no argument for this setting of its configuration.
+  if (turns_on && !writer.writes_arguments() && optimizer.main_params == usual.main_params)
+    writer.add("store_param_remainders", "false");
   // Only the precision-aware optimizer uses the data types of the optimizer's states.
   if (!turns_on)
     writer.remove({"main_grads_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "main_params_dtype"});

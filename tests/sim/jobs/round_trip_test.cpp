@@ -69,7 +69,8 @@ TEST_CASE("a launch is predicted like its scenario when it is read again", "[job
            "--global-batch 64 --recompute-activations selective",
            "dgx-h100"},
       Case{"--model gpt-oss-120b --cluster dgx-h100 --tp 4 --sp --dp 8 --ep 8 --zero 1 "
-           "--global-batch 64 --set training.optimizer='{exp_avg: bf16, exp_avg_sq: bf16}'",
+           "--global-batch 64 --set training.optimizer='{exp_avg: bf16, exp_avg_sq: bf16, "
+           "main_params: remainders}'",
            "dgx-h100"},
       Case{"--model nemotron-3-nano-30b-a3b --cluster dgx-h100 --dp 32 --ep 8 --zero 1 "
            "--global-batch 64 --set training.cuda_graphs='[moe_preprocess, mamba, moe_router]'",

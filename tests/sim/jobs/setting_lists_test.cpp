@@ -153,6 +153,24 @@ TEST_CASE("the size of latent experts is read", "[jobs]") {
   CHECK(has_note(script("--moe-latent-size 256").without_effect, "without --num-experts"));
 }
 
+// optimizer_config.py: store_param_remainders is true.
+TEST_CASE("a precision-aware optimizer stores remainders of main weights by default", "[jobs]") {
+  const auto bytes = [](const std::string& flags) {
+    return config::optimizer_bytes(
+        scenario_of(script("--use-precision-aware-optimizer --exp-avg-dtype bf16 " + flags))
+            .training);
+  };
+  CHECK(bytes("") == 8);  // 2 + 4 of moments, and 2 of 4 bytes of a main weight
+  CHECK(bytes("--main-params-dtype fp32") == 8);
+  // Weights in FP8 have no halves of main weights.
+  CHECK(bytes("--fp8-format hybrid --fp8-param-gather") == 10);
+  CHECK(config::optimizer_bytes(scenario_of(script("")).training) == 12);
+  const jobs::Job recipe = nemo(
+      "  tokenizer:\n    type: GPT2BPETokenizer\noptimizer:\n"
+      "  use_precision_aware_optimizer: true\n  store_param_remainders: false\n");
+  CHECK(config::optimizer_bytes(scenario_of(recipe).training) == 12);
+}
+
 TEST_CASE("a job that trains adapters is an error", "[jobs]") {
   CHECK_THROWS_WITH(
       nemo("  peft:\n    peft_scheme: lora\n    lora_tuning:\n      adapter_dim: 32\n"),
