@@ -126,11 +126,6 @@ std::uint64_t whole_number(const Setting& setting) {
   return *value;
 }
 
-bool says_no(std::string_view text) {
-  constexpr std::array no{"false", "False", "FALSE", "0", "no", "none", "None", "null", "~", ""};
-  return std::ranges::find(no, text) != no.end();
-}
-
 Draft::Draft(Request request) : request_(std::move(request)) {
   job_.name = request_.name;
   job_.gpus = request_.gpus;

@@ -90,7 +90,5 @@ void check_has_value(const Setting& setting, std::string_view allowed);
 
 // Reads a whole number as scripts write it: "4096", "4_096". Throws config::Error.
 std::uint64_t whole_number(const Setting& setting);
-// True if the text means no: false, 0, no, none.
-bool says_no(std::string_view text);
 
 }  // namespace pipewright::jobs

@@ -17,8 +17,8 @@
 // scenarios.
 namespace pipewright::jobs {
 
-// What a setting that is not used would change in a prediction. `unknown`: nobody knows, since no
-// table has the setting.
+// Part of a prediction that a setting would change if the model had it. `unknown`: no table has the
+// setting.
 enum class Changes : std::uint8_t { nothing, time, memory, time_and_memory, unknown };
 inline constexpr std::array<std::string_view, 5> changes_names{"nothing", "time", "memory",
                                                                "memory and time", "unknown"};

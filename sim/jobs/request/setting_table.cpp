@@ -1,10 +1,9 @@
 #include "sim/jobs/request/setting_table.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
-
-#include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -21,6 +20,11 @@ void for_each_word(std::string_view text, const Visit& visit) {
 
 }  // namespace
 
+bool says_no(std::string_view text) {
+  constexpr std::array no{"false", "False", "FALSE", "0", "no", "none", "None", "null", "~", ""};
+  return std::ranges::find(no, text) != no.end();
+}
+
 bool SettingRow::is_modelled(std::span<const std::string> values) const {
   if (changes == Changes::nothing) return true;
   const bool is_off = !values.empty() && says_no(values.front());
@@ -28,7 +32,7 @@ bool SettingRow::is_modelled(std::span<const std::string> values) const {
   if (modelled == on) return !is_off;
   bool matches = false;
   for_each_word(modelled, [&](std::string_view word) {
-    matches |= !values.empty() && values.front() == word;
+    matches |= word == off ? is_off : !values.empty() && values.front() == word;
   });
   return matches;
 }

@@ -13,6 +13,9 @@
 
 namespace pipewright::jobs {
 
+// True if the text means no: false, 0, no, none.
+bool says_no(std::string_view text);
+
 // Values of a setting with which a framework does what the model assumes.
 inline constexpr std::string_view off = "off";  // false, none, 0 or an empty value
 inline constexpr std::string_view on = "on";    // any other value, or a flag without a value
@@ -23,7 +26,8 @@ struct SettingRow {
   std::string_view reason;  // clause: what the settings are, or what they would change
   // Names with _ instead of -, separated by blanks. A name that ends with _ or . is a prefix.
   std::string_view names;
-  // Values that change nothing although others do: `off`, `on`, or words separated by blanks.
+  // Values that change nothing although others do: `off`, `on`, or words separated by blanks, of
+  // which `off` can be a part.
   std::string_view modelled = off;
 
   // Returns whether a setting with these values changes nothing.

@@ -111,6 +111,10 @@ TEST_CASE("a setting that is off has no effect only if the model assumes so", "[
   CHECK(
       scenario_of(nemo("  grad_reduce_in_fp32: false\n  tokenizer:\n    type: GPT2BPETokenizer\n"))
           .communication.gradient_bytes == 2);
+  // Some settings have several values that the model assumes.
+  CHECK(has_note(nemo("  mlp_chunks_for_training: 1\n").without_effect, "mlp_chunks"));
+  CHECK(has_note(nemo("  mlp_chunks_for_training: 0\n").without_effect, "mlp_chunks"));
+  CHECK(has_note(nemo("  mlp_chunks_for_training: 4\n").not_modelled, "mlp_chunks"));
   // A name that no table has may be on by default.
   CHECK(has_note(nemo("  some_new_overlap: false\n").not_modelled, "some_new_overlap"));
   // Off is what the model assumes of these.
