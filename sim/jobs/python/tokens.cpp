@@ -11,9 +11,9 @@
 namespace pipewright::jobs::python {
 namespace {
 
-constexpr std::array<std::string_view, 29> long_operators{
-    "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=",
-    "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "@=", ":=", "<>", "&&", "||", "++", "--"};
+constexpr std::array<std::string_view, 24> long_operators{
+    "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==",
+    "!=",  "->",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "@=", ":="};
 constexpr std::string_view short_operators = "+-*/%@&|^~<>()[]{},:.;=!";
 
 bool begins_name(char c) {

@@ -37,14 +37,14 @@ TEST_CASE("a recipe takes the values of the functions that it calls", "[jobs]") 
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.name == "llama-3-8b");
   CHECK(scenario.parallel.tp.value == 2);
-  CHECK(scenario.parallel.sp);
+  CHECK(scenario.parallel.sequence);
   CHECK(scenario.parallel.cp.value == 2);
   CHECK(scenario.parallel.dp.value == 4);                   // 16 / (2 x 2)
   CHECK(scenario.training.microbatch_size == 1);            // 2 of pretrain_common, // 2
   CHECK(scenario.microbatches.value == 16);                 // 64 / (4 x 1)
   CHECK_FALSE(scenario.communication.overlap_grad_reduce);  // of ddp, without comm_overlap
   CHECK(scenario.communication.gradient_bytes == 4);        // of the class MixedPrecisionConfig
-  CHECK(job.comments.at("parallel.tp") == "cfg.model.tensor_model_parallel_size = tp (toy.py:17)");
+  CHECK(job.comments.at("parallel.tp") == "cfg.model.tensor_model_parallel_size = tp (toy.py:15)");
   CHECK(job.not_understood.empty());
 }
 
@@ -95,10 +95,10 @@ TEST_CASE("what a recipe does not tell is listed with its place or asked for", "
                  "the value is not known, because of the condition torch.cuda.is_available()"));
   CHECK(config::value_at(unsure.tree, "training.recompute") == nullptr);
   CHECK_THROWS_WITH(import_recipe(recipes, "unknown_size_pretrain_config"),
-                    Catch::Contains("toy.py:67:1: cfg.model.tensor_model_parallel_size = "
+                    Catch::Contains("toy.py:63:1: cfg.model.tensor_model_parallel_size = "
                                     "gpus_of_this_node(): the value is not known"));
   CHECK_THROWS_WITH(import_recipe(recipes, "wrong_pretrain_config"),
-                    Catch::Contains("mixed_precision.py:42:1: the recipe raises ValueError: no "
+                    Catch::Contains("mixed_precision.py:37:1: the recipe raises ValueError: no "
                                     "precision fp5; known: bf16_mixed, bf16_with_mxfp8_mixed"));
   CHECK_THROWS_WITH(import_recipe(recipes, "llama3_8b"), Catch::Contains("choose one by RECIPE="));
 }
