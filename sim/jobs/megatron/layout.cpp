@@ -126,6 +126,13 @@ void check_stages(const config::Value& tree) {
   if (const std::optional<std::uint64_t> pp = devices_at(tree)) check_equal_stages(tree, *pp);
 }
 
+void check_recipe(const config::Value& tree) {
+  const config::Value* const model = config::value_at(tree, "model");
+  const bool is_of_recipe = model != nullptr && model->kind == config::Value::Kind::text &&
+                            !model->origin.source.starts_with("--");
+  if (!is_of_recipe) check_stages(tree);
+}
+
 void check_layout(const config::Value& tree) {
   check_stages(tree);
   if (const std::optional<std::uint64_t> pp = devices_at(tree)) check_groups(tree, *pp);

@@ -60,8 +60,10 @@ Job read(Request request);
 
 // Throw config::Error if Megatron-Core refuses how the scenario of a job divides layers into
 // stages, and also how it divides microbatches into groups, for which versions differ. Keys that
-// are absent, or have several values, are not checked.
+// are absent, or have several values, are not checked. A recipe that is known by name may have a
+// layout of its own for its model, so that check_recipe() checks other models only.
 void check_stages(const config::Value& tree);
+void check_recipe(const config::Value& tree);
 void check_layout(const config::Value& tree);
 
 // True if flags that are left out have the defaults of Megatron-LM's arguments, not those of a

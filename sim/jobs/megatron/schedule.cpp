@@ -137,6 +137,19 @@ std::string zero_bubble(Draft& draft, const Setting*& from) {
   return "zb-2p";
 }
 
+// States that layers go to stages evenly where a recipe, which is known by its name alone, must
+// have a layout of its own, since its layers do not divide into equal stages.
+void assume_even_stages(Draft& draft, std::uint64_t stages) {
+  const std::uint64_t layers = counted_layers(draft);
+  if (has_argument_defaults(draft) || draft.at("model.layers") != nullptr || layers % stages == 0 ||
+      draft.at("partition") != nullptr)
+    return;
+  draft.assume(
+      fmt::format("{} layers go to {} stages as evenly as possible; the recipe has a layout "
+                  "of its own, which model.pipeline_model_parallel_layout sets",
+                  layers, stages));
+}
+
 void read_transfers(Draft& draft, std::uint64_t pp, bool overlaps) {
   const Setting* const never = draft.find("no_overlap_p2p_communication");
   const bool off = never != nullptr && draft.on("no_overlap_p2p_communication");
@@ -194,6 +207,7 @@ void read_schedule(Draft& draft) {
     if (group != nullptr && !group->values.empty() && !says_no(group->values.front()))
       draft.set("schedule.group_size", fmt::format("{}", whole_number(*group)), *group);
   }
+  assume_even_stages(draft, pp * std::max<std::uint64_t>(chunks, 1));
   read_transfers(draft, pp, interleaved || !zero.empty());
 }
 

@@ -39,11 +39,7 @@ TEST_CASE("layers of a rank that chunks do not divide are refused", "[jobs][layo
   CHECK_NOTHROW(
       megatron("--pipeline-model-parallel-size 8 "
                "--num-virtual-stages-per-pipeline-rank 3 --global-batch-size 128"));
-  // 32 / 4 = 8 layers a rank, and 64 / 4 = 16.
-  CHECK_THROWS_WITH(recipe("llama3_8b_pretrain_config",
-                           "model.pipeline_model_parallel_size=4 "
-                           "model.virtual_pipeline_model_parallel_size=3"),
-                    Contains("num_layers_per_pipeline_rank 8 should be divisible by vp_size 3"));
+  // 64 / 4 = 16 layers a rank.
   CHECK_THROWS_WITH(
       tests::import_text(
           "job.yaml",
@@ -71,8 +67,19 @@ TEST_CASE("layers that devices do not divide are refused", "[jobs][layout]") {
   // More devices than layers leave stages empty.
   CHECK_THROWS_WITH(megatron("--pipeline-model-parallel-size 8 --global-batch-size 128", "4"),
                     Contains("(4 layers, pp 8)"));
-  CHECK_THROWS_WITH(recipe("llama3_8b_pretrain_config", "model.pipeline_model_parallel_size=64"),
-                    Contains("(32 layers, pp 64)"));
+}
+
+TEST_CASE("a recipe that is known by name may have a layout of its own", "[jobs][layout]") {
+  // 32 layers on 8 devices, and on 5 devices.
+  CHECK(
+      recipe("llama3_8b_pretrain_config", "model.pipeline_model_parallel_size=8").assumed.empty());
+  const jobs::Job job = tests::import_text(
+      "overrides.txt",
+      "torchrun --nnodes 5 --nproc_per_node 8 run_recipe.py --recipe llama3_8b_pretrain_config "
+      "train.global_batch_size=128 train.micro_batch_size=1 "
+      "model.pipeline_model_parallel_size=5\n");
+  REQUIRE(job.assumed.size() == 1);
+  CHECK_THAT(job.assumed.front(), Contains("32 layers go to 5 stages as evenly as possible"));
 }
 
 TEST_CASE("a model of the command line is held against the layout of the job", "[jobs][layout]") {
@@ -83,14 +90,14 @@ TEST_CASE("a model of the command line is held against the layout of the job", "
   CHECK(job.missing == std::vector<std::string>{"model"});
   const auto with = [&](const std::string& model) {
     config::Value tree = job.tree;
-    config::set_key(tree, "model", config::make_text(model, {}));
+    config::set_key(tree, "model", config::make_text(model, {.source = "--model"}));
     jobs::check_layout(job, tree);
   };
   CHECK_NOTHROW(with("llama-3-8b"));
   CHECK_THROWS_WITH(with("glm-4.5-air"), Contains("(46 layers, pp 4)"));
   // A partition in the scenario says how many layers the stages have.
   config::Value tree = job.tree;
-  config::set_key(tree, "model", config::make_text("glm-4.5-air", {}));
+  config::set_key(tree, "model", config::make_text("glm-4.5-air", {.source = "--model"}));
   config::set_key(tree, "partition", config::make_text("by_cost", {}));
   CHECK_NOTHROW(jobs::check_layout(job, tree));
 }
