@@ -51,7 +51,9 @@ std::optional<FlopCount> flop_count(const RunFigures& predicted,
                                     const std::vector<FlopRule>& rules) {
   const trace::RunInfo& run = predicted.summary.run;
   if (run.tokens_per_microbatch <= 0 || run.full_attention_flops <= 0) return std::nullopt;
-  FlopCount count{.predicted = run.full_attention_flops / run.tokens_per_microbatch, .rule = {}};
+  FlopCount count{.predicted = run.full_attention_flops / run.tokens_per_microbatch,
+                  .causal = run.model_flops / run.tokens_per_microbatch,
+                  .rule = {}};
   double sum = 0;
   double terms = 0;
   for (const LogIteration& line : lines) {
@@ -79,10 +81,13 @@ std::optional<FlopCount> flop_count(const RunFigures& predicted,
 std::string flop_note(const FlopCount& count) {
   constexpr double giga = 1e9;
   std::string text = fmt::format(
-      "the log counts {:.1f} GFLOP a token{}, {:.2f} of the {:.1f} that the prediction counts with "
-      "full attention",
+      "the log counts {:.1f} GFLOP a token{}, {:.2f} of the prediction's {:.1f} with full "
+      "attention",
       count.logged / giga, count.assumes_batch ? ", if its batch is that of the prediction" : "",
       count.logged / count.predicted, count.predicted / giga);
+  if (count.causal < 0.99 * count.predicted)
+    text += fmt::format(" and {:.2f} of its {:.1f} with causal attention",
+                        count.logged / count.causal, count.causal / giga);
   if (!count.rule.empty()) text += fmt::format("; this is the count of {}", count.rule);
   return text + "; FLOP/s are not comparable, but times and tokens/s are";
 }

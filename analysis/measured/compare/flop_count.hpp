@@ -21,6 +21,7 @@ struct FlopRule {
 struct FlopCount {
   double logged = 0;     // Follows from the FLOP/s of the log and its tokens per second.
   double predicted = 0;  // Of full attention, as for the predicted FLOP/s.
+  double causal = 0;     // Of causal attention, by the prediction.
   std::string rule;      // Words of the rule that gives the count of the log; empty if none does.
   // Whether the batch of the log is unknown, so that of the prediction was used.
   bool assumes_batch = false;
@@ -39,7 +40,7 @@ std::optional<FlopCount> flop_count(const RunFigures& predicted,
                                     const std::vector<LogIteration>& lines,
                                     const std::vector<FlopRule>& rules);
 
-// "the log counts 39.9 GFLOP a token, the prediction 79.8 (full attention), ..".
+// "the log counts 39.9 GFLOP a token, 0.48 of the prediction's 82.9 with full attention, ..".
 std::string flop_note(const FlopCount& count);
 
 }  // namespace pipewright::analysis

@@ -132,10 +132,12 @@ std::size_t count_figures(const TrainingLog& log) {
   std::size_t count = 0;
   for (const LoggedTraining& run : log.runs) {
     count += run.memory.size();
-    for (const LogIteration& iteration : run.iterations)
+    for (const LogIteration& iteration : run.iterations) {
+      count += iteration.timers.size();
       for (const auto& figure : {iteration.elapsed_s, iteration.samples_per_s,
                                  iteration.tokens_per_gpu_s, iteration.flops_per_gpu})
         count += figure ? 1 : 0;
+    }
   }
   return count;
 }

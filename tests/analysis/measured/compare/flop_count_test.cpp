@@ -47,9 +47,10 @@ TEST_CASE("the FLOPs of a token follow from the time and the batch of a log", "[
   CHECK(count->predicted == Approx(80e9));
   CHECK(count->differs());
   CHECK(count->rule.empty());
-  CHECK_THAT(flop_note(*count), Catch::Contains("39.9 GFLOP a token, 0.50 of the 80.0") &&
-                                    Catch::Contains("not comparable") &&
-                                    !Catch::Contains("this is"));
+  CHECK_THAT(flop_note(*count),
+             Catch::Contains("39.9 GFLOP a token, 0.50 of the prediction's 80.0") &&
+                 Catch::Contains("0.53 of its 75.0 with causal attention") &&
+                 Catch::Contains("not comparable") && !Catch::Contains("this is"));
 
   // A log without its batch has that of the prediction, 128 samples; samples/s need neither.
   const auto assumed = flop_count(

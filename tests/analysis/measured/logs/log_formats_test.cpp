@@ -49,7 +49,7 @@ std::string folded_at_blanks(const std::string& text, std::size_t width) {
       lines += line;
       line.clear();
     } else if (line.size() > width) {
-      const std::size_t blank = line.rfind(' ');
+      const std::size_t blank = line.rfind(' ', width - 1);
       lines += line.substr(0, blank + 1) + '\n';
       line = line.substr(blank + 1);
     }
