@@ -27,7 +27,7 @@ struct Host {
   std::optional<std::string> host_core_text;
   double host_memory_bandwidth = 0;
   double host_core_bandwidth = 0;
-  std::optional<std::string> host_gpus_text;      // property "host_gpus"
+  std::optional<std::string> host_gpus_text;  // property "host_gpus"
   // GPUs of the machine that starts processes: a tray of a rack. 0: all GPUs of the node.
   std::uint32_t host_gpus = 0;
   double speed = 0;  // FLOP/s

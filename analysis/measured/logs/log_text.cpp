@@ -24,8 +24,8 @@ std::string ungrouped(std::string_view text) {
   std::string digits;
   for (std::size_t i = 0; i < std::min(text.size(), longest); ++i) {
     const bool separates = text[i] == ',' && i > 0 && is_decimal(text[i - 1]) &&
-                           text.size() > i + 3 && is_decimal(text[i + 1]) && is_decimal(text[i + 2]) &&
-                           is_decimal(text[i + 3]) &&
+                           text.size() > i + 3 && is_decimal(text[i + 1]) &&
+                           is_decimal(text[i + 2]) && is_decimal(text[i + 3]) &&
                            (text.size() == i + 4 || !is_decimal(text[i + 4]));
     if (!separates) digits += text[i];
   }

@@ -37,7 +37,7 @@ struct MemorySnapshot {
   double later_peak = 0;
   std::map<trace::MemoryCategory, double> at_peak;  // Bytes at the peak by category.
   std::map<trace::MemoryCategory, double> most;     // Largest bytes of each category at any time.
-  double unattributed = 0;  // Bytes at the peak without a category.
+  double unattributed = 0;                          // Bytes at the peak without a category.
   // Bytes allocated before the recording began and until its end, without a category.
   double from_before = 0;
   std::vector<AllocatedAt> over_time;  // State after each action of the history.

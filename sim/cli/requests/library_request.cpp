@@ -64,12 +64,9 @@ Json answer_export(Message& request, const Connection&) {
   const jobs::Framework& framework = framework_of(request.json.at("framework").get<std::string>());
   const jobs::Launch launch =
       jobs::export_job(scenario, framework, PlannedScenario(scenario).plan());
-  return {{"text", launch.text},
-          {"extension", launch.extension},
-          {"differs", launch.differs},
-          {"refused", launch.refused},
-          {"beside_name", launch.beside_name},
-          {"beside", launch.beside}};
+  return {
+      {"text", launch.text},       {"extension", launch.extension},     {"differs", launch.differs},
+      {"refused", launch.refused}, {"beside_name", launch.beside_name}, {"beside", launch.beside}};
 }
 
 Json answer_library(Message& request, const Connection&) {

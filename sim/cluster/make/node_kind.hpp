@@ -18,7 +18,7 @@ struct NodeHost {
   // a core reaches; 0: not stated.
   double memory_bandwidth = 0;
   double core_bandwidth = 0;
-  std::uint32_t gpus = 0;    // of one host, if a node has several: trays of a rack; 0: all
+  std::uint32_t gpus = 0;  // of one host, if a node has several: trays of a rack; 0: all
 };
 
 // Links that join two GPUs of a node.

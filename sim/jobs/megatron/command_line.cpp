@@ -46,8 +46,7 @@ CommandLine command_line(std::span<const std::string> files, const JobWords& wor
     throw config::Error(*script.ended_at,
                         "the script exits here, before it starts a training command");
   if (line.text.empty())
-    throw config::Error(
-        fmt::format("{}: no command has flags of a training", sources.back().name));
+    throw config::Error(fmt::format("{}: no command has flags of a training", sources.back().name));
   return line;
 }
 

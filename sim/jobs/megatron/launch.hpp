@@ -17,8 +17,8 @@ Script run_scripts(std::span<const Source> sources, const JobWords& words);
 // Flags and number of GPUs of the training command in the scripts, for Megatron-LM or DeepSpeed.
 Request read_launch(const Script& script, const std::string& name);
 
-// The command among those of the scripts that has the most flags of Megatron-LM; empty if no command
-// has any.
+// The command among those of the scripts that has the most flags of Megatron-LM; empty if no
+// command has any.
 std::vector<Word> training_command(const Script& script);
 
 // Passes on what the reader could not follow in the scripts.

@@ -43,8 +43,8 @@ struct Unexpressed {
 // it, why the framework refuses the job if it does, and which differences from the scenario remain.
 std::string heading(const LaunchInput& input, const Launch& launch);
 
-// A sentence on why the framework refuses the job: by the rules of the stack that the launch runs on, which say
-// what to do, or else as reading the launch tells. Empty if the job starts.
+// A sentence on why the framework refuses the job: by the rules of the stack that the launch runs
+// on, which say what to do, or else as reading the launch tells. Empty if the job starts.
 std::string refusal_of(const LaunchInput& input, const std::string& of_reader);
 
 // Lines of a shell script before its command: the SLURM directive that gives the job as many hosts

@@ -40,7 +40,7 @@ struct Request {
   std::string model;  // model of the library that a recipe is named after
   std::vector<std::string> assumed;
   std::vector<Note> not_followed;  // constructs of scripts that may change what a program receives
-  bool single = true;  // all settings come from one file
+  bool single = true;              // all settings come from one file
   OwnSettings own;
 };
 

@@ -270,7 +270,8 @@ class Arithmetic {
       word = &variable->words.front();
     // What the script sets itself, but not yet, is 0.
     if (word == nullptr)
-      return variable != nullptr || shell_.script.written.contains(wanted.name) ? Number(0) : std::nullopt;
+      return variable != nullptr || shell_.script.written.contains(wanted.name) ? Number(0)
+                                                                                : std::nullopt;
     const std::string text = without_marks(word->text);
     if (const Number number = base::parse_number<std::int64_t>(text);
         number && !text.starts_with('0'))
@@ -305,7 +306,7 @@ class Arithmetic {
     const Target wanted = target();
     if (take("++")) return stepped(wanted, 1, false);
     if (take("--")) return stepped(wanted, -1, false);
-    static constexpr std::array<std::string_view, 10> signs{"+", "-", "*", "/",  "%",
+    static constexpr std::array<std::string_view, 10> signs{"+",  "-",  "*", "/", "%",
                                                             "<<", ">>", "&", "|", "^"};
     for (const std::string_view sign : signs)
       if (starts(fmt::format("{}=", sign))) {

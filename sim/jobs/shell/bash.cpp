@@ -46,11 +46,11 @@ record() {
 )";
 
 constexpr std::array names{
-    "torchrun", "python",     "python3",    "python3.10", "deepspeed", "srun",     "mpirun",
-    "mpiexec",  "accelerate", "sbatch",     "salloc",     "nohup",     "timeout",  "numactl",
-    "docker",   "singularity", "apptainer", "enroot",     "ssh",       "pdsh",     "megatron",
-    "swift",    "ray",        "nsys",       "rocprof",    "taskset",   "stdbuf",   "time",
-    "sudo",     "conda",      "uv",         "ds",         "torchx"};
+    "torchrun", "python",      "python3",   "python3.10", "deepspeed", "srun",    "mpirun",
+    "mpiexec",  "accelerate",  "sbatch",    "salloc",     "nohup",     "timeout", "numactl",
+    "docker",   "singularity", "apptainer", "enroot",     "ssh",       "pdsh",    "megatron",
+    "swift",    "ray",         "nsys",      "rocprof",    "taskset",   "stdbuf",  "time",
+    "sudo",     "conda",       "uv",        "ds",         "torchx"};
 
 std::vector<Word> words_of(std::string_view record, const std::string& source) {
   std::vector<Word> words;
@@ -87,23 +87,25 @@ Script run_with_bash(std::span<const Source> sources, const JobWords& words) {
     run.variables.emplace_back(name, value);
     if (name == fmt::format("{}", arguments.size() + 1)) arguments.push_back(value);
   }
-  const std::filesystem::path last = std::filesystem::absolute(sources.back().name).lexically_normal();
+  const std::filesystem::path last =
+      std::filesystem::absolute(sources.back().name).lexically_normal();
   run.folder = last.parent_path().string();
   run.visible = visible_folder(last).string();
   // Programs that bash does not find are recorded, too. Files that are missing here do not end a
   // script.
   run.start = fmt::format(
-      "{}command_not_found_handle() {{ record \"$@\"; }}\nset -T; trap 'set +eu' DEBUG\n", recorder);
+      "{}command_not_found_handle() {{ record \"$@\"; }}\nset -T; trap 'set +eu' DEBUG\n",
+      recorder);
   for (const Source& source : sources.first(sources.size() - 1))
-    run.text += fmt::format("source {}\n",
-                            shell_word(std::filesystem::absolute(source.name).string()));
+    run.text +=
+        fmt::format("source {}\n", shell_word(std::filesystem::absolute(source.name).string()));
   run.text += fmt::format("{}bash {}", sources.size() > 1 ? "set -a; " : "",
                           shell_word(last.filename().string()));
   for (const std::string& argument : arguments) run.text += " " + shell_word(argument);
   SandboxResult result = run_in_sandbox(run);
   if (result.timed_out)
-    throw config::Error(fmt::format("{}: bash runs the script longer than the time limit",
-                                    sources.back().name))
+    throw config::Error(
+        fmt::format("{}: bash runs the script longer than the time limit", sources.back().name))
         .suggest("leave out what waits, such as loops over nodes");
   std::ranges::sort(result.records);
   for (const auto& [name, record] : result.records)

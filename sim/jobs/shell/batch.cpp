@@ -49,8 +49,8 @@ void read_batch_lines(std::string_view text, const std::string& name, Script& sc
     if (text.starts_with(mark) && script.batch.size() < max_batch_words) {
       std::string_view options = text.substr(mark.size(), end - mark.size());
       options = options.substr(0, options.find(" #"));
-      for (Word& word : split_words(
-               {std::string(options), {.source = name, .line = line, .column = 1}}))
+      for (Word& word :
+           split_words({std::string(options), {.source = name, .line = line, .column = 1}}))
         script.batch.push_back(std::move(word));
     }
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -72,8 +72,7 @@ void set_batch_variables(Script& script) {
   const auto gpus_per_node = value_of(words, "--gpus-per-node", "");
   const auto gres = value_of(words, "--gres", "");
   // A range such as 4-8 or 4:8 is no number of nodes.
-  const std::uint64_t count =
-      base::parse_number<std::uint64_t>(nodes.value_or("0")).value_or(0);
+  const std::uint64_t count = base::parse_number<std::uint64_t>(nodes.value_or("0")).value_or(0);
   if (count > 0)
     for (const char* const name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"})
       set(name, fmt::format("{}", count));

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
-
 #include <filesystem>
+
 #include <fmt/format.h>
 
 #include "sim/base/numbers.hpp"
@@ -111,8 +111,7 @@ bool Evaluator::run_builtin(const std::string& name, const Node& node, const Wor
   return true;
 }
 
-void Evaluator::apply_options(const std::string& name, const std::string& options,
-                              bool has_value) {
+void Evaluator::apply_options(const std::string& name, const std::string& options, bool has_value) {
   Variable& variable = shell_.script.variables[name];
   if (options.find('x') != std::string::npos) variable.exported = true;
   if (options.find('A') != std::string::npos && !variable.associative) {
@@ -138,8 +137,8 @@ void Evaluator::declare_word(const std::string& word, const std::string& options
 
 void Evaluator::declare(const Node& node, const std::string& name) {
   std::string options = name == "export" ? "x" : "";
-  const bool global = std::ranges::any_of(
-      node.parts, [](const Part& part) { return part.word.raw == "-g"; });
+  const bool global =
+      std::ranges::any_of(node.parts, [](const Part& part) { return part.word.raw == "-g"; });
   if (shell_.in_function() && name != "export" && name != "readonly" && !global) options += 'l';
   shell_.status = true;
   bool first = true;
@@ -161,7 +160,8 @@ void Evaluator::declare(const Node& node, const std::string& name) {
       for (const char c : raw.substr(1))
         if (std::string_view("aAxi").find(c) != std::string_view::npos) options += c;
       if (raw.find('n') != std::string::npos && name != "export")
-        shell_.not_followed(fmt::format("{} {}: references to variables are not followed", name, raw));
+        shell_.not_followed(
+            fmt::format("{} {}: references to variables are not followed", name, raw));
     } else {
       for (const Word& word : expand_word(part.word, shell_))
         declare_word(without_marks(word.text), options);
@@ -198,7 +198,8 @@ void Evaluator::read_line(const Texts& texts) {
     for (std::optional<std::string> next = next_line(); next; next = next_line())
       *line += "\n" + *next;
   const bool known = !line || !unknown_in(*line);
-  shell_.status = input_ == nullptr || !known ? std::nullopt : std::optional(line.has_value() && !whole);
+  shell_.status =
+      input_ == nullptr || !known ? std::nullopt : std::optional(line.has_value() && !whole);
   if (input_ == nullptr) {
     // A person at the terminal answers.
     for (const std::string& name : names) shell_.assign(name, {unknown("$(read)"), shell_.here()});
@@ -217,7 +218,8 @@ void Evaluator::read_line(const Texts& texts) {
     const bool last = !array && words.size() + 1 == names.size();
     const std::size_t end = last ? rest.size() : std::min(rest.find_first_of(ifs), rest.size());
     std::string_view part = rest.substr(0, end);
-    while (last && !part.empty() && ifs.find(part.back()) != std::string::npos) part.remove_suffix(1);
+    while (last && !part.empty() && ifs.find(part.back()) != std::string::npos)
+      part.remove_suffix(1);
     words.push_back({std::string(part), shell_.here()});
     rest.remove_prefix(end);
     skip(true);
@@ -249,7 +251,8 @@ void Evaluator::print_formatted(const Words& words, const Texts& texts) {
   const auto text = formatted({texts.begin() + 3, texts.end()});
   const auto assignment = assignment_in(texts[2] + "=", words.front().origin.line);
   if (!assignment) return;
-  Word value{text ? *text : unknown(fmt::format("$(printf {})", readable(texts[3]))), shell_.here()};
+  Word value{text ? *text : unknown(fmt::format("$(printf {})", readable(texts[3]))),
+             shell_.here()};
   if (!assignment->index) return shell_.assign(assignment->name, std::move(value));
   if (const auto key = expand_key(assignment->name, {*assignment->index, shell_.line}, shell_))
     shell_.assign_element(assignment->name, *key, std::move(value));

@@ -16,11 +16,12 @@ void visit_nodes(const Node& node, const Visit& visit) {
 // Programs whose effects are files, messages and services, not words of other commands.
 bool is_harmless(std::string_view name) {
   static constexpr std::array<std::string_view, 44> names{
-      "echo",  "printf", "mkdir", "rm",     "cp",     "mv",       "touch",     "chmod", "ls",
-      "cat",   "tee",    "wget",  "curl",   "pip",    "pip3",     "git",       "sleep", "true",
-      ":",     "kill",   "wait",  "export", "unzip",  "tar",      "nvidia-smi", "date",  "ln",
-      "apt",   "apt-get", "conda", "module", "ulimit", "hostname", "which",     "false", "ping",
-      "ssh-keygen", "service", "test", "[", "break", "continue", "usage", "exit"};
+      "echo",       "printf",   "mkdir", "rm",   "cp",         "mv",      "touch",  "chmod",
+      "ls",         "cat",      "tee",   "wget", "curl",       "pip",     "pip3",   "git",
+      "sleep",      "true",     ":",     "kill", "wait",       "export",  "unzip",  "tar",
+      "nvidia-smi", "date",     "ln",    "apt",  "apt-get",    "conda",   "module", "ulimit",
+      "hostname",   "which",    "false", "ping", "ssh-keygen", "service", "test",   "[",
+      "break",      "continue", "usage", "exit"};
   return std::ranges::find(names, name) != names.end();
 }
 

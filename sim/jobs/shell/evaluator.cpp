@@ -123,10 +123,10 @@ void Evaluator::run_list(const Node& list) {
       runs = !shell_.status || *shell_.status == (before == "&&");
       // A test that is unknown counts as false, a program as successful.
       if (!shell_.status) {
-        const bool is_program = decides.kind != Node::Kind::test &&
-                                decides.kind != Node::Kind::arithmetic &&
-                                (decides.parts.empty() || (decides.parts[0].word.raw != "[" &&
-                                                           decides.parts[0].word.raw != "test"));
+        const bool is_program =
+            decides.kind != Node::Kind::test && decides.kind != Node::Kind::arithmetic &&
+            (decides.parts.empty() ||
+             (decides.parts[0].word.raw != "[" && decides.parts[0].word.raw != "test"));
         runs = is_program == (before == "&&");
         shell_.line = decides.line;
         note({list.children[i].get()},
@@ -167,15 +167,16 @@ bool Evaluator::condition_holds(const Node& condition, std::initializer_list<con
   run(condition);
   if (shell_.status) return *shell_.status;
   shell_.line = condition.line;
-  note(bodies, fmt::format("the condition {} is taken as false, since only a running shell knows it",
-                           shown(condition)));
+  note(bodies,
+       fmt::format("the condition {} is taken as false, since only a running shell knows it",
+                   shown(condition)));
   return false;
 }
 
 void Evaluator::run_branch(const Node& branch) {
   for (std::size_t i = 0; i + 1 < branch.children.size(); i += 2) {
-    const Node* const otherwise =
-        i + 2 < branch.children.size() ? branch.children.back().get() : branch.children[i + 1].get();
+    const Node* const otherwise = i + 2 < branch.children.size() ? branch.children.back().get()
+                                                                 : branch.children[i + 1].get();
     const bool holds_here =
         condition_holds(*branch.children[i], {branch.children[i + 1].get(), otherwise});
     if (flow_ != Flow::normal) return;
@@ -204,8 +205,9 @@ void Evaluator::run_for_words(const Node& loop) {
   std::erase_if(words, [](const Word& word) { return word.may_vanish; });
   if (std::ranges::any_of(words, [](const Word& word) { return has_running_value(word.text); })) {
     note({loop.children.front().get()},
-         fmt::format("the words of for {} are known to a running shell alone, so its body is left out",
-                     loop.name));
+         fmt::format(
+             "the words of for {} are known to a running shell alone, so its body is left out",
+             loop.name));
     shell_.status = true;
     return;
   }
@@ -226,10 +228,9 @@ void Evaluator::run_for_numbers(const Node& loop) {
   evaluate_number(loop.words[0], shell_);
   std::size_t rounds = 0;
   for (;;) {
-    const bool endless =
-        loop.words[1].raw.find_first_not_of(" \t\n") == std::string::npos;
-    const auto goes_on = endless ? std::optional<std::int64_t>(1)
-                                 : evaluate_number(loop.words[1], shell_);
+    const bool endless = loop.words[1].raw.find_first_not_of(" \t\n") == std::string::npos;
+    const auto goes_on =
+        endless ? std::optional<std::int64_t>(1) : evaluate_number(loop.words[1], shell_);
     if (!goes_on)
       note({loop.children.front().get()},
            fmt::format("the loop over {} is left out, since only a running shell knows its end",
@@ -301,8 +302,7 @@ std::string Evaluator::substitute(std::string_view text, int line) {
     add_written(*tree, shell_.script.written);
     // $(< file) reads a file.
     const Node* only = tree->children.size() == 1 ? tree->children.front().get() : nullptr;
-    if (only != nullptr && only->kind == Node::Kind::simple && only->parts.empty())
-      foreign_ = true;
+    if (only != nullptr && only->kind == Node::Kind::simple && only->parts.empty()) foreign_ = true;
     run(*tree);
     output_ = outer_output;
     is_foreign = foreign_;

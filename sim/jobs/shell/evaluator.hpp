@@ -50,7 +50,8 @@ class Evaluator {
   void assign(const Assignment& assignment);
   void note_key(const std::string& array);
   void assign_value(const Assignment& assignment, const config::Origin& origin);
-  void assign_for(const Node& node, std::vector<std::pair<std::string, std::optional<Variable>>>& old);
+  void assign_for(const Node& node,
+                  std::vector<std::pair<std::string, std::optional<Variable>>>& old);
   void dispatch(const Node& node, Words& words);
   bool run_function(const Words& words);
   bool run_inner_shell(const Words& words);
@@ -85,10 +86,10 @@ class Evaluator {
   std::string* output_ = nullptr;  // null: the terminal
   Stream* input_ = nullptr;        // null: the terminal
   Flow flow_ = Flow::normal;
-  int levels_ = 0;    // of loops that a break or continue leaves
-  int depth_ = 0;     // of nested commands
-  int files_ = 0;     // of sourced scripts and inner shells
-  int inner_ = 0;     // of subshells
+  int levels_ = 0;        // of loops that a break or continue leaves
+  int depth_ = 0;         // of nested commands
+  int files_ = 0;         // of sourced scripts and inner shells
+  int inner_ = 0;         // of subshells
   bool foreign_ = false;  // output of a program that does not run was written
   std::size_t getopts_at_ = 0;
   Words prefix_;  // words of the program that starts this shell: srun bash -c

@@ -110,8 +110,7 @@ class Expander {
       return;
     }
     const bool kept = quoted && std::string_view("\"\\$`").find(next) == std::string_view::npos;
-    if (kept || (fields_.form() == Fields::Form::document && next == '"'))
-      fields_.add("\\", true);
+    if (kept || (fields_.form() == Fields::Form::document && next == '"')) fields_.add("\\", true);
     fields_.add(std::string_view(&next, 1), true);
   }
 
@@ -205,9 +204,7 @@ class Expander {
     } else if (name == "#") {
       values.words = {word_of(fmt::format("{}", shell_.arguments.size()))};
     } else if (name == "?") {
-      values.words = {word_of(!shell_.status  ? unknown("$?")
-                              : *shell_.status ? "0"
-                                               : "1")};
+      values.words = {word_of(!shell_.status ? unknown("$?") : *shell_.status ? "0" : "1")};
     } else if (name == "0") {
       values.words = {word_of(shell_.zero)};
     } else if (name == "-") {
@@ -265,8 +262,8 @@ class Expander {
       if (!first && joined) fields_.add(between, quoted);
       if (!first && !joined) fields_.cut();
       first = false;
-      if (values.whole && !joined) fields_.set_line(word.origin.line > 0 ? word.origin.line
-                                                                         : fields_.line());
+      if (values.whole && !joined)
+        fields_.set_line(word.origin.line > 0 ? word.origin.line : fields_.line());
       put(word, quoted);
       if (!values.whole) break;
     }
@@ -276,7 +273,8 @@ class Expander {
   void refer(Reference reference, bool quoted) {
     if (reference.indirect) {
       if (list_keys(reference, quoted)) return;
-      const Values pointed = values_of({.name = reference.name, .index = reference.index, .rest = {}});
+      const Values pointed =
+          values_of({.name = reference.name, .index = reference.index, .rest = {}});
       if (pointed.words.empty() || unknown_in(pointed.words.front().text))
         return put(word_of(unknown(reference.name)), quoted);
       const std::string rest = reference.rest;
@@ -321,8 +319,8 @@ class Expander {
     const bool list = values.whole || reference.index == "@" || reference.index == "*" ||
                       reference.name == "@" || reference.name == "*";
     if (list) {
-      const auto kept = std::ranges::count_if(values.words,
-                                              [](const Word& word) { return !word.may_vanish; });
+      const auto kept =
+          std::ranges::count_if(values.words, [](const Word& word) { return !word.may_vanish; });
       return put(word_of(fmt::format("{}", kept)), quoted);
     }
     const std::string text = values.words.empty() ? "" : without_marks(values.words.front().text);
@@ -338,7 +336,8 @@ class Expander {
     if (reference.index == "@" || reference.index == "*") {
       const Variable* const variable = shell_.find(reference.name);
       if (variable != nullptr)
-        for (const auto& [key, word] : Shell::elements(*variable)) keys.words.push_back(word_of(key));
+        for (const auto& [key, word] : Shell::elements(*variable))
+          keys.words.push_back(word_of(key));
     } else if (reference.rest == "@" || reference.rest == "*") {
       for (const auto& [name, variable] : shell_.script.variables)
         if (name.starts_with(reference.name)) keys.words.push_back(word_of(name));
@@ -454,8 +453,8 @@ class Expander {
     const auto size = static_cast<std::int64_t>(items.size());
     if (offset < 0) offset += size;
     if (offset < 0 || offset >= size) return {};
-    std::int64_t end = length ? (*length < 0 ? size + *length : offset + std::min(*length, size))
-                              : size;
+    std::int64_t end =
+        length ? (*length < 0 ? size + *length : offset + std::min(*length, size)) : size;
     end = std::clamp(end, offset, size);
     return {items.begin() + offset, items.begin() + end};
   }

@@ -68,8 +68,8 @@ void Fields::add_value(const Word& word, bool quoted) {
   if (form_ == Form::text || (form_ == Form::words && quoted)) {
     begin(line_);
     const bool moves = word.origin.line > 0 && word.origin.source == source_;
-    const bool is_list = word.text.find_first_of(" \n") != std::string::npos ||
-                         word.text.starts_with('-');
+    const bool is_list =
+        word.text.find_first_of(" \n") != std::string::npos || word.text.starts_with('-');
     if (moves && is_list) append(line_mark(word.origin.line));
     if (!word.may_vanish) literal_ = true;
     append(word.text);
@@ -86,8 +86,7 @@ void Fields::cut() {
   if (!open_) return;
   Word& word = fields_.back();
   const bool unset = word.text.starts_with(unknown_begin) &&
-                     unknown_length(word.text) == word.text.size() &&
-                     !has_running_value(word.text);
+                     unknown_length(word.text) == word.text.size() && !has_running_value(word.text);
   word.may_vanish = unset && !literal_;
   open_ = false;
 }

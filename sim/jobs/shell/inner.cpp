@@ -50,7 +50,8 @@ Evaluator::Inner::Inner(Evaluator& evaluator)
       arguments_(evaluator.shell_.arguments),
       folder_(evaluator.shell_.folder) {
   evaluator.shell_.charge(1 + variables_.size() / 4);
-  for (const auto& [name, variable] : variables_) evaluator.shell_.charge(variable.words.size() / 4);
+  for (const auto& [name, variable] : variables_)
+    evaluator.shell_.charge(variable.words.size() / 4);
   ++evaluator.inner_;
 }
 

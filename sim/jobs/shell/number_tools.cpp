@@ -22,7 +22,7 @@ class Calculation {
     const double value = sum(0);
     skip();
     return at_ == text_.size() && valid_ && std::isfinite(value) ? std::optional(value)
-                                                                  : std::nullopt;
+                                                                 : std::nullopt;
   }
 
  private:

@@ -42,7 +42,8 @@ class Parser {
     return node;
   }
 
-  // Reads commands until the end, a closing bracket, or one of the words `ends`, which is not taken.
+  // Reads commands until the end, a closing bracket, or one of the words `ends`, which is not
+  // taken.
   NodePtr read_list(Words ends) {
     if (++depth_ > max_depth) in_.fail("commands are nested too deeply");
     Builder list = make(Node::Kind::list);

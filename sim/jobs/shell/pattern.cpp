@@ -21,7 +21,8 @@ std::size_t set_length(std::string_view pattern) {
   if (at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^')) ++at;
   if (at < pattern.size() && pattern[at] == ']') ++at;
   while (at < pattern.size() && pattern[at] != ']') {
-    const std::size_t named = pattern.substr(at).starts_with("[:") ? pattern.find(":]", at) : nowhere;
+    const std::size_t named =
+        pattern.substr(at).starts_with("[:") ? pattern.find(":]", at) : nowhere;
     at = named != nowhere ? named + 2 : at + 1;
   }
   return at < pattern.size() ? at + 1 : 0;
@@ -167,7 +168,8 @@ void expand_braces_into(std::string_view raw, int depth, std::vector<std::string
     }
     int opened = 0;
     std::size_t close = at;
-    for (; close < raw.size(); close += std::max<std::size_t>(closed_length(raw.substr(close)), 1)) {
+    for (; close < raw.size();
+         close += std::max<std::size_t>(closed_length(raw.substr(close)), 1)) {
       if (raw[close] == '{') ++opened;
       if (raw[close] == '}' && --opened == 0) break;
     }
@@ -222,8 +224,8 @@ std::string replace_match(std::string_view text, std::string_view pattern, std::
   std::size_t at = 0;
   bool done = false;
   while (at < text.size()) {
-    const auto length = done || (anchor == '#' && at > 0) ? std::nullopt
-                                                          : longest_at(text.substr(at), pattern);
+    const auto length =
+        done || (anchor == '#' && at > 0) ? std::nullopt : longest_at(text.substr(at), pattern);
     if (!length || *length == 0) {
       replaced += text[at++];
       continue;

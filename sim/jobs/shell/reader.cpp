@@ -15,8 +15,8 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 }  // namespace
 
 void TextReader::fail(const std::string& message, int line, const std::string& advice) const {
-  config::Error error(
-      config::Origin{.source = name_, .line = line > 0 ? line : line_, .column = 1}, message);
+  config::Error error(config::Origin{.source = name_, .line = line > 0 ? line : line_, .column = 1},
+                      message);
   if (!advice.empty()) error.suggest(advice);
   throw error;
 }
@@ -87,8 +87,8 @@ std::string TextReader::peek_word() const {
   ahead.at_ = at_;
   // Reserved words are plain, so a word with quotes or expansions needs no end.
   std::string word;
-  while (!ahead.at_word_end() && std::string_view("\"'`$\\").find(ahead.peek()) ==
-                                     std::string_view::npos) {
+  while (!ahead.at_word_end() &&
+         std::string_view("\"'`$\\").find(ahead.peek()) == std::string_view::npos) {
     word += ahead.peek();
     ++ahead.at_;
   }

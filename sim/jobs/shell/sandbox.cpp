@@ -34,12 +34,12 @@ constexpr std::size_t max_record_bytes = 16U << 20U;
 constexpr int inner_user = 1000;  // without capabilities once bash starts
 
 // Tools that only compute, or change files of the sandbox.
-constexpr std::array tools{"bash",     "sh",   "basename", "dirname", "seq",  "expr", "cat",
-                           "cut",      "tr",   "head",     "tail",    "wc",   "sed",  "awk",
-                           "gawk",     "mawk", "grep",     "sort",    "uniq", "paste", "rev",
-                           "env",      "bc",   "mktemp",   "mkdir",   "rm",   "cp",   "mv",
-                           "touch",    "ls",   "realpath", "readlink", "date", "uname", "tee",
-                           "true",     "false", "sleep",   "printf",  "test", "xargs"};
+constexpr std::array tools{"bash",  "sh",    "basename", "dirname",  "seq",  "expr",  "cat",
+                           "cut",   "tr",    "head",     "tail",     "wc",   "sed",   "awk",
+                           "gawk",  "mawk",  "grep",     "sort",     "uniq", "paste", "rev",
+                           "env",   "bc",    "mktemp",   "mkdir",    "rm",   "cp",    "mv",
+                           "touch", "ls",    "realpath", "readlink", "date", "uname", "tee",
+                           "true",  "false", "sleep",    "printf",   "test", "xargs"};
 
 // Failure in the child, which the parent reports.
 struct Failure {
@@ -110,12 +110,12 @@ void add_work(const fs::path& root, const fs::path& folder) {
   fs::create_directories(onto);
   fs::create_directories(root / "layer/upper");
   fs::create_directories(root / "layer/work");
-  const std::string options = fmt::format("lowerdir={},upperdir={},workdir={}", folder.string(),
-                                          (root / "layer/upper").string(),
-                                          (root / "layer/work").string());
+  const std::string options =
+      fmt::format("lowerdir={},upperdir={},workdir={}", folder.string(),
+                  (root / "layer/upper").string(), (root / "layer/work").string());
   const bool is_plain = folder.string().find_first_of(",:\\") == std::string::npos;
-  if (!is_plain || mount("overlay", onto.c_str(), "overlay", MS_NOSUID | MS_NODEV,
-                         options.c_str()) < 0)
+  if (!is_plain ||
+      mount("overlay", onto.c_str(), "overlay", MS_NOSUID | MS_NODEV, options.c_str()) < 0)
     bind_read_only(folder, onto);
 }
 
@@ -171,7 +171,8 @@ void run_first(const SandboxRun& run, const fs::path& root, int into) {
         "mount tmpfs");
   fs::create_directories(root / "usr");
   add_system(root);
-  for (const char* const folder : {"tmp", "records", "replaced"}) fs::create_directories(root / folder);
+  for (const char* const folder : {"tmp", "records", "replaced"})
+    fs::create_directories(root / folder);
   for (const std::string& name : run.replaced) {
     write_file(root / "replaced" / name, run.replacement);
     fs::permissions(root / "replaced" / name, fs::perms::owner_all);

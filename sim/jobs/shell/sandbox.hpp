@@ -8,8 +8,8 @@ namespace pipewright::jobs {
 
 // Script that runs in the sandbox.
 struct SandboxRun {
-  std::string text;    // a script of bash
-  std::string start;   // what each shell runs before its script
+  std::string text;     // a script of bash
+  std::string start;    // what each shell runs before its script
   std::string folder;   // absolute path of the working folder
   std::string visible;  // absolute path of the folder that the script can read
   std::vector<std::pair<std::string, std::string>> variables;  // all of the environment

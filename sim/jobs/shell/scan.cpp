@@ -14,9 +14,9 @@ std::size_t length_at(std::string_view text, int depth);
 std::size_t end_of_double(std::string_view text, std::size_t at, int depth) {
   while (at < text.size() && text[at] != '"') {
     const char c = text[at];
-    const bool opens = c == '`' || c == unknown_begin || c == '\\' ||
-                       (c == '$' && at + 1 < text.size() &&
-                        (text[at + 1] == '(' || text[at + 1] == '{'));
+    const bool opens =
+        c == '`' || c == unknown_begin || c == '\\' ||
+        (c == '$' && at + 1 < text.size() && (text[at + 1] == '(' || text[at + 1] == '{'));
     const std::size_t length = opens ? length_at(text.substr(at), depth + 1) : 1;
     if (length == 0) return missing;
     at += length;

@@ -33,9 +33,9 @@ bool is_script(const std::string& word) {
 
 // Files that set up a terminal or an environment of Python, and no variable of a job.
 bool is_environment(const std::string& path) {
-  static constexpr std::array<std::string_view, 9> names{
-      "activate",  ".bashrc",  ".profile",    ".bash_profile", "conda.sh",
-      ".zshrc",    "modules.sh", "setvars.sh", "bash.sh"};
+  static constexpr std::array<std::string_view, 9> names{"activate",      ".bashrc",    ".profile",
+                                                         ".bash_profile", "conda.sh",   ".zshrc",
+                                                         "modules.sh",    "setvars.sh", "bash.sh"};
   const std::string name = file_name(path);
   return std::ranges::find(names, name) != names.end() || path.starts_with("/etc/");
 }
@@ -43,13 +43,12 @@ bool is_environment(const std::string& path) {
 }  // namespace
 
 void Evaluator::note_key(const std::string& array) {
-  shell_.not_followed(
-      fmt::format("an element of {} is not set, since only a running shell knows its index", array));
+  shell_.not_followed(fmt::format(
+      "an element of {} is not set, since only a running shell knows its index", array));
 }
 
 void Evaluator::assign(const Assignment& assignment) {
-  const config::Origin origin{
-      .source = shell_.file, .line = assignment.value.line, .column = 1};
+  const config::Origin origin{.source = shell_.file, .line = assignment.value.line, .column = 1};
   shell_.assigned = assignment.name;
   assign_value(assignment, origin);
   shell_.assigned.clear();
@@ -70,9 +69,9 @@ void Evaluator::assign_value(const Assignment& assignment, const config::Origin&
           note_key(assignment.name);
           continue;
         }
-        pairs.emplace_back(
-            *key, Word{expand_to_text({item.raw.substr(close + 2), item.line}, shell_),
-                      {.source = shell_.file, .line = item.line, .column = 1}});
+        pairs.emplace_back(*key,
+                           Word{expand_to_text({item.raw.substr(close + 2), item.line}, shell_),
+                                {.source = shell_.file, .line = item.line, .column = 1}});
         continue;
       }
       for (Word& word : expand_word(item, shell_)) {
@@ -229,8 +228,7 @@ bool Evaluator::run_inner_shell(const Words& words) {
     const auto rest = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
     const bool has_zero = rest != words.end();
     run_child(words[at].text, shell_.file, words[at].origin.line, prefix,
-              has_zero ? plain(*rest) : "bash",
-              has_zero ? Words(rest + 1, words.end()) : Words());
+              has_zero ? plain(*rest) : "bash", has_zero ? Words(rest + 1, words.end()) : Words());
     return true;
   }
   return false;
@@ -256,8 +254,7 @@ bool Evaluator::run_inner_script(const Words& words) {
     if (!starts) continue;
     const std::optional<std::string> path = path_of_script(word);
     if (!path || !shell_.script.read_file) return false;
-    const std::filesystem::path folder =
-        std::filesystem::path(shell_.file).parent_path();
+    const std::filesystem::path folder = std::filesystem::path(shell_.file).parent_path();
     for (const std::filesystem::path& candidate :
          {folder / shell_.folder.value_or("") / *path, folder / *path}) {
       const std::string file = candidate.lexically_normal().string();

@@ -22,11 +22,11 @@ class Shell {
   explicit Shell(Script& script_) : script(script_) {}
 
   Script& script;
-  std::vector<Word> arguments;                 // $1, $2, ...
-  std::string file;                            // the file that is read
-  std::string zero;                            // $0
-  std::optional<bool> status = true;           // of the last command; none if it is unknown
-  int line = 0;                                // of the command that runs
+  std::vector<Word> arguments;        // $1, $2, ...
+  std::string file;                   // the file that is read
+  std::string zero;                   // $0
+  std::optional<bool> status = true;  // of the last command; none if it is unknown
+  int line = 0;                       // of the command that runs
 
   // Runs the text of a command substitution, and returns what the command writes.
   std::function<std::string(std::string_view text, int line)> substitute;

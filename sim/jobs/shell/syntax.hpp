@@ -35,10 +35,10 @@ struct Part {
 };
 
 struct Redirection {
-  std::string sign;          // "<", ">", ">>", "<<", "<<<", "&>", ...
-  int descriptor = -1;       // -1: the sign's own
-  RawWord target;            // for "<<": the text of the here-document
-  bool is_literal = false;   // here-document whose mark is quoted
+  std::string sign;         // "<", ">", ">>", "<<", "<<<", "&>", ...
+  int descriptor = -1;      // -1: the sign's own
+  RawWord target;           // for "<<": the text of the here-document
+  bool is_literal = false;  // here-document whose mark is quoted
 };
 
 struct CaseBranch {

@@ -58,8 +58,7 @@ std::optional<bool> compared(std::int64_t x, const std::string& sign, std::int64
 }
 
 bool is_number_sign(std::string_view sign) {
-  static constexpr std::array<std::string_view, 6> signs{"-eq", "-ne", "-lt",
-                                                         "-le", "-gt", "-ge"};
+  static constexpr std::array<std::string_view, 6> signs{"-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
   return std::ranges::find(signs, sign) != signs.end();
 }
 
@@ -250,8 +249,6 @@ std::optional<bool> holds(const std::vector<std::string>& words, Shell& shell) {
   return words.size() > max_test_words ? std::nullopt : Single(words, shell).evaluate();
 }
 
-std::optional<bool> holds(const Node& test, Shell& shell) {
-  return Double(test, shell).evaluate();
-}
+std::optional<bool> holds(const Node& test, Shell& shell) { return Double(test, shell).evaluate(); }
 
 }  // namespace pipewright::jobs

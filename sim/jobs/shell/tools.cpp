@@ -100,10 +100,10 @@ bool in_list(const std::string& list, std::size_t position) {
     const std::string_view part = rest.substr(0, end);
     const std::size_t dash = part.find('-');
     const auto first = base::parse_number<std::size_t>(part.substr(0, dash)).value_or(1);
-    const auto last = dash == std::string_view::npos
-                          ? first
-                          : base::parse_number<std::size_t>(part.substr(dash + 1))
-                                .value_or(std::string::npos);
+    const auto last =
+        dash == std::string_view::npos
+            ? first
+            : base::parse_number<std::size_t>(part.substr(dash + 1)).value_or(std::string::npos);
     if (position >= first && position <= last) return true;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -278,7 +278,8 @@ std::optional<ToolOutput> run_tool(const Arguments& words,
   if (name == "dirname") return dirname_of(words);
   if (name == "basename") return basename_of(words);
   if (name == "cat" && words.size() == 1 && input) return ToolOutput{*input};
-  if (std::ranges::any_of(words, [](const std::string& word) { return unknown_in(word).has_value(); }) ||
+  if (std::ranges::any_of(words,
+                          [](const std::string& word) { return unknown_in(word).has_value(); }) ||
       (input && unknown_in(*input)))
     return std::nullopt;
   if (Output output = run_number_tool(words, input)) return output;

@@ -49,9 +49,10 @@ std::optional<std::string> unknown_in(std::string_view text) {
 
 bool is_of_running_shell(std::string_view name) {
   static constexpr std::array<std::string_view, 22> names{
-      "HOME",    "USER",   "LOGNAME", "PWD",  "OLDPWD",   "HOSTNAME", "RANDOM", "SECONDS",
-      "UID",     "EUID",   "PPID",    "PATH", "SHELL",    "BASHPID",  "OSTYPE", "EPOCHSECONDS",
-      "HOSTTYPE", "LINENO", "$",       "!",    "EPOCHREALTIME", "MACHTYPE"};
+      "HOME",   "USER",    "LOGNAME",       "PWD",          "OLDPWD",   "HOSTNAME",
+      "RANDOM", "SECONDS", "UID",           "EUID",         "PPID",     "PATH",
+      "SHELL",  "BASHPID", "OSTYPE",        "EPOCHSECONDS", "HOSTTYPE", "LINENO",
+      "$",      "!",       "EPOCHREALTIME", "MACHTYPE"};
   return std::ranges::find(names, name) != names.end();
 }
 

@@ -60,9 +60,9 @@ bool is_variable_name(std::string_view text);
 struct Variable {
   std::vector<Word> words;
   bool array = false;
-  bool from_user = false;         // set on the command line; the script does not replace it
-  bool exported = false;          // programs and other shells that the script starts see it
-  bool associative = false;       // declared by declare -A
+  bool from_user = false;              // set on the command line; the script does not replace it
+  bool exported = false;               // programs and other shells that the script starts see it
+  bool associative = false;            // declared by declare -A
   std::vector<std::string> keys = {};  // of the words of an associative or sparse array
 };
 

@@ -432,7 +432,8 @@ const std::string llama_flags =
     "--disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope "
     "--seq-length 4096 --hidden-dropout 0 --attention-dropout 0 --vocab-size 128256 --bf16 "
     "--use-distributed-optimizer --micro-batch-size 1 --global-batch-size 64 ";
-const std::string llama_launch = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py " + llama_flags;
+const std::string llama_launch =
+    "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py " + llama_flags;
 
 jobs::Job script_job(const std::string& text, jobs::JobWords words = {}) {
   const tests::CommandFolder place;
@@ -468,10 +469,12 @@ TEST_CASE("a case in a sourced file or a function is followed", "[jobs][shell]")
                               "--tensor-model-parallel-size $TP\n");
   const std::vector<std::string> files{(place.folder() / "train.sh").string()};
   CHECK(scenario_of(jobs::import_job(files)).parallel.tp.value == 8);
-  CHECK(scenario_of(jobs::import_job(files, {.variables = {{"MODEL", "x"}}})).parallel.tp.value == 2);
+  CHECK(scenario_of(jobs::import_job(files, {.variables = {{"MODEL", "x"}}})).parallel.tp.value ==
+        2);
   CHECK(scenario_of(jobs::import_job(files, {.variables = {{"TP", "4"}}})).parallel.tp.value == 4);
   const config::Scenario scenario = scenario_of(script_job(
-      "layout() {\n  case \"$1\" in\n    [0-9]b|1[0-9]b)\n      TP=2 ;&\n    none) PP=2 ;;\n    *) TP=8\n"
+      "layout() {\n  case \"$1\" in\n    [0-9]b|1[0-9]b)\n      TP=2 ;&\n    none) PP=2 ;;\n    *) "
+      "TP=8\n"
       "  esac\n}\nlayout 13b\n" +
       llama_launch + "--tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n"));
   CHECK(scenario.parallel.tp.value == 2);
@@ -509,7 +512,8 @@ TEST_CASE("an unset option after a list flag is nothing", "[jobs][shell]") {
       "if [ \"${OFFLOAD:-no}\" = yes ]; then\n  offload=\"--cpu-offloading\"\nfi\n" + begin + list +
           "$offload\n",
       begin + list + "${EXTRA_ARGS}\n",
-      "more=()\nCMD=\"" + begin + "--moe-layer-freq ([0]*1+[1]*26) $late ${more[@]} --overlap-grad-reduce\"\n$CMD $@\n"};
+      "more=()\nCMD=\"" + begin +
+          "--moe-layer-freq ([0]*1+[1]*26) $late ${more[@]} --overlap-grad-reduce\"\n$CMD $@\n"};
   for (const std::string& script : scripts) {
     CAPTURE(script);
     const jobs::Job job = script_job(script);
@@ -530,14 +534,19 @@ TEST_CASE("an unset option after a list flag is nothing", "[jobs][shell]") {
 }
 
 TEST_CASE("arithmetic decides on flags", "[jobs][shell]") {
-  const std::string end =
-      llama_launch + "--sequence-parallel --pipeline-model-parallel-size 2 --tensor-model-parallel-size $TP $opt\n";
+  const std::string end = llama_launch +
+                          "--sequence-parallel --pipeline-model-parallel-size 2 "
+                          "--tensor-model-parallel-size $TP $opt\n";
   const std::vector<std::string> scripts{
-      "TP=${TP:-4}\nOVERLAP=$(( $TP > 1 ? 1 : 0 ))\nopt=--overlap-grad-reduce\nif [ $OVERLAP -eq 1 ]; then\n"
-      "  opt=\"--overlap-grad-reduce --tp-comm-overlap\"\nfi\n" + end,
+      "TP=${TP:-4}\nOVERLAP=$(( $TP > 1 ? 1 : 0 ))\nopt=--overlap-grad-reduce\nif [ $OVERLAP -eq 1 "
+      "]; then\n"
+      "  opt=\"--overlap-grad-reduce --tp-comm-overlap\"\nfi\n" +
+          end,
       "TP=${TP:-4}\n(( TP > 1 )) && opt=--tp-comm-overlap\n" + end,
-      "TP=${TP:-4}\nlet \"OVERLAP = TP >= 2\"\nfor ((i = 0; i < OVERLAP; i++)); do opt+=\" --tp-comm-overlap\"; "
-      "done\n" + end};
+      "TP=${TP:-4}\nlet \"OVERLAP = TP >= 2\"\nfor ((i = 0; i < OVERLAP; i++)); do opt+=\" "
+      "--tp-comm-overlap\"; "
+      "done\n" +
+          end};
   for (const std::string& script : scripts) {
     CAPTURE(script);
     CHECK(scenario_of(script_job(script)).communication.tp_comm_overlap);
@@ -546,7 +555,8 @@ TEST_CASE("arithmetic decides on flags", "[jobs][shell]") {
   }
 }
 
-TEST_CASE("the last of several training commands is read, and the choice is stated", "[jobs][shell]") {
+TEST_CASE("the last of several training commands is read, and the choice is stated",
+          "[jobs][shell]") {
   const std::string loop =
       "for TP in 1 2 4; do\n  " + llama_launch + "--tensor-model-parallel-size $TP\ndone\n";
   const jobs::Job job = script_job(loop);
@@ -559,8 +569,9 @@ TEST_CASE("the last of several training commands is read, and the choice is stat
 }
 
 TEST_CASE("what a script does not decide is listed as not understood", "[jobs][shell]") {
-  const jobs::Job job = script_job("if nvidia-smi | grep -q H100; then\n  opt=--tp-comm-overlap\nfi\n" +
-                                   llama_launch + "--tensor-model-parallel-size 2 $opt\n");
+  const jobs::Job job =
+      script_job("if nvidia-smi | grep -q H100; then\n  opt=--tp-comm-overlap\nfi\n" +
+                 llama_launch + "--tensor-model-parallel-size 2 $opt\n");
   REQUIRE(job.not_understood.size() == 1);
   CHECK_THAT(job.not_understood.front().text, Catch::Contains("the condition nvidia-smi"));
   CHECK(job.not_understood.front().origin.line == 1);

@@ -52,7 +52,8 @@ TEST_CASE("conditions on texts and numbers are evaluated", "[jobs][shell]") {
 
 TEST_CASE("a case over several lines chooses one branch", "[jobs][shell]") {
   const std::string script =
-      "case $S in\n  1b)\n    TP=1\n    ;;\n  8b|9b)\n    TP=4\n    ;;\n  *)\n    exit 1\n    ;;\nesac\n"
+      "case $S in\n  1b)\n    TP=1\n    ;;\n  8b|9b)\n    TP=4\n    ;;\n  *)\n    exit 1\n    "
+      ";;\nesac\n"
       "run $TP\n";
   CHECK(commands("S=1b\n" + script) == "[run][1]\n");
   CHECK(commands("S=9b\n" + script) == "[run][4]\n");
@@ -71,14 +72,17 @@ TEST_CASE("an array in a string is joined with blanks", "[jobs][shell]") {
 }
 
 TEST_CASE("programs in pipelines and substitutions are recorded", "[jobs][shell]") {
-  CHECK(commands("make | sed s/a/b/ > out\nrun a 2>&1 | tee log\nA=$(run b)\n(run c) &\n{ run d; } > x") ==
-        "[make]\n[sed][s/a/b/]\n[run][a]\n[tee][log]\n[run][b]\n[run][c]\n[run][d]\n");
+  CHECK(
+      commands(
+          "make | sed s/a/b/ > out\nrun a 2>&1 | tee log\nA=$(run b)\n(run c) &\n{ run d; } > x") ==
+      "[make]\n[sed][s/a/b/]\n[run][a]\n[tee][log]\n[run][b]\n[run][c]\n[run][d]\n");
 }
 
 TEST_CASE("words keep the lines on which they were written", "[jobs][shell]") {
   jobs::Script script;
   jobs::read_script(
-      "A=(\n  --one\n  --two\n)\nB=\" \\\n  --three \\\n  --four\"\nC=\"${A[@]} $B\"\neval \"run $C\"\n",
+      "A=(\n  --one\n  --two\n)\nB=\" \\\n  --three \\\n  --four\"\nC=\"${A[@]} $B\"\neval \"run "
+      "$C\"\n",
       "s.sh", script);
   REQUIRE(script.commands.size() == 1);
   std::vector<int> lines;
@@ -87,8 +91,9 @@ TEST_CASE("words keep the lines on which they were written", "[jobs][shell]") {
 }
 
 TEST_CASE("arithmetic follows C", "[jobs][shell]") {
-  CHECK(commands("A=4\nrun $((A > 1 ? 1 : 0)) $((A==4&&!0)) $((1<<3|1)) $((-7/2)) $((2**10%1000))") ==
-        "[run][1][1][9][-3][24]\n");
+  CHECK(
+      commands("A=4\nrun $((A > 1 ? 1 : 0)) $((A==4&&!0)) $((1<<3|1)) $((-7/2)) $((2**10%1000))") ==
+      "[run][1][1][9][-3][24]\n");
   CHECK(commands("let A=2+3\n((A += 2, B = A++))\n((0)) || C=no\nrun $A $B $C") ==
         "[run][8][7][no]\n");
   CHECK(commands("run $((1/0)) $((9223372036854775807+1))") ==
@@ -100,8 +105,9 @@ TEST_CASE("loops and functions build lists", "[jobs][shell]") {
         "[run][s1][s2][s3]\n");
   CHECK(commands("for ((i=0; i<4; i++)); do ((i==2)) && continue; S=\"$S,$i\"; done\nrun ${S#,}") ==
         "[run][0,1,3]\n");
-  CHECK(commands("set -- --tp 4 --pp 2\nwhile [ $# -gt 0 ]; do case $1 in --tp) TP=$2;; --pp) PP=$2;; "
-                 "esac; shift 2; done\nrun $TP $PP $#") == "[run][4][2][0]\n");
+  CHECK(commands(
+            "set -- --tp 4 --pp 2\nwhile [ $# -gt 0 ]; do case $1 in --tp) TP=$2;; --pp) PP=$2;; "
+            "esac; shift 2; done\nrun $TP $PP $#") == "[run][4][2][0]\n");
   CHECK(commands("n=outer\nf() { local n=$1; R=\"$R$n\"; }\nf a; f b\nrun $R $n") ==
         "[run][ab][outer]\n");
 }
@@ -126,14 +132,16 @@ TEST_CASE("what a script does not decide is named with its line", "[jobs][shell]
 }
 
 TEST_CASE("scripts that bash refuses, or that never end, are errors with a line", "[jobs][shell]") {
-  CHECK_THROWS_WITH(commands("run\nrun --moe-layer-freq ([0]*1+[1]*2)"),
-                    Catch::Contains("s.sh:2:1: ( does not belong here") && Catch::Contains("quotes"));
+  CHECK_THROWS_WITH(
+      commands("run\nrun --moe-layer-freq ([0]*1+[1]*2)"),
+      Catch::Contains("s.sh:2:1: ( does not belong here") && Catch::Contains("quotes"));
   CHECK_THROWS_WITH(commands("run 'a"), Catch::Contains("s.sh:1:1: the ' is not closed"));
   CHECK_THROWS_WITH(commands("if true; then\nrun"), Catch::Contains("'fi' is missing"));
   CHECK_THROWS_WITH(commands("case x in\na) run"), Catch::Contains("the case has no esac"));
   CHECK_THROWS_WITH(commands("DATA=<path>\nrun"), Catch::Contains("a word is missing after >"));
   CHECK_THROWS_WITH(commands("f() { f; }\nf"), Catch::Contains("nested too deeply"));
-  CHECK_THROWS_WITH(commands("A=x\nfor i in {1..60}; do A=$A$A; done"), Catch::Contains("s.sh:2:1"));
+  CHECK_THROWS_WITH(commands("A=x\nfor i in {1..60}; do A=$A$A; done"),
+                    Catch::Contains("s.sh:2:1"));
   CHECK_THROWS_WITH(
       commands("for i in {1..9999}; do for j in {1..9999}; do A=$((A + 1)); done; done"),
       Catch::Contains("steps"));
@@ -145,8 +153,8 @@ TEST_CASE("options of Slurm set its variables", "[jobs][shell]") {
         "[run][4][8][8][8]\n");
   // Slurm sets SLURM_GPUS_PER_NODE by --gpus-per-node alone.
   CHECK(commands("#SBATCH -N 2\n#SBATCH -n 8\n#SBATCH --gres=gpu:4\n"
-                 "run $SLURM_JOB_NUM_NODES $SLURM_NPROCS $SLURM_GPUS_ON_NODE ${SLURM_GPUS_PER_NODE:-none}") ==
-        "[run][2][8][4][none]\n");
+                 "run $SLURM_JOB_NUM_NODES $SLURM_NPROCS $SLURM_GPUS_ON_NODE "
+                 "${SLURM_GPUS_PER_NODE:-none}") == "[run][2][8][4][none]\n");
   CHECK(commands("#SBATCH --nodes=2-4\nrun ${SLURM_NNODES:-asked}") == "[run][asked]\n");
 }
 
