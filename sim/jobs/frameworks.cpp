@@ -232,8 +232,14 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
   check_layout(job, job.tree);
   if (gpu.empty()) gpu = gpu_in(job.name);
   if (job.gpu.empty()) job.gpu = gpu;
+  // A variable such as OMP_NUM_THREADS counts although no file names it.
+  const auto sets_key = [&job](const std::string& name) {
+    return std::ranges::any_of(job.comments, [&](const auto& comment) {
+      return comment.second.find(name + "=") != std::string::npos;
+    });
+  };
   for (const auto& [name, value] : words.variables)
-    if (name != "RECIPE" && name != "PACKAGE" &&
+    if (name != "RECIPE" && name != "PACKAGE" && !sets_key(name) &&
         std::ranges::none_of(sources, [&](const Source& source) {
           return source.text.find(name) != std::string::npos;
         }))

@@ -153,8 +153,13 @@ void read_optimizer_offload(Draft& draft) {
     draft.set("training.optimizer.offload.overlap", "true", *overlap);
   else
     ignore(draft, {"overlap_cpu_optimizer_d2h_h2d"});
-  if (threads != nullptr)
+  if (threads != nullptr) {
     draft.set("training.optimizer.offload.threads", draft.text("omp_num_threads"), *threads);
+    if (threads->written.starts_with("torchrun"))
+      draft.assume(
+          "torchrun gives each process one thread of the CPU, which makes the optimizer step, "
+          "unless OMP_NUM_THREADS is set, such as OMP_NUM_THREADS=14");
+  }
   constexpr std::string_view pageable =
       "copies from and to pageable memory are slower: time of the optimizer step";
   for (const std::string_view name : {"no_pin_cpu_grads", "no_pin_cpu_params"})

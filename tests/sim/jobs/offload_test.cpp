@@ -91,6 +91,7 @@ TEST_CASE("the fraction, overlap and threads of Megatron-LM's offload are read",
   CHECK(half.training.optimizer.offload->fraction == 0.5);
   CHECK(half.training.optimizer.offload->overlap);
   CHECK(half.training.optimizer.offload->threads == 14U);
+  CHECK_FALSE(tests::has_note(megatron_job("1", "", "14").not_understood, "OMP_NUM_THREADS"));
   CHECK(moved_state(half) == Approx(moved_state(scenario_of(megatron_job())) / 2));
   CHECK_FALSE(scenario_of(megatron_job("0")).training.optimizer.offload);
   const jobs::Job pageable = megatron_job("1", "--no-pin-cpu-grads");
