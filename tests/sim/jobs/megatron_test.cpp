@@ -517,7 +517,7 @@ TEST_CASE("an unset option after a list flag is nothing", "[jobs][shell]") {
   for (const std::string& script : scripts) {
     CAPTURE(script);
     const jobs::Job job = script_job(script);
-    CHECK(job.not_understood.empty());
+    CHECK(job.not_modelled.empty());
     REQUIRE(scenario_of(job).model->value.experts);
     CHECK(scenario_of(job).model->value.experts->first_dense == 1);
   }
@@ -572,9 +572,9 @@ TEST_CASE("what a script does not decide is listed as not understood", "[jobs][s
   const jobs::Job job =
       script_job("if nvidia-smi | grep -q H100; then\n  opt=--tp-comm-overlap\nfi\n" +
                  llama_launch + "--tensor-model-parallel-size 2 $opt\n");
-  REQUIRE(job.not_understood.size() == 1);
-  CHECK_THAT(job.not_understood.front().text, Catch::Contains("the condition nvidia-smi"));
-  CHECK(job.not_understood.front().origin.line == 1);
+  REQUIRE(job.not_modelled.size() == 1);
+  CHECK_THAT(job.not_modelled.front().text, Catch::Contains("the condition nvidia-smi"));
+  CHECK(job.not_modelled.front().origin.line == 1);
 }
 
 TEST_CASE("options of Slurm give the GPUs of a node", "[jobs][shell]") {

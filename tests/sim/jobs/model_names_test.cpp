@@ -88,6 +88,6 @@ TEST_CASE("a flavor that torchtitan does not have is a question", "[jobs]") {
         "job.toml", std::string("[model]\nname = \"") + name + "\"\nflavor = \"" + flavor +
                         "\"\n[parallelism]\ndata_parallel_shard_degree = 8\n");
     CHECK(config::find(job.tree, "model") == nullptr);
-    CHECK(tests::has_note(job.not_understood, "whose sizes are known; give --model"));
+    CHECK(tests::has_note(job.not_modelled, "whose sizes are known; give --model"));
   }
 }

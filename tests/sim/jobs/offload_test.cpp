@@ -62,7 +62,7 @@ std::string refusal_of(const std::string& flags) {
 
 TEST_CASE("Megatron-LM's offload moves the optimizer state of each GPU to the host", "[jobs]") {
   const jobs::Job job = megatron_job();
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   const config::Scenario scenario = scenario_of(job);
   const auto& offload = scenario.training.optimizer.offload;
   REQUIRE(offload);
@@ -91,14 +91,14 @@ TEST_CASE("the fraction, overlap and threads of Megatron-LM's offload are read",
   CHECK(half.training.optimizer.offload->fraction == 0.5);
   CHECK(half.training.optimizer.offload->overlap);
   CHECK(half.training.optimizer.offload->threads == 14U);
-  CHECK_FALSE(tests::has_note(megatron_job("1", "", "14").not_understood, "OMP_NUM_THREADS"));
+  CHECK_FALSE(tests::has_note(megatron_job("1", "", "14").not_modelled, "OMP_NUM_THREADS"));
   CHECK(moved_state(half) == Approx(moved_state(scenario_of(megatron_job())) / 2));
   CHECK_FALSE(scenario_of(megatron_job("0")).training.optimizer.offload);
   const jobs::Job pageable = megatron_job("1", "--no-pin-cpu-grads");
-  CHECK(tests::has_note(pageable.not_understood, "--no-pin-cpu-grads"));
+  CHECK(tests::has_note(pageable.not_modelled, "--no-pin-cpu-grads"));
   const jobs::Job torch = megatron_job("1", "--use-torch-optimizer-for-cpu-offload");
   CHECK(tests::has_note(torch.without_effect, "--use-torch-optimizer-for-cpu-offload"));
-  CHECK_FALSE(tests::has_note(torch.not_understood, "offload"));
+  CHECK_FALSE(tests::has_note(torch.not_modelled, "offload"));
 }
 
 TEST_CASE("an offload that Megatron-LM refuses is refused with its words", "[jobs]") {
@@ -118,7 +118,7 @@ TEST_CASE("an offload that Megatron-LM refuses is refused with its words", "[job
 
 TEST_CASE("DeepSpeed's offload moves optimizer state and gradients to the host", "[jobs]") {
   const jobs::Job job = import_files({"ds.sh", "ds.json"});
-  CHECK_FALSE(tests::has_note(job.not_understood, "offload"));
+  CHECK_FALSE(tests::has_note(job.not_modelled, "offload"));
   const config::Scenario scenario = scenario_of(job);
   const auto& offload = scenario.training.optimizer.offload;
   REQUIRE(offload);
@@ -147,7 +147,7 @@ TEST_CASE("DeepSpeed's forms of offloading are read", "[jobs]") {
                                          (place.folder() / "ds.json").string()};
     const jobs::Job job = jobs::import_job(files);
     const auto offload = scenario_of(job).training.optimizer.offload;
-    const bool is_whole = !tests::has_note(job.not_understood, "offload");
+    const bool is_whole = !tests::has_note(job.not_modelled, "offload");
     return offload ? Read{true, offload->gradients, offload->weights, offload->fraction, is_whole}
                    : Read{.is_whole = is_whole};
   };
@@ -187,7 +187,7 @@ TEST_CASE("torchtitan's CPU offload moves all shards to the host", "[jobs]") {
             "\ndata_parallel_replicate_degree = " + (shard == "1" ? "8" : "1") + "\n");
   };
   const jobs::Job all = job("true", "8");
-  CHECK(all.not_understood.empty());
+  CHECK(all.not_modelled.empty());
   const config::Scenario scenario = scenario_of(all);
   const workload::DeviceState state = costs_of(scenario).state[0];
   CHECK(state.optimizer == 0);
@@ -205,7 +205,7 @@ TEST_CASE("fine-grained offloading moves the inputs of modules", "[jobs]") {
   const std::string flags = "--fine-grained-activation-offloading --offload-modules ";
   const jobs::Job job =
       import_text("train.sh", dense_script(flags + "core_attn attn_proj mlp_norm"));
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   const auto offload = scenario_of(job).training.offload;
   REQUIRE(offload);
   CHECK(offload->has(config::OffloadModule::core_attn));
@@ -229,7 +229,7 @@ TEST_CASE("fine-grained offloading moves the inputs of modules", "[jobs]") {
       import_text("train.sh",
                   dense_script(flags + "core_attn --delta-offload-bytes-across-pp-ranks "
                                        "1000000"))
-          .not_understood,
+          .not_modelled,
       "time and memory"));
 }
 

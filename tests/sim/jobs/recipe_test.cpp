@@ -45,7 +45,7 @@ TEST_CASE("a recipe takes the values of the functions that it calls", "[jobs]") 
   CHECK_FALSE(scenario.communication.overlap_grad_reduce);  // of ddp, without comm_overlap
   CHECK(scenario.communication.gradient_bytes == 4);        // of the class MixedPrecisionConfig
   CHECK(job.comments.at("parallel.tp") == "cfg.model.tensor_model_parallel_size = tp (toy.py:15)");
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
 }
 
 TEST_CASE("a recipe's layout follows from loops, defaults and the library's model", "[jobs]") {
@@ -91,7 +91,7 @@ TEST_CASE("overlap of tensor parallelism is read with sequence parallelism", "[j
 
 TEST_CASE("what a recipe does not tell is listed with its place or asked for", "[jobs]") {
   const jobs::Job unsure = import_recipe(recipes, "unsure_pretrain_config");
-  CHECK(has_note(unsure.not_understood,
+  CHECK(has_note(unsure.not_modelled,
                  "the value is not known, because of the condition torch.cuda.is_available()"));
   CHECK(config::value_at(unsure.tree, "training.recompute") == nullptr);
   CHECK_THROWS_WITH(import_recipe(recipes, "unknown_size_pretrain_config"),
@@ -106,9 +106,9 @@ TEST_CASE("what a recipe does not tell is listed with its place or asked for", "
 TEST_CASE("a repository of Hugging Face without a model in the library is a question", "[jobs]") {
   const jobs::Job job = import_recipe(recipes, "toy_lite_pretrain_config");
   CHECK(config::find(job.tree, "model") == nullptr);
-  CHECK(has_note(job.not_understood,
+  CHECK(has_note(job.not_modelled,
                  "the library has no model deepseek-ai/DeepSeek-V2-Lite; give --model"));
-  CHECK_FALSE(has_note(job.not_understood, "--model deepseek-v2"));
+  CHECK_FALSE(has_note(job.not_modelled, "--model deepseek-v2"));
 }
 
 TEST_CASE("a command's recipe is found in its package", "[jobs]") {
@@ -165,7 +165,7 @@ TEST_CASE("a command's recipe that is not found is a question", "[jobs]") {
                               "model.virtual_pipeline_model_parallel_size=null" +
                               sizes,
                           "");
-  CHECK(has_note(whole.not_understood, "its other settings are not known"));
+  CHECK(has_note(whole.not_modelled, "its other settings are not known"));
   CHECK(scenario_of(whole).parallel.pp.value == 2);
 }
 

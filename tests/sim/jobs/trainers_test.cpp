@@ -45,7 +45,7 @@ TEST_CASE("ms-swift's megatron sft has ms-swift's defaults", "[jobs]") {
       "train.sh", "NNODES=2 NPROC_PER_NODE=8 megatron sft \\\n  --load Qwen3-30B-A3B-Base-mcore " +
                       swift_flags + "--packing true --dataset data.jsonl\n");
   CHECK(job.framework == "swift");
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   CHECK(job.assumed.empty());
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.name == "qwen3-30b-a3b");
@@ -134,7 +134,7 @@ TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs
   CHECK(scenario.communication.overlap_grad_reduce);
   CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::full);
   CHECK(scenario.training.stack.name == "deepspeed");
-  CHECK(tests::has_note(job.not_understood, "optimizer in host memory"));
+  CHECK(tests::has_note(job.not_modelled, "optimizer in host memory"));
   CHECK(jobs::import_job(files).missing == std::vector<std::string>{"parallel.dp"});
   const auto with = [&](const std::string& older, const std::string& newer) {
     std::string other = text;
@@ -165,7 +165,7 @@ TEST_CASE("nanotron's configuration gives model, layout and batch", "[jobs]") {
       "  micro_batch_size: 3\n  sequence_length: 4096\n";
   const jobs::Job job = tests::import_text("job.yaml", text);
   CHECK(job.framework == "nanotron");
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   const config::Scenario scenario = scenario_of(job);
   const config::Model& model = scenario.model->value;
   CHECK(model.hidden == 2048);
@@ -209,7 +209,7 @@ TEST_CASE("GPT-NeoX's files of a model and of a machine are a job", "[jobs]") {
       "   \"checkpoint_activations\": true,\n   \"fp16\": {\"enabled\": true},\n}\n";
   const jobs::Job job = import_on(96, "20B.yml", model);
   CHECK(job.framework == "neox");
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.layers == 44);
   CHECK(scenario.model->value.ffn == 24576);  // 4 x 6144
@@ -236,7 +236,7 @@ TEST_CASE("GPT-NeoX's files of a model and of a machine are a job", "[jobs]") {
   CHECK(of_two.parallel.dp.value == 8);
   CHECK(of_two.model->value.ffn == 11008);  // 33024 x 2/3 / 2
   CHECK(of_two.model->value.gated);
-  CHECK(tests::has_note(two.not_understood, "common residual"));
+  CHECK(tests::has_note(two.not_modelled, "common residual"));
   CHECK_THROWS_WITH(
       import_on(8, "mamba.yml",
                 "pipe_parallel_size: 1\nnum_layers: 24\nattention_config: [[[\"mamba\"], 24]]\n"),
@@ -255,7 +255,7 @@ TEST_CASE("full training of NeMo Automodel is read", "[jobs]") {
       "packed_sequence:\n  packed_sequence_size: 4096\n";
   const jobs::Job job = import_on(32, "job.yaml", text);
   CHECK(job.framework == "automodel");
-  CHECK(job.not_understood.empty());
+  CHECK(job.not_modelled.empty());
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.name == "llama-3-70b");
   CHECK(scenario.parallel.dp.value == 2);  // 32 / (4 x 4)
