@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/jobs/request/model_id.hpp"
+#include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/support.hpp"
 
 using namespace pipewright;
@@ -26,18 +26,18 @@ const std::string swift_flags =
 }  // namespace
 
 TEST_CASE("the whole name of a checkpoint chooses a model of the library", "[jobs]") {
-  CHECK(jobs::library_model("Qwen/Qwen3-30B-A3B-Base") == "qwen3-30b-a3b");
-  CHECK(jobs::library_model("/models/Qwen3-30B-A3B-Instruct-2507-mcore/") == "qwen3-30b-a3b");
-  CHECK(jobs::library_model("meta-llama/Meta-Llama-3-8B-Instruct") == "llama-3-8b");
-  CHECK(jobs::library_model("meta-llama/Llama-3.1-70B") == "llama-3-70b");
-  CHECK(jobs::library_model("mistralai/Mixtral-8x7B-v0.1") == "mixtral-8x7b");
-  CHECK(jobs::library_model("openai/gpt-oss-20b") == "gpt-oss-20b");
-  CHECK(jobs::library_model("moonshotai/Moonlight-16B-A3B") == "moonlight-16b");
+  CHECK(jobs::model_named("Qwen/Qwen3-30B-A3B-Base") == "qwen3-30b-a3b");
+  CHECK(jobs::model_named("/models/Qwen3-30B-A3B-Instruct-2507-mcore/") == "qwen3-30b-a3b");
+  CHECK(jobs::model_named("meta-llama/Meta-Llama-3-8B-Instruct") == "llama-3-8b");
+  CHECK(jobs::model_named("meta-llama/Llama-3.1-70B") == "llama-3-70b");
+  CHECK(jobs::model_named("mistralai/Mixtral-8x7B-v0.1") == "mixtral-8x7b");
+  CHECK(jobs::model_named("openai/gpt-oss-20b") == "gpt-oss-20b");
+  CHECK(jobs::model_named("moonshotai/Moonlight-16B-A3B") == "moonlight-16b");
   // A part of a name is no model.
-  CHECK(jobs::library_model("deepseek-ai/DeepSeek-V2-Lite").empty());
-  CHECK(jobs::library_model("Qwen/Qwen3-30B").empty());
-  CHECK(jobs::library_model("Qwen/Qwen3-8B-Draft").empty());
-  CHECK(jobs::library_model("").empty());
+  CHECK(jobs::model_named("deepseek-ai/DeepSeek-V2-Lite").empty());
+  CHECK(jobs::model_named("Qwen/Qwen3-30B").empty());
+  CHECK(jobs::model_named("Qwen/Qwen3-8B-Draft").empty());
+  CHECK(jobs::model_named("").empty());
 }
 
 TEST_CASE("ms-swift's megatron sft has ms-swift's defaults", "[jobs]") {
