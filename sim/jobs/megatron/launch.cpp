@@ -184,9 +184,11 @@ void note_choice(const Script& script, std::span<const std::size_t> best, Reques
   for (const std::size_t index : best) different.insert(texts(index));
   if (different.size() < 2) return;
   const config::Origin& origin = script.commands[best.back()].front().origin;
-  request.assumed.push_back(fmt::format(
-      "{}:{}: of {} training commands, the last is read; NAME=VALUE sets the variable of a loop",
-      std::filesystem::path(origin.source).filename().string(), origin.line, different.size()));
+  request.not_followed.push_back(
+      {fmt::format(
+           "of {} training commands, the last is read; NAME=VALUE sets the variable of a loop",
+           different.size()),
+       origin});
 }
 
 // Lists the unset variables of a command that are taken as nothing and that no script sets.

@@ -41,6 +41,9 @@ record() {
         esac ;;
     esac
   done
+  if [ "$1" = sbatch ] || [[ "${words[$# - 1]##*/}" = bash ]]; then
+    PIPEWRIGHT_OUTER= bash -s
+  fi
   cp "/tmp/${name##*/}" "$name"
 }
 )";

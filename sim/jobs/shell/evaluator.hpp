@@ -47,40 +47,54 @@ class Evaluator {
 
   // Simple commands (simple.cpp).
   void run_simple(const Node& node);
+  void dispatch(const Node& node, Words& words);
+  bool run_function(const Words& words);
+  void record(const Words& words);
+
+  // Assignments (assign.cpp).
   void assign(const Assignment& assignment);
-  void note_key(const std::string& array);
   void assign_value(const Assignment& assignment, const config::Origin& origin);
   void assign_for(const Node& node,
                   std::vector<std::pair<std::string, std::optional<Variable>>>& old);
-  void dispatch(const Node& node, Words& words);
-  bool run_function(const Words& words);
+  void note_key(const std::string& array);
+
+  // Scripts and shells that a command starts (scripts.cpp).
   bool run_inner_shell(const Words& words);
   bool run_inner_script(const Words& words);
+  bool run_input(const Words& words);
   void run_text(std::string_view text, int line);
   // Runs `text` as a shell of its own does, which sees exported variables alone.
   void run_child(std::string_view text, std::string file, int line, const Words& prefix,
                  std::string zero, Words arguments);
-  void record(const Words& words);
   void source(const Words& words);
   std::optional<std::string> path_of_script(const std::string& written) const;
+  // File of a script, with its text: one that the script wrote, or one beside the script.
+  struct Found {
+    std::string file;
+    std::string text;
+  };
+  std::optional<Found> find_script(const std::string& written) const;
 
   // Commands that are part of the shell (builtins.cpp). False for names that are none.
   bool run_builtin(const std::string& name, const Node& node, const Words& words,
                    const Texts& texts);
   bool run_control(const std::string& name, const Texts& texts);
+  void set_arguments(const Words& words);
+  void change_folder(const Texts& texts);
+
+  // export, declare and their relatives (declare.cpp).
   void declare(const Node& node, const std::string& name);
   void declare_word(const std::string& word, const std::string& options);
   void apply_options(const std::string& name, const std::string& options, bool has_value);
+
+  // Commands that read or format texts (input.cpp).
   void read_line(const Texts& texts);
   void map_file(const Texts& texts);
   void print_formatted(const Words& words, const Texts& texts);
   void get_option(const Texts& texts);
-  void set_arguments(const Words& words);
-  void change_folder(const Texts& texts);
   std::optional<std::string> next_line();
 
   void write(std::string_view text);
-  bool fails_unknown(std::string_view what);
 
   Shell shell_;
   std::string* output_ = nullptr;  // null: the terminal

@@ -10,6 +10,7 @@ Evaluator::Redirected::Redirected(Evaluator& evaluator, const Node& node)
 }
 
 Evaluator::Redirected::~Redirected() {
+  close_output();
   evaluator_.input_ = input_;
   evaluator_.output_ = output_;
 }
@@ -29,18 +30,37 @@ void Evaluator::Redirected::open(const Redirection& redirection) {
     own_input_ = {expand_plainly(redirection.target, shell) + "\n"};
     evaluator_.input_ = &own_input_;
   } else if (sign == "<") {
-    const std::string& raw = redirection.target.raw;
-    if (raw.starts_with("<(") && raw.ends_with(')'))
-      own_input_ = {shell.substitute(raw.substr(2, raw.size() - 3), redirection.target.line) +
-                    "\n"};
-    else
-      own_input_ = {unknown("<" + raw)};
-    evaluator_.input_ = &own_input_;
+    open_input(redirection.target);
   } else if (sign.find('>') != std::string::npos && sign != "<>") {
     const bool errors = redirection.descriptor == 2;
-    const bool to_output = redirection.target.raw == "1" && sign == ">&";
-    if (!errors && !to_output) evaluator_.output_ = &sink_;
+    const bool is_copy = sign == ">&";
+    if (errors || (is_copy && redirection.target.raw == "1")) return;
+    evaluator_.output_ = &sink_;
+    if (is_copy) return;
+    path_ = shell.path_of(expand_plainly(redirection.target, shell));
+    appends_ = sign.ends_with(">>");
   }
+}
+
+void Evaluator::Redirected::open_input(const RawWord& target) {
+  Shell& shell = evaluator_.shell_;
+  if (target.raw.starts_with("<(") && target.raw.ends_with(')')) {
+    own_input_ = {shell.substitute(target.raw.substr(2, target.raw.size() - 3), target.line) +
+                  "\n"};
+  } else {
+    const auto path = shell.path_of(expand_plainly(target, shell));
+    const auto it = path ? shell.files.find(*path) : shell.files.end();
+    own_input_ = {it == shell.files.end() ? unknown("<" + target.raw) : it->second};
+  }
+  evaluator_.input_ = &own_input_;
+}
+
+// Keeps what the command has written to a file, for commands that read or run the file.
+void Evaluator::Redirected::close_output() {
+  constexpr std::size_t max_files_kept = 100;
+  std::map<std::string, std::string>& files = evaluator_.shell_.files;
+  if (!path_ || *path_ == "/dev/null" || sink_.empty() || files.size() > max_files_kept) return;
+  files[*path_] = (appends_ ? files[*path_] : "") + sink_;
 }
 
 Evaluator::Inner::Inner(Evaluator& evaluator)

@@ -20,12 +20,16 @@ class Evaluator::Redirected {
 
  private:
   void open(const Redirection& redirection);
+  void open_input(const RawWord& target);
+  void close_output();
 
   Evaluator& evaluator_;
   Stream* input_;
   std::string* output_;
   Stream own_input_;
   std::string sink_;
+  std::optional<std::string> path_;  // file that the output goes to
+  bool appends_ = false;
 };
 
 // A subshell: what it does to variables, functions and arguments is undone at its end.

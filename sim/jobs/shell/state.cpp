@@ -1,6 +1,7 @@
 #include "sim/jobs/shell/state.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -144,6 +145,13 @@ void Shell::make_local(const std::string& name) {
   if (variable != nullptr && variable->from_user) return;
   scopes_.back()[name] = variable == nullptr ? std::nullopt : std::optional(*variable);
   script.variables.erase(name);
+}
+
+std::optional<std::string> Shell::path_of(const std::string& written) const {
+  if (written.empty() || unknown_in(written)) return std::nullopt;
+  if (written.starts_with('/')) return written;
+  if (!folder) return std::nullopt;
+  return (std::filesystem::path(*folder) / written).lexically_normal().string();
 }
 
 void Shell::not_followed(std::string text) {

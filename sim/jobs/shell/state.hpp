@@ -56,6 +56,11 @@ class Shell {
   void not_followed(std::string text);
   config::Origin here() const { return {.source = file, .line = line, .column = 1}; }
 
+  // Texts of the files that the script has written, by path below the script's folder.
+  std::map<std::string, std::string> files = {};
+  // Path of a file as a key of `files`; none for a path that only a running shell knows.
+  std::optional<std::string> path_of(const std::string& written) const;
+
   // Variable that an assignment sets: unset, it is nothing in its own value, as in A="$A more".
   std::string assigned;
 

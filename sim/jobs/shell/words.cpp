@@ -93,6 +93,8 @@ std::string readable(std::string_view text) {
   return shown;
 }
 
+std::string plain_text(const Word& word) { return without_unset(without_marks(word.text)); }
+
 bool is_variable_name(std::string_view text) {
   return !text.empty() && (text.front() < '0' || text.front() > '9') &&
          std::ranges::all_of(text, [](char c) {

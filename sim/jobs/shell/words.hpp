@@ -53,6 +53,8 @@ bool is_of_running_shell(std::string_view name);
 std::string without_unset(std::string_view text);
 // Text for messages, in which unknowns are shown with a dollar.
 std::string readable(std::string_view text);
+// Text of a word as a command sees it: without marks, and with unset variables as nothing.
+std::string plain_text(const Word& word);
 
 bool is_variable_name(std::string_view text);
 
