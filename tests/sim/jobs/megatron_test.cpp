@@ -561,12 +561,12 @@ TEST_CASE("the last of several training commands is read, and the choice is stat
       "for TP in 1 2 4; do\n  " + llama_launch + "--tensor-model-parallel-size $TP\ndone\n";
   const jobs::Job job = script_job(loop);
   CHECK(scenario_of(job).parallel.tp.value == 4);
-  REQUIRE(job.not_understood.size() == 1);
-  CHECK_THAT(job.not_understood.front().text,
+  REQUIRE(job.not_modelled.size() == 1);
+  CHECK_THAT(job.not_modelled.front().text,
              Catch::Contains("of 3 training commands, the last is read"));
   const jobs::Job second = script_job(loop, {.variables = {{"TP", "2"}}});
   CHECK(scenario_of(second).parallel.tp.value == 2);
-  CHECK(second.not_understood.empty());
+  CHECK(second.not_modelled.empty());
 }
 
 TEST_CASE("what a script does not decide is listed as not understood", "[jobs][shell]") {
