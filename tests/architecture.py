@@ -259,7 +259,7 @@ def unlisted_tests(root):
 
 
 OPENS = re.compile(r"^namespace ([\w:]+) \{", re.M)
-TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)[^;(]*?\{", re.M)
+TYPE = re.compile(r"^(?:struct|class|enum class) ([\w:]*\w)[^;(]*?\{", re.M)
 
 
 def defined_twice(root):

@@ -7,11 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "analysis/trace/partial_file.hpp"
-#include "schedules/schedule.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/config/text/error.hpp"
-#include "sim/evaluation/launch_plan.hpp"
 
 namespace pipewright::cli {
 
@@ -59,19 +56,6 @@ std::string write_launch(const config::Scenario& scenario, const std::vector<Lau
     lines += fmt::format("wrote   {}\n", beside.string());
   }
   return lines;
-}
-
-PlannedScenario::PlannedScenario(const config::Scenario& scenario) {
-  const config::ScheduleSpec& spec = scenario.schedules.front();
-  if (config::schedule_source(spec.name) == config::ScheduleSource::search) return;
-  try {
-    run_ = std::make_unique<evaluation::ScenarioRun>(scenario);
-    plan_ = evaluation::launch_plan(*run_, 0);
-  } catch (const config::StructuredError&) {
-    run_ = nullptr;
-  } catch (const schedules::Error&) {
-    run_ = nullptr;
-  }
 }
 
 }  // namespace pipewright::cli

@@ -1,13 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/config/launch_plan.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/evaluation/scenario_run.hpp"
 #include "sim/jobs/job.hpp"
 
 namespace pipewright::cli {
@@ -27,18 +26,9 @@ std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words);
 std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
                          const config::LaunchPlan& plan = {});
 
-// Plan of a scenario with a single schedule on its cluster, for its launches. A scenario that
-// cannot be planned, such as one without a cluster, and one whose order is searched, has the plan
-// of a job on an unknown cluster.
-class PlannedScenario {
- public:
-  explicit PlannedScenario(const config::Scenario& scenario);
-  const config::LaunchPlan& plan() const { return plan_; }
-
- private:
-  std::unique_ptr<evaluation::ScenarioRun> run_;  // null if there is no plan
-  config::LaunchPlan plan_;
-};
+// Function that plans the launch of a scenario with a single schedule on its cluster.
+using PlanLaunch =
+    std::function<std::shared_ptr<const config::LaunchPlan>(const config::Scenario&)>;
 
 // Returns the scenario with only the schedule at `index`.
 config::Scenario with_schedule(const config::Scenario& scenario, std::size_t index);

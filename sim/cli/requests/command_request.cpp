@@ -9,6 +9,7 @@
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/search_export.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/job/planned_launch.hpp"
 #include "sim/cli/requests/captured.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cli/search/sweep_command.hpp"
@@ -75,7 +76,7 @@ Json answer_search(Message& request, const Connection& client) {
   std::optional<config::Value> tree;
   if (request.json.contains("sweep")) tree = config::tree_from_json(request.json["sweep"]);
   return answer_with(request, [&](const Arguments& words) {
-    return sweep_command(words, {local_workers, local_what_if_runs}, watch, tree);
+    return sweep_command(words, {local_workers, local_what_if_runs, planned_launch}, watch, tree);
   });
 }
 

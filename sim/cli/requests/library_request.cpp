@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cli/job/launch.hpp"
+#include "sim/cli/job/planned_launch.hpp"
 #include "sim/cli/job_scenario.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/config/scenario.hpp"
@@ -62,8 +62,7 @@ Json answer_export(Message& request, const Connection&) {
   const config::Scenario scenario =
       config::read_scenario(config::tree_from_json(request.json.at("scenario")));
   const jobs::Framework& framework = framework_of(request.json.at("framework").get<std::string>());
-  const jobs::Launch launch =
-      jobs::export_job(scenario, framework, PlannedScenario(scenario).plan());
+  const jobs::Launch launch = jobs::export_job(scenario, framework, *planned_launch(scenario));
   return {
       {"text", launch.text},       {"extension", launch.extension},     {"differs", launch.differs},
       {"refused", launch.refused}, {"beside_name", launch.beside_name}, {"beside", launch.beside}};

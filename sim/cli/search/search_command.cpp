@@ -8,6 +8,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
+#include "sim/cli/job/planned_launch.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/search/workers.hpp"
@@ -46,7 +47,7 @@ search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jo
 
 int search_command(const Arguments& arguments) {
   if (std::ranges::find(arguments, "--serve") != arguments.end()) return serve_worker(arguments);
-  return sweep_command(arguments, {local_workers, local_what_if_runs});
+  return sweep_command(arguments, {local_workers, local_what_if_runs, planned_launch});
 }
 
 }  // namespace pipewright::cli

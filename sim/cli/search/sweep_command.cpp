@@ -308,16 +308,17 @@ void print_range_note(const PreparedSweep& prepared, std::uint64_t candidate) {
 }
 
 // Launch commands of a candidate, for each framework that the search page shows.
-std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario) {
+std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario,
+                                                             const PlanLaunch& plan_launch) {
   std::vector<std::pair<std::string, std::string>> launches;
+  if (!plan_launch) return launches;
   const config::Scenario candidate =
       config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
   if (!candidate.model || !candidate.parallel.tp_by_device.empty()) return launches;
-  const PlannedScenario planned(candidate);
+  const std::shared_ptr<const config::LaunchPlan> plan = plan_launch(candidate);
   for (const jobs::Framework& framework : jobs::frameworks())
     if (framework.on_search_page)
-      launches.emplace_back(framework.title,
-                            jobs::export_job(candidate, framework, planned.plan()).text);
+      launches.emplace_back(framework.title, jobs::export_job(candidate, framework, *plan).text);
   return launches;
 }
 
@@ -325,9 +326,10 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
 // be written.
 int report_search(const SweepRequest& request, const analysis::SearchRun& run,
                   const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of,
-                  int status) {
+                  const PlanLaunch& plan_launch, int status) {
   const OutputTexts output_texts{
-      scenario_of, [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
+      scenario_of,
+      [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate), plan_launch); },
       request.candidate, answers};
   OutputFiles files;
   const auto write_files = [&] {
@@ -354,7 +356,7 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
   if (request.launches.empty() || !findings.best) return files.status(status);
   const config::Scenario best = config::read_scenario(
       config::read_yaml_text(scenario_of(run.rows[*findings.best].candidate), "the best"));
-  fmt::print("{}", write_launch(best, request.launches, PlannedScenario(best).plan()));
+  fmt::print("{}", write_launch(best, request.launches, *plan_launch(best)));
   return files.status(status);
 }
 
@@ -377,6 +379,10 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
     throw UsageError(
         "--robust works on one machine only; store the results with --results FILE.h5, and run "
         "'pipewright search FILE.h5 --robust'");
+  if (!request.launches.empty() && !processes.plan_launch)
+    throw UsageError(
+        "--launch works on one machine only; store the results with --results FILE.h5, and run "
+        "'pipewright search FILE.h5 --launch'");
 
   // --candidate only has an effect on an output of a scenario.
   const auto is_scenario = [](const path& file) { return file.extension() == ".yaml"; };
@@ -413,7 +419,8 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   const std::optional<std::size_t> best = analysis::find(run).best;
   const int status = best ? exit_ok : exit_findings;
   if (best) print_range_note(prepared, run.rows[*best].candidate);
-  const int report_status = report_search(request, run, answers, scenario_of, status);
+  const int report_status =
+      report_search(request, run, answers, scenario_of, processes.plan_launch, status);
   return interrupted() ? exit_interrupted : report_status;
 }
 

@@ -65,10 +65,12 @@ using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const worker:
 using MakeWhatIfRuns =
     std::function<search::WhatIfRuns(const search::Space&, std::size_t jobs, bool quiet)>;
 
-// Functions that start the processes of a search. `--robust` needs make_what_if_runs.
+// Functions that start the processes of a search. `--robust` needs make_what_if_runs. `--launch`,
+// and launches on a page, need plan_launch.
 struct SweepProcesses {
   MakeWorkers make_workers;
   MakeWhatIfRuns make_what_if_runs = {};
+  PlanLaunch plan_launch = {};
 };
 
 // Starts worker processes on this machine. Each runs this program.

@@ -13,9 +13,10 @@
 #include <fmt/format.h>
 
 #include "sim/base/numbers.hpp"
+#include "sim/jobs/megatron/bash.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/draft.hpp"
-#include "sim/jobs/shell/bash.hpp"
+#include "sim/jobs/shell/split.hpp"
 
 namespace pipewright::jobs {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/shell/script.hpp"
+#include "sim/jobs/shell/split.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/shell/split.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {

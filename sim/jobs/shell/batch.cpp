@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/numbers.hpp"
-#include "sim/jobs/shell/script.hpp"
+#include "sim/jobs/shell/split.hpp"
 
 namespace pipewright::jobs {
 namespace {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "sim/jobs/shell/expand.hpp"
-#include "sim/jobs/shell/inner.hpp"
 #include "sim/jobs/shell/parser.hpp"
 #include "sim/jobs/shell/pattern.hpp"
 #include "sim/jobs/shell/test.hpp"

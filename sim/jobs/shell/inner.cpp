@@ -1,4 +1,4 @@
-#include "sim/jobs/shell/inner.hpp"
+#include "sim/jobs/shell/evaluator.hpp"
 
 #include "sim/jobs/shell/expand.hpp"
 

@@ -15,7 +15,4 @@ namespace pipewright::jobs {
 // take too many steps.
 void read_script(std::string_view text, const std::string& name, Script& script);
 
-// Splits a text that is a command line, such as the argument of bash -c, into words.
-std::vector<Word> split_words(const Word& word);
-
 }  // namespace pipewright::jobs

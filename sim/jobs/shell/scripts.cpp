@@ -7,7 +7,6 @@
 
 #include "sim/jobs/shell/batch.hpp"
 #include "sim/jobs/shell/evaluator.hpp"
-#include "sim/jobs/shell/inner.hpp"
 #include "sim/jobs/shell/parser.hpp"
 
 namespace pipewright::jobs {

@@ -1,4 +1,4 @@
-#include "sim/jobs/shell/bash.hpp"
+#include "sim/jobs/megatron/bash.hpp"
 
 #include <algorithm>
 #include <array>

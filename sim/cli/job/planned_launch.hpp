@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "sim/config/launch_plan.hpp"
+#include "sim/config/scenario.hpp"
+
+namespace pipewright::cli {
+
+// Plans the launch of a scenario with a single schedule on its cluster. A scenario that cannot be
+// planned, such as one without a cluster, and one whose order is searched, has the plan of a job on
+// an unknown cluster.
+std::shared_ptr<const config::LaunchPlan> planned_launch(const config::Scenario& scenario);
+
+}  // namespace pipewright::cli
