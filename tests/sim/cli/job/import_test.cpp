@@ -142,10 +142,10 @@ TEST_CASE("files of a job are recognised without reading the job", "[cli][jobs]"
 
 TEST_CASE("a strict import refuses settings that are not modelled", "[cli][jobs]") {
   const tests::CommandFolder place;
-  for (const std::string command :
-       {"import ", "run --cluster dgx-h100-8 ", "layout --cluster dgx-h100-8 "}) {
+  for (const std::string command : {"import ", "run ", "layout "}) {
     CAPTURE(command);
-    const tests::ProgramResult refused = place.run(command + data + "moe.sh --strict");
+    const tests::ProgramResult refused =
+        place.run(command + data + "moe.sh --cluster dgx-h100-8 --strict");
     CHECK(refused.status == 2);
     CHECK_THAT(refused.err, Catch::Contains("moe.sh:15:1: --some-new-flag 3: unknown") &&
                                 Catch::Contains("leave out --strict"));
