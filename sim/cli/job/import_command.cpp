@@ -62,8 +62,7 @@ int print_import_help() {
 int print_command(const std::vector<std::string>& files, const jobs::JobWords& words) {
   const jobs::CommandLine line = jobs::command_line(files, words);
   for (const jobs::Note& note : line.not_followed)
-    fmt::print(stderr, "pipewright: not understood: {}\n",
-               std::string(config::locate(note.origin, note.text)));
+    fmt::print(stderr, "pipewright: not followed: {}\n", jobs::not_modelled_text(note));
   fmt::print("{}\n", line.text);
   return exit_ok;
 }

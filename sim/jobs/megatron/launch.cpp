@@ -186,10 +186,12 @@ void note_choice(const Script& script, std::span<const std::size_t> best, Reques
   if (different.size() < 2) return;
   const config::Origin& origin = script.commands[best.back()].front().origin;
   request.not_followed.push_back(
-      {fmt::format(
-           "of {} training commands, the last is read; NAME=VALUE sets the variable of a loop",
-           different.size()),
-       origin});
+      {.text = readable(script.commands[best.back()].front().text),
+       .origin = origin,
+       .why =
+           fmt::format("of {} training commands, the last is read; NAME=VALUE sets the variable of "
+                       "a loop",
+                       different.size())});
 }
 
 // Lists the unset variables of a command that are taken as nothing and that no script sets.
@@ -259,7 +261,7 @@ std::vector<Word> training_command(const Script& script) {
 
 void note_unfollowed(const Script& script, Request& request) {
   for (const Unfollowed& place : script.unfollowed)
-    request.not_followed.push_back({place.text, place.origin});
+    request.not_followed.push_back({.text = place.text, .origin = place.origin, .why = place.why});
 }
 
 Request read_launch(const Script& script, const std::string& name) {

@@ -31,6 +31,10 @@ void check_is_known(const Setting& setting, const std::string& value) {
   if (unknown->starts_with("$(("))
     throw refusal(setting, "it is computed from variables that the script does not set")
         .suggest("set them on the command line, as in NAME=8");
+  if (unknown->starts_with("${"))
+    throw refusal(setting,
+                  fmt::format("its value is {}, which only a running shell knows", *unknown))
+        .suggest("set its variables on the command line, as in NAME=8");
   if (unknown->find_first_of("$`") != std::string::npos)
     throw refusal(
         setting,

@@ -6,8 +6,8 @@
 namespace pipewright::jobs {
 
 void Evaluator::note_key(const std::string& array) {
-  shell_.not_followed(fmt::format(
-      "an element of {} is not set, since only a running shell knows its index", array));
+  shell_.not_followed(fmt::format("{}[..]", array),
+                      "only a running shell knows the index, so the element is not set");
 }
 
 void Evaluator::assign(const Assignment& assignment) {

@@ -57,8 +57,8 @@ void Evaluator::declare(const Node& node, const std::string& name) {
       for (const char c : raw.substr(1))
         if (std::string_view("aAxi").find(c) != std::string_view::npos) options += c;
       if (raw.find('n') != std::string::npos && name != "export")
-        shell_.not_followed(
-            fmt::format("{} {}: references to variables are not followed", name, raw));
+        shell_.not_followed(fmt::format("{} {}", name, raw),
+                            "references to variables are not followed");
     } else {
       for (const Word& word : expand_word(part.word, shell_))
         declare_word(without_marks(word.text), options);

@@ -108,7 +108,7 @@ void Evaluator::run_here(const Node& node) {
         shell_.status = std::nullopt;
       return;
     case Node::Kind::not_supported:
-      shell_.not_followed(fmt::format("{} is not followed", node.name));
+      shell_.not_followed(node.name, "the construct is not followed");
       return;
   }
 }
@@ -128,9 +128,9 @@ void Evaluator::run_list(const Node& list) {
              (decides.parts[0].word.raw != "[" && decides.parts[0].word.raw != "test"));
         runs = is_program == (before == "&&");
         shell_.line = decides.line;
-        note({list.children[i].get()},
-             fmt::format("{} is taken as {}, since only a running shell knows it", shown(decides),
-                         is_program ? "successful" : "false"));
+        note({list.children[i].get()}, shown(decides),
+             fmt::format("only a running shell knows the result, which is taken as {}",
+                         is_program ? "success" : "false"));
       }
     }
     if (runs) run(*list.children[i]);
@@ -157,18 +157,18 @@ void Evaluator::run_pipeline(const Node& pipeline) {
   if (pipeline.negated && shell_.status) shell_.status = !*shell_.status;
 }
 
-void Evaluator::note(std::initializer_list<const Node*> bodies, const std::string& text) {
+void Evaluator::note(std::initializer_list<const Node*> bodies, const std::string& text,
+                     const std::string& why) {
   if (std::ranges::any_of(bodies, [](const Node* body) { return may_matter(*body); }))
-    shell_.not_followed(text);
+    shell_.not_followed(text, why);
 }
 
 bool Evaluator::condition_holds(const Node& condition, std::initializer_list<const Node*> bodies) {
   run(condition);
   if (shell_.status) return *shell_.status;
   shell_.line = condition.line;
-  note(bodies,
-       fmt::format("the condition {} is taken as false, since only a running shell knows it",
-                   shown(condition)));
+  note(bodies, fmt::format("if {}", shown(condition)),
+       "only a running shell knows the condition, which is taken as false");
   return false;
 }
 
@@ -187,7 +187,7 @@ void Evaluator::run_branch(const Node& branch) {
 
 bool Evaluator::run_round(const Node& body, std::size_t& rounds) {
   if (++rounds > max_rounds) {
-    note({&body}, fmt::format("the loop is left after {} rounds", max_rounds));
+    note({&body}, "loop", fmt::format("the loop is left after {} rounds", max_rounds));
     return false;
   }
   run(body);
@@ -203,10 +203,8 @@ void Evaluator::run_for_words(const Node& loop) {
       loop.over_arguments ? shell_.arguments : expand_words(loop.words, shell_);
   std::erase_if(words, [](const Word& word) { return word.may_vanish; });
   if (std::ranges::any_of(words, [](const Word& word) { return has_running_value(word.text); })) {
-    note({loop.children.front().get()},
-         fmt::format(
-             "the words of for {} are known to a running shell alone, so its body is left out",
-             loop.name));
+    note({loop.children.front().get()}, fmt::format("for {}", loop.name),
+         "only a running shell knows the words, so the body is left out");
     shell_.status = true;
     return;
   }
@@ -231,9 +229,8 @@ void Evaluator::run_for_numbers(const Node& loop) {
     const auto goes_on =
         endless ? std::optional<std::int64_t>(1) : evaluate_number(loop.words[1], shell_);
     if (!goes_on)
-      note({loop.children.front().get()},
-           fmt::format("the loop over {} is left out, since only a running shell knows its end",
-                       readable(loop.words[1].raw)));
+      note({loop.children.front().get()}, fmt::format("for ((;{};))", readable(loop.words[1].raw)),
+           "only a running shell knows the end, so the loop is left out");
     if (!goes_on || *goes_on == 0 || !run_round(*loop.children.front(), rounds)) break;
     evaluate_number(loop.words[2], shell_);
   }
@@ -247,9 +244,8 @@ void Evaluator::run_loop(const Node& loop) {
     run(condition);
     if (flow_ != Flow::normal) break;
     if (!shell_.status)
-      note({&body}, fmt::format("the loop with the condition {} is left out, since only a running "
-                                "shell knows the condition",
-                                shown(condition)));
+      note({&body}, fmt::format("{} {}", loop.negated ? "until" : "while", shown(condition)),
+           "only a running shell knows the condition, so the loop is left out");
     if (!shell_.status || *shell_.status == loop.negated || !run_round(body, rounds)) break;
   }
   shell_.status = true;
@@ -267,9 +263,9 @@ void Evaluator::run_choice(const Node& choice) {
       const std::optional<bool> match =
           unknown_in(subject) && !all ? std::nullopt : matches(subject, pattern);
       if (!match || unknown_in(pattern))
-        note({branch.body.get()},
-             fmt::format("the case {} is taken as no {}, since only a running shell knows it",
-                         readable(choice.words.front().raw), raw.raw));
+        note({branch.body.get()}, fmt::format("case {}", readable(choice.words.front().raw)),
+             fmt::format("only a running shell knows whether {} matches, which is taken as false",
+                         readable(raw.raw)));
       fits = fits || (match && *match);
     }
     if (!fits) continue;

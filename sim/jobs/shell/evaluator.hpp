@@ -45,7 +45,8 @@ class Evaluator {
   bool run_round(const Node& body, std::size_t& rounds);
   bool condition_holds(const Node& condition, std::initializer_list<const Node*> bodies);
   // Notes that a part of the script depends on something unknown, if the part may matter.
-  void note(std::initializer_list<const Node*> bodies, const std::string& text);
+  void note(std::initializer_list<const Node*> bodies, const std::string& text,
+            const std::string& why);
   std::string substitute(std::string_view text, int line);
 
   // Simple commands (simple.cpp).

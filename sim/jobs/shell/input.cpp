@@ -77,7 +77,8 @@ void Evaluator::map_file(const Texts& texts) {
   for (std::size_t i = 1; i < texts.size(); ++i) {
     if (texts[i] == "-d" || texts[i] == "-n" || texts[i] == "-s") {
       ++i;
-      shell_.not_followed(fmt::format("{} {} is not followed", texts[0], texts[i - 1]));
+      shell_.not_followed(fmt::format("{} {}", texts[0], texts[i - 1]),
+                          "the option is not followed");
     } else if (!texts[i].starts_with('-')) {
       name = texts[i];
     }

@@ -120,8 +120,8 @@ bool Evaluator::run_inner_script(const Words& words) {
                 Words(words.begin() + at + 1, words.end()));
       return true;
     }
-    shell_.not_followed(fmt::format(
-        "{}: the script is not beside this one, so what it starts is not read", readable(word)));
+    shell_.not_followed(readable(word),
+                        "the script is not beside this one, so what it starts is not read");
     return false;
   }
   return false;
@@ -175,9 +175,8 @@ void Evaluator::source(const Words& words) {
     return;
   }
   if (!is_environment(written))
-    shell_.not_followed(
-        fmt::format("{} {}: the file is not beside the script, so what it sets is missing",
-                    plain_text(words[0]), readable(words[1].text)));
+    shell_.not_followed(fmt::format("{} {}", plain_text(words[0]), readable(words[1].text)),
+                        "the file is not beside the script, so what it sets is missing");
 }
 
 }  // namespace pipewright::jobs

@@ -154,11 +154,12 @@ std::optional<std::string> Shell::path_of(const std::string& written) const {
   return (std::filesystem::path(*folder) / written).lexically_normal().string();
 }
 
-void Shell::not_followed(std::string text) {
+void Shell::not_followed(std::string text, std::string why) {
   constexpr std::size_t max_notes = 50;
   for (const Unfollowed& known : script.unfollowed)
     if (known.origin.line == line && known.origin.source == file && known.text == text) return;
-  if (script.unfollowed.size() < max_notes) script.unfollowed.push_back({std::move(text), here()});
+  if (script.unfollowed.size() < max_notes)
+    script.unfollowed.push_back({std::move(text), std::move(why), here()});
 }
 
 }  // namespace pipewright::jobs

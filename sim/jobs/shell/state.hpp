@@ -53,7 +53,7 @@ class Shell {
   bool in_function() const { return !scopes_.empty(); }
 
   // Records a construct that is not followed, once for each place.
-  void not_followed(std::string text);
+  void not_followed(std::string text, std::string why);
   config::Origin here() const { return {.source = file, .line = line, .column = 1}; }
 
   // Texts of the files that the script has written, by path below the script's folder.

@@ -70,9 +70,10 @@ struct Variable {
 
 struct Node;  // command of a script, see syntax.hpp
 
-// Construct that is not followed, and what may be missing for it.
+// Construct that is not followed.
 struct Unfollowed {
-  std::string text;
+  std::string text;  // "if nvidia-smi -L"
+  std::string why;   // clause: the reason, and what is done instead
   config::Origin origin;
 };
 

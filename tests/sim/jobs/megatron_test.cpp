@@ -562,7 +562,7 @@ TEST_CASE("the last of several training commands is read, and the choice is stat
   const jobs::Job job = script_job(loop);
   CHECK(scenario_of(job).parallel.tp.value == 4);
   REQUIRE(job.not_modelled.size() == 1);
-  CHECK_THAT(job.not_modelled.front().text,
+  CHECK_THAT(job.not_modelled.front().why,
              Catch::Contains("of 3 training commands, the last is read"));
   const jobs::Job second = script_job(loop, {.variables = {{"TP", "2"}}});
   CHECK(scenario_of(second).parallel.tp.value == 2);
@@ -574,7 +574,7 @@ TEST_CASE("what a script does not decide is listed as not understood", "[jobs][s
       script_job("if nvidia-smi | grep -q H100; then\n  opt=--tp-comm-overlap\nfi\n" +
                  llama_launch + "--tensor-model-parallel-size 2 $opt\n");
   REQUIRE(job.not_modelled.size() == 1);
-  CHECK_THAT(job.not_modelled.front().text, Catch::Contains("the condition nvidia-smi"));
+  CHECK_THAT(job.not_modelled.front().text, Catch::Contains("if nvidia-smi"));
   CHECK(job.not_modelled.front().origin.line == 1);
 }
 

@@ -118,15 +118,17 @@ TEST_CASE("what a script does not decide is named with its line", "[jobs][shell]
     jobs::read_script(text, "s.sh", script);
     std::string all;
     for (const jobs::Unfollowed& note : script.unfollowed)
-      all += std::to_string(note.origin.line) + ": " + note.text + "\n";
+      all += std::to_string(note.origin.line) + ": " + note.text + ": " + note.why + "\n";
     return all;
   };
   CHECK_THAT(notes("A=1\nif nvidia-smi | grep -q H100; then A=2; fi\nrun $A"),
-             Catch::StartsWith("2: the condition nvidia-smi is taken as false"));
-  CHECK_THAT(notes("[ -f x ] && A=2"), Catch::StartsWith("1: [ -f x ] is taken as false"));
+             Catch::StartsWith("2: if nvidia-smi: only a running shell knows the condition"));
+  CHECK_THAT(notes("[ -f x ] && A=2"),
+             Catch::StartsWith("1: [ -f x ]: only a running shell knows the result"));
   CHECK_THAT(notes("\n\nfor h in $(hosts); do A=$h; done"),
-             Catch::StartsWith("3: the words of for h are known to a running shell alone"));
-  CHECK_THAT(notes("source $ROOT/env.sh"), Catch::Contains("env.sh: the file is not beside"));
+             Catch::StartsWith("3: for h: only a running shell knows the words"));
+  CHECK_THAT(notes("source $ROOT/env.sh"),
+             Catch::Contains("source $ROOT/env.sh: the file is not beside"));
   // Conditions on which nothing depends are not worth a note.
   CHECK(notes("if [ ! -d logs ]; then mkdir logs; fi\nmake || exit 1\nsource ~/.bashrc").empty());
 }
