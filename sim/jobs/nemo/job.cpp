@@ -77,12 +77,11 @@ void find_model(std::span<const Named> named, Request& request) {
   if (from != nullptr) request.model = model_named(from->values.front());
   if (from == nullptr && request.model.empty()) request.model = model_named(request.name);
   if (request.model.empty() && from != nullptr)
-    request.settings.push_back(
-        {.name = "model_without_file",
-         .values = {"true"},
-         .written = fmt::format("{}: the library has no model {}; {}", from->written,
-                                from->values.front(), model_advice(from->values.front())),
-         .origin = from->origin});
+    request.not_followed.push_back(
+        {.text = from->written,
+         .origin = from->origin,
+         .why = fmt::format("the library has no model {}; {}", from->values.front(),
+                            model_advice(from->values.front()))});
 }
 
 namespace {

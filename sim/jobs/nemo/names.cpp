@@ -89,19 +89,18 @@ constexpr std::array<std::string_view, 7> sizes_of_layout{
     "expert_model_parallel_size", "micro_batch_size",
     "global_batch_size"};
 
-// Setting for an attribute whose value only a running recipe knows. Throws config::Error if the
-// layout depends on the value.
-Setting not_followed(Setting setting, const std::string& reason) {
+// Adds a note about an attribute whose value only a running recipe knows. Throws config::Error if
+// the layout depends on the value.
+void add_unknown(const Setting& setting, const std::string& reason, Request& request) {
   if (std::ranges::find(sizes_of_layout, std::string_view(setting.name)) != sizes_of_layout.end())
     throw config::Error(
         config::locate(setting.origin, fmt::format("{}: the value is not known, because of {}",
                                                    setting.written, reason)))
         .suggest("write the number into the file, or give an override");
-  setting.written =
-      fmt::format("{}: the value is not known, because of {}", setting.written, reason);
-  setting.name = "not_followed";
-  setting.values = {"true"};
-  return setting;
+  request.not_followed.push_back(
+      {.text = setting.written,
+       .origin = setting.origin,
+       .why = fmt::format("the value is not known, because of {}", reason)});
 }
 
 // Reads entries whose names do not correspond to exactly one flag. Returns whether `name` is such a
@@ -172,12 +171,9 @@ void check_is_read(const Unread& unread, std::span<const Named> named, Request& 
     if (is_needed && value_of(size).empty()) lacking.push_back(size);
   }
   if (lacking.empty()) {
-    request.settings.push_back(
-        {.name = "not_followed",
-         .values = {"true"},
-         .written =
-             fmt::format("{}: not in the files; its other settings are not known", unread.text),
-         .origin = unread.origin});
+    request.not_followed.push_back({.text = unread.text,
+                                    .origin = unread.origin,
+                                    .why = "not in the files; its other settings are not known"});
     return;
   }
   throw config::Error(
@@ -216,13 +212,17 @@ void translate(std::span<const Named> named, Request& request) {
     }
     // The names of the recipe and of the model are read apart from the settings (find_model).
     if (entry.path == "recipe" || name == "hf_model_id") continue;
+    if (entry.path == not_followed_path) {
+      request.not_followed.push_back({.text = entry.written, .origin = entry.origin});
+      continue;
+    }
     Setting setting{
         .name = name, .values = entry.values, .written = entry.written, .origin = entry.origin};
     if (const std::optional<std::string> reason = unknown_in(value);
         reason && entry.origin.source.ends_with(".py")) {
       const SettingRow* const known = row != nullptr ? row : megatron::known_settings().find(name);
       if (known == nullptr || known->changes != Changes::nothing)
-        request.settings.push_back(not_followed(std::move(setting), *reason));
+        add_unknown(setting, *reason, request);
       continue;
     }
     if (by_path == nullptr && read_special(entry, name, request)) continue;

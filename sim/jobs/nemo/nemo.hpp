@@ -53,6 +53,9 @@ struct Unread {
   std::string text;  // "llama3_70b_pretrain_config()"
   config::Origin origin;
 };
+// Path of an entry about a call that is not followed.
+inline constexpr std::string_view not_followed_path = "not_followed";
+
 // Configuration that a recipe returns.
 struct Recipe {
   std::vector<Named> named;
@@ -60,8 +63,7 @@ struct Recipe {
 };
 // Interprets a file of Python: the function that the variable RECIPE names or the only one, or the
 // statements of a file without functions. PACKAGE names a folder with the package that the file
-// imports, which may also lie above the file. Calls that are not followed have the path
-// "not_followed".
+// imports, which may also lie above the file.
 Recipe read_python(const Source& source, const JobWords& words, Request& request);
 
 // Recipe that a command starts by its name.

@@ -417,6 +417,30 @@ bool is_unread(const Object& config) {
          std::islower(static_cast<unsigned char>(python::last_part(config.made_by).front())) != 0;
 }
 
+void add_calls(const Interpreter& interpreter, Recipe& recipe) {
+  for (const python::NotFollowed& call : interpreter.not_followed())
+    recipe.named.push_back({.path = std::string(not_followed_path),
+                            .values = {},
+                            .written = call.text,
+                            .origin = call.origin});
+}
+
+// Adds the function from which a configuration starts, and the model that its name means.
+void add_unread(const Object& config, Recipe& recipe) {
+  recipe.unread = {.text = config.written, .origin = config.origin};
+  std::string_view rest = config.made_by;
+  while (!rest.empty()) {
+    const std::string_view part = python::last_part(rest);
+    if (!model_named(part).empty())
+      return recipe.named.push_back({.path = "recipe",
+                                     .values = {std::string(part)},
+                                     .written = config.written,
+                                     .origin = config.origin});
+    rest = rest.substr(0, rest.size() - part.size());
+    if (rest.ends_with('.')) rest.remove_suffix(1);
+  }
+}
+
 // Entries of the configuration that a recipe returns.
 Recipe entries_of(Interpreter& interpreter, const Value& function, const std::string& name,
                   const config::Origin& origin) {
@@ -434,13 +458,8 @@ Recipe entries_of(Interpreter& interpreter, const Value& function, const std::st
   resolve_precision(interpreter, **config);
   Flattener(recipe.named).add(**config, "");
   BridgeSetup(**config, recipe.named).apply();
-  for (const python::NotFollowed& call : interpreter.not_followed())
-    recipe.named.push_back({.path = "not_followed",
-                            .values = {call.text},
-                            .written = call.text,
-                            .origin = call.origin});
-  if (is_unread(**config))
-    recipe.unread = {.text = (*config)->written, .origin = (*config)->origin};
+  add_calls(interpreter, recipe);
+  if (is_unread(**config)) add_unread(**config, recipe);
   return recipe;
 }
 
@@ -461,8 +480,7 @@ Recipe entries_of_file(Interpreter& interpreter, const python::Module& module) {
   for (const auto& [name, value] : module.frame->names) {
     if (const auto* const object = std::get_if<ObjectPtr>(&value)) {
       Flattener(recipe.named).add(**object, "");
-      if (is_unread(**object))
-        recipe.unread = {.text = (*object)->written, .origin = (*object)->origin};
+      if (is_unread(**object)) add_unread(**object, recipe);
     } else {
       all.attributes.push_back(
           {.name = name,
@@ -473,11 +491,7 @@ Recipe entries_of_file(Interpreter& interpreter, const python::Module& module) {
     }
   }
   Flattener(recipe.named).add(all, "");
-  for (const python::NotFollowed& call : interpreter.not_followed())
-    recipe.named.push_back({.path = "not_followed",
-                            .values = {call.text},
-                            .written = call.text,
-                            .origin = call.origin});
+  add_calls(interpreter, recipe);
   return recipe;
 }
 
@@ -541,7 +555,9 @@ Recipe read_named_recipe(const NamedRecipe& named, const JobWords& words, Reques
   Interpreter interpreter(packages, host());
   const auto read = [&](const Value& function) {
     Recipe entries = entries_of(interpreter, function, recipe.text, recipe.origin);
+    request.name = recipe.text;
     request.single = false;
+    if (!request.gpus) gpus_of_name(recipe.text, recipe.origin.source, request);
     return entries;
   };
   for (const std::string_view package : recipe_packages) {

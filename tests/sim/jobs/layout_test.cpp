@@ -20,12 +20,17 @@ jobs::Job megatron(const std::string& flags, const std::string& layers = "48") {
                       flags + "\n");
 }
 
+// Sizes of a layout without pp, so that the recipe need not be read.
+const std::string other_sizes =
+    " model.tensor_model_parallel_size=1 model.context_parallel_size=1 "
+    "model.virtual_pipeline_model_parallel_size=null ";
+
 // Overrides of a recipe on 64 GPUs.
 jobs::Job recipe(const std::string& name, const std::string& overrides) {
   return tests::import_text(
       "overrides.txt", "torchrun --nnodes 8 --nproc_per_node 8 run_recipe.py --recipe " + name +
-                           " train.global_batch_size=128 train.micro_batch_size=1 " + overrides +
-                           "\n");
+                           " train.global_batch_size=128 train.micro_batch_size=1" + other_sizes +
+                           overrides + "\n");
 }
 
 }  // namespace
@@ -76,8 +81,8 @@ TEST_CASE("a recipe that is known by name may have a layout of its own", "[jobs]
   const jobs::Job job = tests::import_text(
       "overrides.txt",
       "torchrun --nnodes 5 --nproc_per_node 8 run_recipe.py --recipe llama3_8b_pretrain_config "
-      "train.global_batch_size=128 train.micro_batch_size=1 "
-      "model.pipeline_model_parallel_size=5\n");
+      "train.global_batch_size=128 train.micro_batch_size=1" +
+          other_sizes + "model.pipeline_model_parallel_size=5\n");
   REQUIRE(job.assumed.size() == 1);
   CHECK_THAT(job.assumed.front(), Contains("32 layers go to 5 stages as evenly as possible"));
 }
