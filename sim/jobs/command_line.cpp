@@ -40,8 +40,7 @@ CommandLine command_line(std::span<const std::string> files, const JobWords& wor
   CommandLine line;
   for (const Word& word : training_command(script))
     line.text += (line.text.empty() ? "" : " ") + quoted(word);
-  for (const Unfollowed& place : script.unfollowed)
-    line.not_followed.push_back({.text = place.text, .origin = place.origin, .why = place.why});
+  line.not_followed = notes_of(script);
   if (line.text.empty() && script.ended_at)
     throw config::Error(*script.ended_at,
                         "the script exits here, before it starts a training command");

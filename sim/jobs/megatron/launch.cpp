@@ -175,23 +175,22 @@ std::vector<std::size_t> best_commands(const Script& script) {
 }
 
 // Says which of several commands with as many flags is read, if they differ.
-void note_choice(const Script& script, std::span<const std::size_t> best, Request& request) {
-  const auto texts = [&](std::size_t index) {
+std::optional<Note> choice_in(const Script& script) {
+  const std::vector<std::size_t> best = best_commands(script);
+  std::set<std::string> different;
+  for (const std::size_t index : best) {
     std::string text;
     for (const Word& word : script.commands[index]) text += word.text + " ";
-    return text;
-  };
-  std::set<std::string> different;
-  for (const std::size_t index : best) different.insert(texts(index));
-  if (different.size() < 2) return;
-  const config::Origin& origin = script.commands[best.back()].front().origin;
-  request.not_followed.push_back(
-      {.text = readable(script.commands[best.back()].front().text),
-       .origin = origin,
-       .why =
-           fmt::format("of {} training commands, the last is read; NAME=VALUE sets the variable of "
-                       "a loop",
-                       different.size())});
+    different.insert(std::move(text));
+  }
+  if (different.size() < 2) return std::nullopt;
+  const Word& first = script.commands[best.back()].front();
+  return Note{
+      .text = readable(first.text),
+      .origin = first.origin,
+      .why = fmt::format(
+          "of {} training commands, the last is read; NAME=VALUE sets the variable of a loop",
+          different.size())};
 }
 
 // Lists the unset variables of a command that are taken as nothing and that no script sets.
@@ -259,9 +258,16 @@ std::vector<Word> training_command(const Script& script) {
   return best.empty() ? std::vector<Word>() : script.commands[best.back()];
 }
 
-void note_unfollowed(const Script& script, Request& request) {
+std::vector<Note> notes_of(const Script& script) {
+  std::vector<Note> notes;
   for (const Unfollowed& place : script.unfollowed)
-    request.not_followed.push_back({.text = place.text, .origin = place.origin, .why = place.why});
+    notes.push_back({.text = place.text, .origin = place.origin, .why = place.why});
+  if (std::optional<Note> choice = choice_in(script)) notes.push_back(std::move(*choice));
+  return notes;
+}
+
+void note_unfollowed(const Script& script, Request& request) {
+  for (const Note& note : notes_of(script)) request.not_followed.push_back(note);
 }
 
 Request read_launch(const Script& script, const std::string& name) {
@@ -269,7 +275,6 @@ Request read_launch(const Script& script, const std::string& name) {
   const std::vector<std::size_t> found = best_commands(script);
   std::vector<Word> best;
   if (!found.empty()) best = flattened(script.commands[found.back()]);
-  note_choice(script, found, request);
   if (best.empty() && script.ended_at)
     throw config::Error(*script.ended_at,
                         "the script exits here, before it starts a training command")

@@ -23,6 +23,7 @@ std::vector<Word> training_command(const Script& script);
 
 // Passes on what the reader could not follow in the scripts.
 void note_unfollowed(const Script& script, Request& request);
+std::vector<Note> notes_of(const Script& script);
 
 // Settings for the flags among the words of a command, such as "--tp-size 8 --bf16".
 std::vector<Setting> settings_of(std::span<const Word> words);

@@ -57,8 +57,7 @@ void Fields::add_split(std::string_view text, int line) {
     const std::size_t length = c == unknown_begin ? unknown_length(text.substr(at)) : 1;
     begin(line);
     in_word = true;
-    if (c != unknown_begin || fields_.back().text.find(unknown_begin) != std::string::npos)
-      literal_ = true;
+    if (c != unknown_begin) literal_ = true;
     append(text.substr(at, length));
     at += length;
   }
@@ -85,8 +84,7 @@ void Fields::add_value(const Word& word, bool quoted) {
 void Fields::cut() {
   if (!open_) return;
   Word& word = fields_.back();
-  const bool unset = word.text.starts_with(unknown_begin) &&
-                     unknown_length(word.text) == word.text.size() && !has_running_value(word.text);
+  const bool unset = !word.text.empty() && without_unset(word.text).empty();
   word.may_vanish = unset && !literal_;
   open_ = false;
 }

@@ -51,7 +51,12 @@ def expression(parsed):
     for word in parsed:
         if all(kind == "unset" for kind, _ in word):
             continue  # a shell drops the word
-        text = "".join(re.escape(part) if kind == "known" else ANY for kind, part in word if kind != "empty")
+        text, before = "", ""
+        for kind, part in word:
+            if kind == "known" and before == "$(pwd)":
+                part = re.sub(r"^(/\.\.)+", "", part)  # bash names the folder itself
+            text += re.escape(part) if kind == "known" else ANY if kind == "running" else ""
+            before = part
         # The output of a command that is empty, without quotes, is no word either.
         pattern += f"(?:{text}\0)?" if text == ANY else f"{text}\0"
     return pattern
