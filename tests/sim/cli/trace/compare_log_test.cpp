@@ -83,7 +83,9 @@ TEST_CASE("a log of DLLogger is compared with a prediction", "[cli]") {
 
 TEST_CASE("a file that is no log lists the texts that logs have", "[cli]") {
   const tests::CommandFolder place;
-  REQUIRE(place.run("run -s 2 -b 2 -f '1 ms' --quiet --trace p.h5").status == 0);
+  REQUIRE(
+      place.run("run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --quiet --trace p.h5").status ==
+      0);
   place.write("t.log", "loss 2.0\nloss 1.9\n");
   const tests::ProgramResult log = place.run("compare p.h5 t.log");
   CHECK(log.status == 2);

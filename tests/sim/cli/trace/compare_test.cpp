@@ -213,8 +213,11 @@ TEST_CASE("a prediction is compared with a log of Megatron and a schedule of PyT
                            Catch::Contains("twice.log, 1 iteration,") &&
                            Catch::Contains("no timers of forward and backward passes") &&
                            Catch::Contains("40.00 ms"));
-  const tests::ProgramResult first = place.run("compare p.h5 twice.log --run 1");
+  const tests::ProgramResult first = place.run("compare p.h5 twice.log --run 1 --skip 0");
   CHECK_THAT(first.out, Catch::Contains("2 iterations") && Catch::Contains("85.00 ms"));
+  const tests::ProgramResult steady = place.run("compare p.h5 twice.log --run 1");
+  CHECK_THAT(steady.out,
+             Catch::Contains("1 iteration (1 left out)") && Catch::Contains("80.00 ms"));
   CHECK(place.run("compare p.h5 twice.log --run 3").status == 2);
 
   REQUIRE(
