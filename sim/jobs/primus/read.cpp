@@ -154,6 +154,10 @@ void settle(std::vector<Setting>& settings) {
     if (!is_on(settings, patch.name))
       std::erase_if(settings,
                     [&](const Setting& setting) { return setting.name.starts_with(patch.prefix); });
+  // A patch only decides whether its settings count.
+  std::erase_if(settings, [](const Setting& setting) {
+    return std::ranges::find(patches, setting.name, &Patch::name) != patches.end();
+  });
   std::vector<Setting> last;
   for (auto setting = settings.rbegin(); setting != settings.rend(); ++setting)
     if (std::ranges::find(last, setting->name, &Setting::name) == last.end())

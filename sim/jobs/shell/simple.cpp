@@ -31,7 +31,12 @@ void Evaluator::run_simple(const Node& node) {
   Words words = expand_words(raw, shell_);
   std::vector<std::pair<std::string, std::optional<Variable>>> old;
   assign_for(node, old);
+  const std::size_t before = shell_.script.commands.size();
   dispatch(node, words);
+  if (shell_.script.commands.size() == before + 1)
+    for (const auto& [name, variable] : old)
+      if (const Variable* const own = shell_.find(name); own != nullptr && !own->words.empty())
+        shell_.script.environments[before].emplace_back(name, own->words.front());
   for (auto& [name, variable] : old) {
     if (variable)
       shell_.script.variables[name] = std::move(*variable);

@@ -80,8 +80,10 @@ struct Unfollowed {
 struct Script {
   std::map<std::string, Variable> variables;
   std::vector<std::vector<Word>> commands;  // commands that would run, in order
-  std::vector<Word> documents;              // here-documents, expanded
-  std::vector<Word> batch;                  // words of #SBATCH lines
+  // Variables of single commands by the command's index, as in NAME=1 program.
+  std::map<std::size_t, std::vector<std::pair<std::string, Word>>> environments = {};
+  std::vector<Word> documents;  // here-documents, expanded
+  std::vector<Word> batch;      // words of #SBATCH lines
   // Variables that Slurm sets by the #SBATCH lines.
   std::vector<std::pair<std::string, std::string>> batch_variables = {};
   // Callback that returns the text of a sourced script by its path. May be empty; then no script is

@@ -109,16 +109,19 @@ struct Command {
   std::string program;   // "megatron" or "swift"
   std::string training;  // "sft"
   std::vector<Setting> settings;
+  std::size_t index;  // of the script's commands
 };
-std::optional<Command> command_in(std::span<const std::vector<Word>> commands) {
+std::optional<Command> command_in(const Script& script) {
   std::optional<Command> command;
-  for (const std::vector<Word>& words : commands)
+  for (std::size_t index = 0; index < script.commands.size(); ++index) {
+    const std::vector<Word>& words = script.commands[index];
     for (std::size_t i = 0; i + 1 < words.size(); ++i)
       if (words[i].text == "megatron" || words[i].text == "swift")
         for (const std::string_view training : {"sft", "pt", "rlhf"})
           if (words[i + 1].text == training)
             command = Command{words[i].text, std::string(training),
-                              settings_of(std::span(words).subspan(i + 2))};
+                              settings_of(std::span(words).subspan(i + 2)), index};
+  }
   return command;
 }
 
@@ -205,8 +208,12 @@ bool recognise(const SourceText& file) {
 }
 
 Job read_job(const JobInput& input) {
-  const Script script = run_scripts(input.sources, input.words);
-  const std::optional<Command> command = command_in(script.commands);
+  Script script = run_scripts(input.sources, input.words);
+  const std::optional<Command> command = command_in(script);
+  // NPROC_PER_NODE=8 megatron sft
+  if (command)
+    for (const auto& [name, word] : script.environments[command->index])
+      script.variables[name] = {.words = {word}};
   Request request = read_launch(script, input.sources.back().name);
   request.name = empty_request(input).name;
   request.single = input.sources.size() == 1;
