@@ -290,8 +290,10 @@ void read_fp8_param_gather(Draft& draft) {
 namespace {
 
 // The precision-aware optimizer stores main weights without the halves that the bf16 weights have,
-// unless a setting says otherwise (store_param_remainders of optimizer_config.py).
+// unless a setting says otherwise (store_param_remainders of optimizer_config.py). The optimizer of
+// the CPU, HybridDeviceOptimizer, has whole main weights (core/optimizer/__init__.py).
 void read_remainders(Draft& draft) {
+  if (draft.on("optimizer_cpu_offload")) return;
   const Setting* const store = draft.find("store_param_remainders");
   const bool never = store != nullptr && !draft.on("store_param_remainders");
   const config::Value* const type = draft.at("training.optimizer.main_params");

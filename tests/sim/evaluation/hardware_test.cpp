@@ -118,6 +118,20 @@ TEST_CASE("a GPU has the launch factor of its host, whatever names the GPU", "[h
   }
 }
 
+TEST_CASE("a GPU knows the number of GPUs of its host", "[hardware]") {
+  const std::string usual = property("gpu", "h100-sxm");
+  const std::string tray = usual + property("host_gpus", "2");
+  const Opened opened(platform({usual, usual, tray, tray}), two_by_two);
+  CHECK(opened.hardware.hosts[0]->host_gpus == 0);
+  CHECK(opened.hardware.hosts[2]->host_gpus == 2);
+  for (const std::string wrong : {"0", "-1", "two", "1.5"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_WITH(
+        Opened(platform({usual, usual, usual, usual + property("host_gpus", wrong)}), two_by_two),
+        Catch::Contains("property host_gpus: '" + wrong + "' is no number of GPUs"));
+  }
+}
+
 TEST_CASE("a replica on slower hosts takes longer", "[hardware]") {
   const std::string usual = property("gpu", "h100-sxm");
   const auto seconds = [&](const std::string& second_replica, const std::string& more) {
