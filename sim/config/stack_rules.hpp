@@ -24,6 +24,7 @@ struct JobSizes {
   std::uint32_t microbatches = 1;       // of a replica
   std::uint32_t stages = 1;             // into which the layers are divided
   std::uint32_t stages_per_device = 1;  // over all routes of the schedule
+  std::uint32_t group_size = 0;  // microbatches that pass a chunk before the next one's turn; 0: pp
   // Stage s is on device s mod pp, as in Megatron-LM's interleaved schedule.
   bool is_looped = true;
   // Name in the catalogue of schedules. Empty: a file, a searched order, or not known yet.
@@ -74,6 +75,8 @@ struct StackRule {
 // - interleaving_needs_pp_microbatches: megatron/core/pipeline_parallel/schedules.py,
 //   forward_backward_pipelining_with_interleaving: the group of microbatches "should range in
 //   [PP, M]".
+// - interleaving_needs_full_last_group: the same function: the last group of microbatches has none,
+//   or at least pp.
 // - interleaving_needs_full_rounds: the same function before November 2024, "number of microbatches
 //   is not divisible by pipeline-model-parallel-size when using interleaved schedule"; InternEvo,
 //   internlm/core/scheduler/pipeline_scheduler.py, InterleavedPipelineScheduler.
@@ -144,6 +147,17 @@ inline constexpr std::array stack_rules{
               [](const JobSizes& job) -> std::string {
                 return job.interleaves() && job.microbatches < job.pp
                            ? fmt::format("pp is {} with {} microbatches", job.pp, job.microbatches)
+                           : "";
+              }},
+    StackRule{"interleaving_needs_full_last_group",
+              "interleaved stages need a last group of microbatches with at least pp, or none",
+              "use a multiple of pp as the number of microbatches, or one chunk",
+              [](const JobSizes& job) -> std::string {
+                const std::uint32_t group = job.group_size > 0 ? job.group_size : job.pp;
+                const std::uint32_t rest = job.microbatches % group;
+                return job.interleaves() && job.microbatches >= job.pp && rest > 0 && rest < job.pp
+                           ? fmt::format("{} of {} microbatches remain with pp {}", rest,
+                                         job.microbatches, job.pp)
                            : "";
               }},
     StackRule{"interleaving_needs_full_rounds",

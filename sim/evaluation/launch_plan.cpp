@@ -55,7 +55,7 @@ std::string refusal_by(std::string_view stack, const config::Scenario& scenario,
   config::Scenario on_stack = scenario;
   if (stack != scenario.training.stack.name) {
     const config::Value tree =
-        config::stack_tree({config::make_text(std::string(stack), {}), "stack"});
+        config::named_stack_tree({config::make_text(std::string(stack), {}), "stack"});
     on_stack.training.stack = config::read_stack({tree, "stack"});
   }
   // A launch has another schedule, and says so, where the software lacks that of the scenario.

@@ -60,6 +60,7 @@ void add_schedule(const config::ScheduleSpec& spec, const schedules::Routes& rou
     sizes.schedule = entry->name;
     sizes.takes_chunks = entry->takes(&schedules::Parameters::chunks);
   }
+  if (const auto& group = spec[&schedules::Parameters::group_size]) sizes.group_size = group->value;
   sizes.stages = routes.stages();
   const std::uint32_t stages = routes.stages() * routes.count();
   if (stages % sizes.pp != 0) return;  // only a schedule file places stages so unevenly

@@ -466,6 +466,7 @@ Unexpressed unexpressed(const LaunchInput& input, const Written& written, Dialec
   std::string refused;
   try {
     Job job = read(request);
+    if (dialect == Dialect::megatron) check_layout(job.tree);
     for (const Note& note : job.not_modelled)
       reasons.push_back({"", fmt::format("{}: {}", note.text, note.why)});
     differences = jobs::differences(input, std::move(job));

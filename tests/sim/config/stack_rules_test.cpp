@@ -59,6 +59,13 @@ JobSizes with_experts(std::uint32_t tp, bool shards_sequence) {
   return sizes;
 }
 
+// Interleaved stages on 4 devices, with groups of this size.
+JobSizes with_group(std::uint32_t microbatches, std::uint32_t group) {
+  JobSizes sizes = job(4, 2, microbatches);
+  sizes.group_size = group;
+  return sizes;
+}
+
 JobSizes graphed(CudaGraphs graphs, JobSizes sizes = plain) {
   sizes.graphs = graphs;
   return sizes;
@@ -103,6 +110,9 @@ const std::vector<Case>& cases() {
       {"interleaving_needs_pp_microbatches",
        {job(4, 2, 3)},
        {job(4, 2, 4), job(4, 2, 5), job(4, 1, 3), job(4, 2, 3, false)}},
+      {"interleaving_needs_full_last_group",
+       {job(4, 2, 6), with_group(11, 5)},
+       {job(4, 2, 8), job(4, 1, 6), with_group(12, 6), with_group(10, 6)}},
       {"interleaving_needs_full_rounds",
        {job(4, 2, 3), job(4, 2, 6)},
        {job(4, 2, 8), job(4, 1, 6), job(4, 2, 6, false)}},

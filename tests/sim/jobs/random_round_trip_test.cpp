@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -394,7 +395,11 @@ std::string describe(const Trip& trip, const config::Value& tree) {
   return text + config::to_yaml(*trip.again);
 }
 
-void count(const Trip& trip, const config::Value& tree, bool is_own_stack, Counts& counts) {
+void count(const Trip& trip, const config::Value& tree, const jobs::Framework& framework,
+           Counts& counts) {
+  // A launch on a stack of other software follows other rules than the scenario.
+  const std::string stack = config::read_scenario(tree).training.stack.name;
+  const bool is_own_stack = std::ranges::find(framework.stacks, stack) != framework.stacks.end();
   if (!trip.launch.refused.empty()) {
     ++counts.refused;
     explain("refused", trip.launch.refused);
@@ -436,11 +441,11 @@ TEST_CASE("a random scenario is read back from its launch, or the launch lists w
         continue;
       }
       ++done;
-      count(*trip, tree, true, counts);
+      count(*trip, tree, framework, counts);
       // What the launch lists is gone from the scenario that is read back.
       if (trip->again && *trip->read_again != trip->planned)
         if (const std::optional<Trip> next = make_trip(*trip->again, framework))
-          count(*next, *trip->again, true, second);
+          count(*next, *trip->again, framework, second);
     }
     if (trips() != default_trips)
       fmt::print(
