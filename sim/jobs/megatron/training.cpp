@@ -299,9 +299,6 @@ void read_remainders(Draft& draft) {
   const config::Value* const type = draft.at("training.optimizer.main_params");
   const config::Value* const gathers = draft.at("training.fp8_param_gather");
   const bool has_halves = !draft.on("fp16") && (gathers == nullptr || gathers->text != "true");
-  // Optimizers on the CPU are those of PyTorch, which store main weights whole
-  // (optimizer/__init__.py).
-  if (draft.on("optimizer_cpu_offload")) return;
   if (never || !has_halves || (type != nullptr && type->text != "fp32")) return;
   draft.set("training.optimizer.main_params", "remainders",
             store != nullptr ? store->written : "by default of --use-precision-aware-optimizer");
