@@ -25,16 +25,11 @@ constexpr std::array unmodelled_rows{
                "frozen layers would have neither gradients nor optimizer state",
                "freeze_all_layers freeze_"},
     // Activations
-    SettingRow{Changes::time_and_memory,
-               "which tensors are offloaded, and when, by --fine-grained-activation-offloading",
-               "activation_offload_fraction min_offloaded_tensor_size "
-               "delta_offload_bytes_across_pp_ranks delay_offload_until_cuda_graph "
-               "fine_grained_offloading_max_inflight_offloads"},
     SettingRow{
         Changes::time_and_memory,
         "activations or weights of layers would leave the GPU, as --cpu-offloading-num-layers "
         "says",
-        "cpu_offloading cpu_offloading_weights cpu_offloading_double_buffering "
+        "cpu_offloading_weights cpu_offloading_double_buffering "
         "cpu_offloading_retain_pinned_cpu_buffers checkpoint_in_cpu remote_device "
         "use_pin_memory"},
     SettingRow{Changes::time_and_memory, "layers would keep their activations on the GPU",

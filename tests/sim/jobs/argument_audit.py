@@ -19,7 +19,11 @@ import sys
 OLDER = {
     # keys in recipes of NeMo and Megatron-Bridge, for which Megatron-LM has no argument
     "virtual_pipeline_model_parallel_size", "activation_func_fp8_input_store",
-    "deallocate_pipeline_outputs", "store_param_remainders", "use_custom_fsdp",
+    "deallocate_pipeline_outputs", "store_param_remainders", "use_custom_fsdp", "cpu_offloading",
+    "pin_cpu_grads", "pin_cpu_params",
+    # a variable of the environment, and keys of DeepSpeed's JSON
+    "omp_num_threads", "ds_offload_optimizer", "ds_offload_ratio", "ds_offload_param",
+    "ds_cpu_offload", "ds_cpu_offload_params",
     # arguments of sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
     "enable_vocab_parallel", "enable_zero_bubble", "zero_bubble_v_schedule",
     "zero_bubble_v_schedule_mem_setup", "zero_bubble_max_pending_backward", "enable_1f1b_v",
@@ -199,8 +203,8 @@ def deepspeed(root):
             section = outer.replace("\\", "")
         elif inner and section == "zero_optimization":
             names.add(f"{section}.{inner}".replace("\\", ""))
-    sections = {name.split(".")[0] for name in names if "." in name}
-    return names - sections
+    # A section by itself is no setting.
+    return {name for name in names if not any(other.startswith(name + ".") for other in names)}
 
 
 def answers(program, framework, names):
