@@ -261,6 +261,7 @@ Job read_job(const JobInput& input) {
     request.gpus = launched.gpus;
     request.gpus_from = launched.gpus_from;
     request.gpus_origin = launched.gpus_origin;
+    request.not_followed = launched.not_followed;
   }
   const bool has_json = std::ranges::find(request.settings, "zero_optimization.stage",
                                           &Setting::name) != request.settings.end();
