@@ -4,7 +4,6 @@
 #include <array>
 #include <bitset>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,11 +25,14 @@ void check_layer_count(const Value& root, std::string_view key, std::uint32_t co
 }  // namespace
 
 std::vector<std::string> notes_of(const Model& model, const Training& training) {
-  std::vector<std::string> notes = model.notes;
-  if (training.sequence)
-    std::erase_if(notes, [](const std::string& note) { return note.starts_with("sequence:"); });
-  for (std::string& note : approximations(model, training.sequence.value_or(model.sequence)))
-    notes.push_back(std::move(note));
+  // What is not exact comes first, since a run shows few notes.
+  std::vector<std::string> notes =
+      approximations(model, training.sequence.value_or(model.sequence));
+  for (const std::string& note : model.notes) {
+    const bool is_settled = (training.sequence && note.starts_with("sequence:")) ||
+                            (model.mtp_layers == 0 && note.starts_with("mtp_layers:"));
+    if (!is_settled) notes.push_back(note);
+  }
   return notes;
 }
 
