@@ -39,7 +39,8 @@ struct JobSizes {
   bool blocks_transfers = false;  // devices do not compute while they exchange boundary tensors
   bool gathers_early = false;     // weights are gathered beside forward passes
   bool reduces_early = false;     // gradients are reduced beside backward passes
-  // Moments or master weights of the optimizer have fewer than 32 bits, and are not sharded.
+  // State of the optimizer or sums of gradients have fewer than 32 bits, or the CPU updates
+  // parameters, and the state is not sharded.
   bool copies_small_states = false;
   CudaGraphs graphs;
   Recompute recompute;
@@ -367,7 +368,7 @@ inline constexpr std::array stack_rules{
                            : "";
               }},
     StackRule{"small_states_need_zero",
-              "moments and master weights below 32 bits need a sharded optimizer",
+              "state of the optimizer below 32 bits, or on the CPU, needs a sharded optimizer",
               "set parallel.zero to 1, or training.optimizer to fp32",
               [](const JobSizes& job) -> std::string {
                 return job.copies_small_states ? "parallel.zero is 0" : "";

@@ -16,11 +16,14 @@
 namespace pipewright::evaluation {
 namespace {
 
-// Returns whether Adam's moments or master weights have fewer than 32 bits.
-bool has_small_states(const config::Optimizer& optimizer) {
+// Returns whether the job needs an optimizer that is aware of the data types of its state: moments,
+// master weights or sums of gradients have fewer than 32 bits, or the CPU updates parameters.
+bool has_small_states(const config::Scenario& scenario) {
+  const config::Optimizer& optimizer = scenario.training.optimizer;
   const config::Optimizer usual;
   return optimizer.exp_avg != usual.exp_avg || optimizer.exp_avg_sq != usual.exp_avg_sq ||
-         optimizer.main_params != usual.main_params;
+         optimizer.main_params != usual.main_params || optimizer.offload ||
+         (optimizer.main_grads != usual.main_grads && scenario.communication.gradient_bytes != 2);
 }
 
 // Returns the sizes and options of a job with one stage on each device.
@@ -40,7 +43,7 @@ config::JobSizes sizes_of(const config::Scenario& scenario) {
       .blocks_transfers = scenario.p2p == config::P2p::blocking,
       .gathers_early = parallel.zero > 0 && scenario.communication.overlap_param_gather,
       .reduces_early = scenario.communication.overlap_grad_reduce,
-      .copies_small_states = parallel.zero == 0 && has_small_states(training.optimizer),
+      .copies_small_states = parallel.zero == 0 && has_small_states(scenario),
       .graphs = training.cuda_graphs,
       .recompute = training.recompute};
   if (std::uint64_t{parallel.dp.value} * parallel.cp.value > 1) sizes.zero = parallel.zero;
