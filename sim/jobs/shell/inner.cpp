@@ -1,5 +1,4 @@
 #include "sim/jobs/shell/evaluator.hpp"
-
 #include "sim/jobs/shell/expand.hpp"
 
 namespace pipewright::jobs {
