@@ -153,6 +153,18 @@ Value split(const std::string& text, const std::optional<std::string>& separator
   return make_list(std::move(parts));
 }
 
+// Splits a text at the last separators, at most `count` times.
+Value split_from_end(std::string text, const std::string& separator, std::int64_t count) {
+  Values parts;
+  for (std::size_t at = text.rfind(separator); at != std::string::npos && count-- > 0;
+       at = text.rfind(separator)) {
+    parts.insert(parts.begin(), text.substr(at + separator.size()));
+    text.resize(at);
+  }
+  parts.insert(parts.begin(), text);
+  return make_list(std::move(parts));
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   if (from.empty()) return text;
   for (std::size_t at = text.find(from); at != std::string::npos && text.size() < max_items;
@@ -181,7 +193,13 @@ std::optional<Value> text_method(const std::string& text, std::string_view name,
   if (name == "upper") return Value(upper(text));
   if (name == "strip")
     return Value(stripped(text, text_at(arguments, 0).value_or(std::string(blanks))));
-  if (name == "split") return split(text, text_at(arguments, 0));
+  if (name == "split" && arguments.values.size() < 2) return split(text, text_at(arguments, 0));
+  if (name == "rsplit" && arguments.values.size() == 2) {
+    const std::optional<std::string> separator = text_at(arguments, 0);
+    const std::optional<std::int64_t> count = integer_of(arguments.values[1]);
+    if (!separator || separator->empty() || !count) return std::nullopt;
+    return split_from_end(text, *separator, *count);
+  }
   if (name == "startswith") return has_affix(text, first_of(arguments), true);
   if (name == "endswith") return has_affix(text, first_of(arguments), false);
   if (name == "isdigit")

@@ -30,6 +30,7 @@ TEST_CASE("expressions of Python have Python's results", "[jobs][python]") {
   CHECK(value_after("x = ','.join(sorted(str(i) for i in [3, 1] if i != 2))") == "1,3");
   CHECK(value_after("x = sum([i for i in range(10) if i % 2])") == "25");
   CHECK(value_after("x = 'fp8_cs'.replace('_', '').upper()") == "FP8CS");
+  CHECK(value_after("x = 'a.b.c'.rsplit('.', 1)[0] + 'd'.rsplit('.', 1)[-1]") == "a.bd");
   CHECK(value_after("x = isinstance('a', (int, str))") == "True");
   CHECK(value_after("x = int('12') + round(2.6) + max(3, 4)") == "19");
   CHECK(value_after("x = (lambda a, b=2: a * b)(4)") == "8");
