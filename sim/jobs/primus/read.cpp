@@ -2,6 +2,7 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -159,9 +160,9 @@ void settle(std::vector<Setting>& settings) {
     return std::ranges::find(patches, setting.name, &Patch::name) != patches.end();
   });
   std::vector<Setting> last;
-  for (auto setting = settings.rbegin(); setting != settings.rend(); ++setting)
-    if (std::ranges::find(last, setting->name, &Setting::name) == last.end())
-      last.push_back(std::move(*setting));
+  for (Setting& setting : settings | std::views::reverse)
+    if (std::ranges::find(last, setting.name, &Setting::name) == last.end())
+      last.push_back(std::move(setting));
   std::ranges::reverse(last);
   settings = std::move(last);
 }

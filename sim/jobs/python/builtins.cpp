@@ -276,7 +276,7 @@ std::optional<Value> dictionary_method(const std::shared_ptr<Dictionary>& dictio
       const Value result = *value;
       if (name == "pop")
         std::erase_if(dictionary->entries, [&](const auto& entry) {
-          return are_equal(entry.first, first_of(arguments)) == true;
+          return are_equal(entry.first, first_of(arguments)).value_or(false);
         });
       return result;
     }

@@ -108,7 +108,7 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments, const s
     if ((*method)->function != nullptr) {
       Arguments with_receiver = arguments;
       with_receiver.values.insert(with_receiver.values.begin(), (*method)->receiver);
-      return call_function((*method)->function, std::move(with_receiver), origin);
+      return call_function((*method)->function, with_receiver, origin);
     }
     const std::optional<Value> result =
         call_method((*method)->receiver, (*method)->name, arguments, conditions_.empty());
@@ -207,7 +207,7 @@ void Interpreter::bind(const Function& function, const Arguments& arguments, Fra
 }
 
 Value Interpreter::call_function(const std::shared_ptr<const Function>& function,
-                                 Arguments arguments, const config::Origin& origin) {
+                                 const Arguments& arguments, const config::Origin& origin) {
   constexpr int deepest = 300;
   const Depth depth(depth_);
   if (depth_ > deepest)
@@ -294,7 +294,7 @@ Value Interpreter::call_type(const std::shared_ptr<const Type>& type, const Argu
         member == nullptr ? nullptr : std::get_if<std::shared_ptr<const Function>>(member);
     if (function == nullptr) return false;
     values.values.insert(values.values.begin(), object);
-    call_function(*function, std::move(values), origin);
+    call_function(*function, values, origin);
     return true;
   };
   if (run_member("__init__", arguments)) return object;

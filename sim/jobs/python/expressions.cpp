@@ -193,7 +193,7 @@ Value Interpreter::attribute_of(const Value& value, const std::string& name, con
     if ((*member)->is_property) {
       Arguments arguments;
       arguments.values.push_back(value);
-      return call_function(*member, std::move(arguments), origin_of(node));
+      return call_function(*member, arguments, origin_of(node));
     }
     return std::make_shared<const Method>(
         Method{.receiver = value, .name = name, .function = *member});
@@ -300,7 +300,7 @@ Value Interpreter::evaluate_subscript(const Node& node) {
 }
 
 Value Interpreter::evaluate_unary(const Node& node) {
-  const Value value = evaluate(*node.nodes.front());
+  Value value = evaluate(*node.nodes.front());
   if (node.text == "not") {
     const std::optional<bool> truth = truth_of(value);
     return truth ? Value(!*truth) : unknown(node);

@@ -122,7 +122,7 @@ class Interpreter {
   Value unknown(const Node& node, std::string_view why = {}) const;
 
   // Calls
-  Value call_function(const std::shared_ptr<const Function>& function, Arguments arguments,
+  Value call_function(const std::shared_ptr<const Function>& function, const Arguments& arguments,
                       const config::Origin& origin);
   void bind(const Function& function, const Arguments& arguments, Frame& frame,
             const config::Origin& origin);

@@ -146,7 +146,7 @@ class Parser {
     if (first.text == "for") return loop_for();
     if (first.text == "while") return loop_while();
     if (first.text == "def") return define({});
-    if (first.text == "class") return type({});
+    if (first.text == "class") return type();
     if (first.text == "try") return attempt();
     if (first.text == "with") return with();
     if (first.text == "async") fail("statements with async are not read");
@@ -159,7 +159,7 @@ class Parser {
       decorators.push_back(expression());
       if (peek().kind == TokenKind::newline) take();
     }
-    if (is_word("class")) return type(std::move(decorators));
+    if (is_word("class")) return type();
     if (!is_word("def")) fail("expected a function or a class");
     return define(std::move(decorators));
   }
@@ -210,7 +210,8 @@ class Parser {
     return node;
   }
 
-  NodePtr type(std::vector<NodePtr>) {
+  // Decorators of classes, such as dataclass, leave attributes and methods as they are.
+  NodePtr type() {
     auto node = make(Kind::type, take());
     node->text = expect_name();
     skip_type_parameters();

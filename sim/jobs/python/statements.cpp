@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -271,8 +272,8 @@ void Interpreter::define(const Node& statement) {
 // it is.
 Value Interpreter::decorated(const Node& statement, std::shared_ptr<const Function> function) {
   Value value = std::move(function);
-  for (auto node = statement.nodes.rbegin(); node != statement.nodes.rend(); ++node) {
-    const Node& decorator = **node;
+  for (const NodePtr& node : statement.nodes | std::views::reverse) {
+    const Node& decorator = *node;
     const Node& named = decorator.kind == Kind::call ? *decorator.nodes.front() : decorator;
     const auto is_function = [](const Value& candidate) {
       return std::holds_alternative<std::shared_ptr<const Function>>(candidate);
@@ -349,7 +350,7 @@ void Interpreter::remove(const Node& target) {
   if (const auto* const dictionary = std::get_if<std::shared_ptr<Dictionary>>(&container)) {
     const Value key = evaluate(*target.nodes[1]);
     std::erase_if((*dictionary)->entries,
-                  [&](const auto& entry) { return are_equal(entry.first, key) == true; });
+                  [&](const auto& entry) { return are_equal(entry.first, key).value_or(false); });
   }
 }
 

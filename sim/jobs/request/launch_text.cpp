@@ -108,7 +108,7 @@ std::uint64_t expert_ranks_per_domain(const LaunchInput& input) {
 std::string refusal_of(const LaunchInput& input, const std::string& of_reader) {
   const std::string_view stack =
       input.on_foreign_stack ? input.stack : std::string_view(input.scenario.training.stack.name);
-  const std::string by_rule = input.plan.refusal ? input.plan.refusal(stack) : "";
+  std::string by_rule = input.plan.refusal ? input.plan.refusal(stack) : "";
   if (!by_rule.empty() || of_reader.empty()) return by_rule;
   return fmt::format("{} refuses this job: {}", input.title, of_reader);
 }

@@ -73,7 +73,7 @@ class Parser {
       }
     const bool ends_branch = in_.starts(";;") || in_.starts(";&");
     if (!ends_branch && (in_.peek() == ';' || in_.peek() == '&')) {
-      const std::string sign(1, in_.peek());
+      std::string sign(1, in_.peek());
       in_.advance(1);
       return sign;
     }
