@@ -340,7 +340,8 @@ inline constexpr std::array stack_rules{
               "training.experts.overlap in a pipeline needs interleaved stages",
               "use two chunks or more, parallel.pp 1, or leave out training.experts.overlap",
               [](const JobSizes& job) -> std::string {
-                return job.overlaps_experts && job.pp > 1 && job.stages_per_device < 2
+                return job.overlaps_experts && job.pp > 1 && !job.schedule.empty() &&
+                               job.stages_per_device < 2
                            ? fmt::format("pp is {} with one stage on each device", job.pp)
                            : "";
               }},

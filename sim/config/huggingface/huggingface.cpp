@@ -161,8 +161,9 @@ void add_adjusted_ffn(Config& config, Shape& shape) {
     return;
   }
   constexpr double largest = 1U << 31U;
-  const double two_thirds = static_cast<double>(2 * std::uint64_t{ffn.value} / 3);
-  const auto scaled = static_cast<std::uint64_t>(std::min(largest, scale * two_thirds));
+  const std::uint64_t two_thirds = 2 * std::uint64_t{ffn.value} / 3;
+  const auto scaled =
+      static_cast<std::uint64_t>(std::min(largest, scale * static_cast<double>(two_thirds)));
   const std::uint64_t adjusted = (scaled + multiple - 1) / multiple * multiple;
   shape.set("ffn", std::to_string(adjusted), ffn.origin);
 }

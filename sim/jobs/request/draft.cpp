@@ -204,6 +204,10 @@ void Draft::set(std::string_view key, config::Value value, const std::string& co
     config::set_value(job_.tree, key, std::move(value));
   else
     config::set_key(job_.tree, key, std::move(value));
+  // The published number of parameters is that of the library's model without changes.
+  if (key.starts_with("model.") &&
+      config::find(job_.tree, "model")->kind == config::Value::Kind::map)
+    erase_key(job_.tree, "model.parameters");
   job_.comments[std::string(key)] = readable(comment);
   job_.by_default.erase(std::string(key));
 }

@@ -100,6 +100,8 @@ const std::vector<Case>& cases() {
   JobSizes padded = graphed(graph_of(GraphModule::moe));
   padded.pads_experts = true;
   const JobSizes overlapping = with(&JobSizes::overlaps_experts);
+  JobSizes plain_overlap = with(&JobSizes::overlaps_experts, 2);
+  plain_overlap.schedule = "1f1b";
   JobSizes both_early = with(&JobSizes::gathers_early);
   both_early.reduces_early = true;
   static const std::vector<Case> all{
@@ -182,8 +184,9 @@ const std::vector<Case>& cases() {
         graphed(graph_of(GraphModule::moe), overlapping)},
        {graphed(graph_of(GraphModule::attn), overlapping), graphed(graph_of(GraphModule::mlp))}},
       {"expert_overlap_needs_interleaving",
-       {with(&JobSizes::overlaps_experts, 2)},
-       {with(&JobSizes::overlaps_experts, 2, 2), overlapping, job(2, 1)}},
+       {plain_overlap},
+       {with(&JobSizes::overlaps_experts, 2, 2), with(&JobSizes::overlaps_experts, 2), overlapping,
+        job(2, 1)}},
       {"experts_with_tp_need_sp",
        {with_experts(2, false)},
        {with_experts(2, true), with_experts(1, false), with(&JobSizes::tp, 2)}},

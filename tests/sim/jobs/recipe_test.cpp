@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "sim/config/text/yaml.hpp"
 #include "sim/jobs/support.hpp"
 #include "support/program.hpp"
 
@@ -46,6 +47,19 @@ TEST_CASE("a recipe takes the values of the functions that it calls", "[jobs]") 
   CHECK(scenario.communication.gradient_bytes == 4);        // of the class MixedPrecisionConfig
   CHECK(job.comments.at("parallel.tp") == "cfg.model.tensor_model_parallel_size = tp (toy.py:15)");
   CHECK(job.not_modelled.empty());
+}
+
+TEST_CASE("a library's model that a job changes has no published number of parameters", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "overrides.txt",
+      "torchrun --nnodes 4 --nproc_per_node 8 run_recipe.py recipe=deepseek_v3_pretrain_config "
+      "model.tensor_model_parallel_size=1 model.pipeline_model_parallel_size=1 "
+      "model.context_parallel_size=1 model.expert_model_parallel_size=8 "
+      "train.global_batch_size=64 train.micro_batch_size=1 model.mtp_num_layers=1\n");
+  // 671 B parameters without the module of multi-token prediction, 682.6 B with it.
+  const config::Scenario scenario =
+      config::read_scenario(config::read_yaml_text(jobs::commented_yaml(job), "job.yaml"));
+  CHECK(scenario.model->value.mtp_layers == 1);
 }
 
 TEST_CASE("a recipe's layout follows from loops, defaults and the library's model", "[jobs]") {
