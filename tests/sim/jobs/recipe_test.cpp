@@ -52,7 +52,7 @@ TEST_CASE("a recipe takes the values of the functions that it calls", "[jobs]") 
 TEST_CASE("a library's model that a job changes has no published number of parameters", "[jobs]") {
   const jobs::Job job = tests::import_text(
       "overrides.txt",
-      "torchrun --nnodes 4 --nproc_per_node 8 run_recipe.py recipe=deepseek_v3_pretrain_config "
+      "torchrun --nnodes 4 --nproc_per_node 8 run_recipe.py --recipe deepseek_v3_pretrain_config "
       "model.tensor_model_parallel_size=1 model.pipeline_model_parallel_size=1 "
       "model.context_parallel_size=1 model.expert_model_parallel_size=8 "
       "train.global_batch_size=64 train.micro_batch_size=1 model.mtp_num_layers=1\n");
