@@ -319,6 +319,12 @@ class Expander {
     const bool list = values.whole || reference.index == "@" || reference.index == "*" ||
                       reference.name == "@" || reference.name == "*";
     if (list) {
+      // The output of a program that is not known may be any number of words.
+      const bool is_open = std::ranges::any_of(values.words, [](const Word& word) {
+        const std::optional<std::string> name = unknown_in(word.text);
+        return name && (name->starts_with("$(") || name->starts_with('`'));
+      });
+      if (is_open) return put(word_of(unknown(fmt::format("${{#{}[@]}}", reference.name))), quoted);
       const auto kept =
           std::ranges::count_if(values.words, [](const Word& word) { return !word.may_vanish; });
       return put(word_of(fmt::format("{}", kept)), quoted);

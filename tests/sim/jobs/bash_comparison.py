@@ -53,10 +53,10 @@ def expression(parsed):
             continue  # a shell drops the word
         text, before = "", ""
         for kind, part in word:
-            if kind == "known" and before == "$(pwd)":
+            if kind == "known" and before == "running":
                 part = re.sub(r"^(/\.\.)+", "", part)  # bash names the folder itself
             text += re.escape(part) if kind == "known" else ANY if kind == "running" else ""
-            before = part
+            before = kind
         # The output of a command that is empty, without quotes, is no word either.
         pattern += f"(?:{text}\0)?" if text == ANY else f"{text}\0"
     return pattern

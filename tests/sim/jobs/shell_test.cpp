@@ -36,6 +36,8 @@ TEST_CASE("words are split and unquoted as in a shell", "[jobs][shell]") {
 TEST_CASE("values that only a running shell knows are unknowns with their names", "[jobs][shell]") {
   CHECK(commands("run $HOSTS ${1} $(hostname) $((N+1))") ==
         "[hostname]\n[run][$HOSTS][$1][$(hostname)][$((N+1))]\n");
+  CHECK(commands("L=($(hosts))\nrun ${#L[@]}\nM=(a b)\nrun ${#M[@]}") ==
+        "[hosts]\n[run][${#L[@]}]\n[run][2]\n");
 }
 
 TEST_CASE("conditions on texts and numbers are evaluated", "[jobs][shell]") {
