@@ -151,7 +151,7 @@ std::string key_at(const Value& value, const std::string& name, const config::Or
   };
   if (value.kind == Value::Kind::map) {
     for (const Entry& entry : value.entries) {
-      const std::string inner = name.empty() ? entry.key : name + "." + entry.key;
+      std::string inner = name.empty() ? entry.key : name + "." + entry.key;
       if (is_here(entry.origin)) return inner;
       if (std::string key = key_at(entry.value, inner, place); !key.empty()) return key;
     }

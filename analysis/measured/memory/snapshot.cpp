@@ -1,6 +1,7 @@
 #include "analysis/measured/memory/snapshot.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -144,13 +145,13 @@ class SnapshotReader {
     }
     std::unordered_set<std::int64_t> surviving;
     for (const auto& [address, block] : final_blocks_) surviving.insert(address);
-    for (auto action = actions_.rbegin(); action != actions_.rend(); ++action) {
-      if (action->allocated == 0) continue;
-      const bool is_last = surviving.erase(action->address) > 0;
-      if (action->allocated < 0 || action->category != MemoryCategory::optimizer) continue;
-      action->is_state = is_last;
-      if (!is_last) action->category.reset();
-      if (is_last) state_to_come_ += action->allocated;
+    for (Action& action : actions_ | std::views::reverse) {
+      if (action.allocated == 0) continue;
+      const bool is_last = surviving.erase(action.address) > 0;
+      if (action.allocated < 0 || action.category != MemoryCategory::optimizer) continue;
+      action.is_state = is_last;
+      if (!is_last) action.category.reset();
+      if (is_last) state_to_come_ += action.allocated;
     }
   }
 

@@ -51,12 +51,12 @@ def expression(parsed):
     for word in parsed:
         if all(kind == "unset" for kind, _ in word):
             continue  # a shell drops the word
-        text, before = "", ""
-        for kind, part in word:
-            if kind == "known" and before == "running":
-                part = re.sub(r"^(/\.\.)+", "", part)  # bash names the folder itself
-            text += re.escape(part) if kind == "known" else ANY if kind == "running" else ""
-            before = kind
+        text = "".join(
+            re.escape(part) if kind == "known" else ANY if kind == "running" else ""
+            for kind, part in word
+        )
+        # Bash may name the folder itself where the reader knows the way up from it.
+        text = re.sub(re.escape(ANY) + r"(/\\\.\\\.)+", lambda _: ANY, text)
         # The output of a command that is empty, without quotes, is no word either.
         pattern += f"(?:{text}\0)?" if text == ANY else f"{text}\0"
     return pattern
