@@ -61,7 +61,8 @@ class PlatformRoutes {
   bool append_first(Index source, Index destination, std::vector<Index>& links,
                     MissingHop& missing) const;
 
-  // Discards cached paths. Must be called after links have failed, recovered or changed their rates.
+  // Discards cached paths. Must be called after links have failed, recovered or changed their
+  // rates.
   void update_faults();
 
  private:
