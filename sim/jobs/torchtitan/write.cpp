@@ -183,7 +183,7 @@ std::uint64_t stage_count(const config::Scenario& scenario) {
   const config::ScheduleSpec& spec = scenario.schedules.front();
   const auto& choice = spec[&schedules::Parameters::chunks];
   const bool in_v = spec.name == "zb-v" || spec.name == "dualpipe-v";
-  return scenario.devices.value * (choice ? choice->value : in_v ? 2 : 1);
+  return std::uint64_t{scenario.devices.value} * (choice ? choice->value : in_v ? 2 : 1);
 }
 
 // Layers of each stage as torchtitan distributes them by its settings of layers per stage; empty if
@@ -193,7 +193,7 @@ std::vector<std::uint32_t> default_layers(const config::Scenario& scenario) {
   const std::uint64_t total = scenario.model->value.layers + less_layers(scenario) * 2;
   const std::uint64_t per_stage = (total + stages - 1) / stages;
   if ((total + per_stage - 1) / per_stage != stages && stages != scenario.devices.value &&
-      stages != 2 * scenario.devices.value)
+      stages != std::uint64_t{2} * scenario.devices.value)
     return {};
   const config::Partition partition{.rule = less_layers(scenario) > 0
                                                 ? config::Partition::Rule::ends_less
