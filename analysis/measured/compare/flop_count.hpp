@@ -23,7 +23,7 @@ struct FlopCount {
   double predicted = 0;  // Of full attention, as for the predicted FLOP/s.
   double causal = 0;     // Of causal attention, by the prediction.
   std::string rule;      // Words of the rule that gives the count of the log; empty if none does.
-  // Whether the batch of the log is unknown, so that of the prediction was used.
+  // True if the log does not state its batch, and the FLOPs are those of the prediction's batch.
   bool assumes_batch = false;
 
   // True if the counts differ by more than 5 %.
