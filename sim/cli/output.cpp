@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
 #include <set>
 #include <stdexcept>
@@ -18,6 +17,7 @@
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/web/page.hpp"
 #include "sim/base/enum_names.hpp"
+#include "sim/base/letters.hpp"
 #include "sim/cli/commands.hpp"
 
 namespace pipewright::cli {
@@ -33,9 +33,7 @@ constexpr std::array<std::pair<std::string_view, OutputKind>, 6> kinds{{
 }};
 
 Output parse_output(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = base::lowercase(file.extension().string());
   const auto* const kind = std::find_if(kinds.begin(), kinds.end(),
                                         [&](const auto& row) { return row.first == extension; });
   if (kind == kinds.end())

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/config/data_sheet.hpp"
 #include "sim/config/published_range.hpp"
 #include "sim/config/text/library.hpp"
@@ -37,8 +37,8 @@ struct Likeness {
   double memory_rate = 0;     // logarithm of bytes/s of the memory for each FLOP/s
 };
 
-Likeness likeness_of(const Value& tree, std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+Likeness likeness_of(const Value& tree, std::string_view gpu) {
+  const std::string name = base::lowercase(gpu);
   const auto names = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   const auto has = [&](std::string_view type) {
     return value_at(tree, fmt::format("products.{}", type)) != nullptr;

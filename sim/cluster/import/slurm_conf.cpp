@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/cluster/import/slurm_builder.hpp"
 #include "sim/config/text/value.hpp"
 
@@ -13,13 +13,6 @@
 // switch. Terminals and mail wrap its lines.
 namespace pipewright::cluster {
 namespace {
-
-std::string lowercase_copy(std::string_view text) {
-  std::string lowercase(text);
-  std::ranges::transform(lowercase, lowercase.begin(),
-                         [](unsigned char c) { return std::tolower(c); });
-  return lowercase;
-}
 
 // Splits "Key=Value Key=Value". Keys are lowercased, because Slurm ignores their case.
 std::map<std::string, std::string> pairs_of(const SlurmBuilder& builder, std::string_view line,
@@ -33,7 +26,7 @@ std::map<std::string, std::string> pairs_of(const SlurmBuilder& builder, std::st
           fmt::format(
               "{} is not KEY=VALUE; expected a line such as SwitchName=leaf-1 Nodes=node[001-032]",
               config::in_quotes(word)));
-    if (!pairs.emplace(lowercase_copy(word.substr(0, equals)), word.substr(equals + 1)).second)
+    if (!pairs.emplace(base::lowercase(word.substr(0, equals)), word.substr(equals + 1)).second)
       builder.fail(number, fmt::format("{} is given twice in this line", word.substr(0, equals)));
   }
   return pairs;
@@ -53,7 +46,7 @@ bool begins_record(std::string_view key) {
 std::string key_of(std::string_view line) {
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) return "";
-  const std::string key = lowercase_copy(line.substr(0, equals));
+  const std::string key = base::lowercase(line.substr(0, equals));
   return std::ranges::find(slurm_keys, key) == slurm_keys.end() ? "" : key;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/automodel/automodel.hpp"
 #include "sim/jobs/request/draft.hpp"
@@ -88,8 +89,7 @@ void read_schedule(Draft& draft) {
   const Setting* const layers = draft.find("distributed.pipeline.layers_per_stage");
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
   if (pp < 2) return;
-  std::string asked = draft.text("distributed.pipeline.pp_schedule", "1f1b");
-  std::ranges::transform(asked, asked.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string asked = base::lowercase(draft.text("distributed.pipeline.pp_schedule", "1f1b"));
   const std::string schedule = word_for(
       "1f1b gpipe interleaved1f1b=interleaved-1f1b interleavedzerobubble=interleaved-zb "
       "loopedbfs=looped-bfs zbvzerobubble=zb-v dualpipev=dualpipe-v",
@@ -191,9 +191,7 @@ bool recognise(const SourceText& file) {
 Job read_job(const JobInput& input) {
   Request request = empty_request(input);
   for (const Source& source : input.sources) {
-    config::Value tree = config::read_yaml_text(source.text, source.name, automodel_config);
-    substitute_environment(tree, input.words);
-    flatten(tree, "{}: {}", "", request.settings);
+    flatten(read_yaml(source, automodel_config, input.words), "{}: {}", "", request.settings);
   }
   apply_gpus(input.words, request);
   // "none" in YAML is as null.

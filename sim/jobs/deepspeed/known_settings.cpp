@@ -2,6 +2,7 @@
 
 #include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/request/zero_offload.hpp"
 
 namespace pipewright::jobs::deepspeed {
 namespace {
@@ -177,6 +178,7 @@ SettingNames setting_names() {
                   {"communication_data_type", "communication.gradient_bytes"}};
   for (const ConfigAlias& alias : config_aliases())
     names.others.emplace_back(alias.key, alias.flag);
+  for (const Flag& flag : zero_offload_flags) names.others.emplace_back(flag.name, flag.key);
   names.unused.insert(names.unused.begin(), &known_settings());
   return names;
 }

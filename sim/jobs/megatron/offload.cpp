@@ -1,7 +1,6 @@
 #include "sim/config/offload.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -20,18 +19,6 @@ void ignore(Draft& draft, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     if (const Setting* const setting = draft.find(name); setting != nullptr)
       draft.without_effect(*setting, "without offloading, or how the host keeps its copies");
-}
-
-// Reads the fraction of a flag, from 0 to 1; `otherwise` without the flag.
-double read_fraction(Draft& draft, std::string_view name, double otherwise) {
-  const Setting* const setting = draft.find(name);
-  if (setting == nullptr || says_no(draft.text(name))) return setting == nullptr ? otherwise : 0;
-  const std::string text = draft.text(name);
-  double fraction = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), fraction);
-  if (failed != std::errc() || end != text.data() + text.size() || fraction < 0 || fraction > 1)
-    throw refusal(*setting, "a fraction is a number from 0 to 1, such as 0.5");
-  return fraction;
 }
 
 // Reads the layers whose activations are all moved. A recipe that sets the number of layers may
@@ -88,7 +75,7 @@ void read_fine_grained_offload(Draft& draft, bool moves_layers) {
   ignore(draft, {"min_offloaded_tensor_size", "delay_offload_until_cuda_graph",
                  "fine_grained_offloading_max_inflight_offloads"});
   const Setting* const modules = draft.find("offload_modules");
-  const double fraction = read_fraction(draft, "activation_offload_fraction", 1);
+  const double fraction = draft.fraction("activation_offload_fraction", 1);
   const Setting* const less = draft.find("delta_offload_bytes_across_pp_ranks");
   if (!draft.on(flag) || fraction == 0)
     return ignore(draft, {flag, "offload_modules", "activation_offload_fraction",
@@ -140,7 +127,7 @@ void read_optimizer_offload(Draft& draft) {
   ignore(draft, {"use_torch_optimizer_for_cpu_offload"});
   // Arguments offload everything by default, a recipe's OptimizerConfig nothing.
   const double fraction =
-      read_fraction(draft, "optimizer_offload_fraction", has_argument_defaults(draft) ? 1 : 0);
+      draft.fraction("optimizer_offload_fraction", has_argument_defaults(draft) ? 1 : 0);
   if (!draft.on("optimizer_cpu_offload") || fraction == 0)
     return ignore(draft, {"optimizer_cpu_offload", "optimizer_offload_fraction",
                           "overlap_cpu_optimizer_d2h_h2d", "omp_num_threads", "pin_cpu_grads",
@@ -168,44 +155,6 @@ void read_optimizer_offload(Draft& draft) {
   for (const std::string_view name : {"pin_cpu_grads", "pin_cpu_params"})
     if (const Setting* const setting = draft.find(name); setting != nullptr && !draft.on(name))
       draft.not_understood(*setting, std::string(pageable));
-}
-
-// Names beginning with ds_ are those that deepspeed/read.cpp gives to keys of DeepSpeed's JSON.
-void read_deepspeed_offload(Draft& draft) {
-  const auto present = [&](std::string_view name) {
-    const Setting* const setting = draft.find(name);
-    return setting != nullptr && draft.on(name) ? setting : nullptr;
-  };
-  const auto either = [&](std::string_view name, std::string_view older) {
-    const Setting* const setting = present(name);
-    return setting != nullptr ? setting : present(older);
-  };
-  const std::uint64_t stage = draft.count_at("parallel.zero", 0);
-  const Setting* const optimizer = either("ds_offload_optimizer", "ds_cpu_offload");
-  const Setting* const weights = either("ds_offload_param", "ds_cpu_offload_params");
-  constexpr std::uint64_t all_sharded = 3;
-  const bool moves_weights = weights != nullptr && stage == all_sharded;
-  if (weights != nullptr && !moves_weights)
-    draft.not_understood(*weights, "DeepSpeed offloads parameters only with ZeRO-3");
-  if (optimizer == nullptr) {
-    if (moves_weights)
-      draft.not_understood(*weights,
-                           "parameters on the host are read only together with "
-                           "offload_optimizer: time and memory");
-    return ignore(draft, {"ds_offload_ratio", "ds_cpu_offload", "ds_cpu_offload_params"});
-  }
-  const double ratio = stage == all_sharded ? read_fraction(draft, "ds_offload_ratio", 1) : 1;
-  if (ratio == 0) return ignore(draft, {"ds_offload_optimizer", "ds_offload_ratio"});
-  const Setting* const ratio_setting = draft.find("ds_offload_ratio");
-  draft.set("training.optimizer.offload.fraction", fmt::format("{}", ratio),
-            ratio_setting != nullptr ? *ratio_setting : *optimizer);
-  if (stage >= 2) draft.set("training.optimizer.offload.gradients", "true", *optimizer);
-  if (moves_weights) draft.set("training.optimizer.offload.weights", "true", *weights);
-  for (const Setting* const setting : {optimizer, moves_weights ? weights : nullptr})
-    if (setting != nullptr && !setting->values.empty() && setting->values.front() == "nvme")
-      draft.not_understood(*setting,
-                           "host memory is predicted instead of drives: time of the optimizer "
-                           "step");
 }
 
 void write_offload(SettingsWriter& writer) {

@@ -9,6 +9,7 @@
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/environment.hpp"
+#include "sim/jobs/request/zero_offload.hpp"
 #include "sim/jobs/shell/script.hpp"
 #include "sim/jobs/shell/split.hpp"
 
@@ -36,8 +37,7 @@ int count_known_flags(const std::string& text) {
 }
 
 void read_functional_test(const Source& source, const JobWords& words, Request& request) {
-  config::Value tree = config::read_yaml_text(source.text, source.name, functional_test);
-  substitute_environment(tree, words);
+  config::Value tree = read_yaml(source, functional_test, words);
   const config::Value* const arguments = config::find(tree, "MODEL_ARGS");
   if (arguments == nullptr || arguments->kind != config::Value::Kind::map)
     throw config::Error(fmt::format("{}: MODEL_ARGS is not a map of flags", source.name));
@@ -165,6 +165,7 @@ Job read(Request request) {
   else
     draft.lacks("model");
   read_flags(flags(), draft, has_argument_defaults(draft) && (is_named || !has_shape));
+  if (draft.request().dialect == Dialect::deepspeed) read_flags(zero_offload_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(flags()));
   // Hybrids without attention have no heads.
   const config::Value* const pattern = draft.at("model.pattern");

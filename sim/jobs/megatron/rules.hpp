@@ -47,7 +47,6 @@ void read_optimizer(Draft& draft);
 // What is moved to host memory (offload.cpp).
 void read_offload(Draft& draft);
 void read_optimizer_offload(Draft& draft);
-void read_deepspeed_offload(Draft& draft);
 void write_offload(SettingsWriter& writer);
 
 // Returns whether the model has experts. The model of a recipe, which is known by its name alone,

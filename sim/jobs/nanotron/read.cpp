@@ -196,9 +196,7 @@ bool recognise(const SourceText& file) {
 Job read_job(const JobInput& input) {
   Request request = empty_request(input);
   for (const Source& source : input.sources) {
-    config::Value tree = config::read_yaml_text(source.text, source.name, nanotron_config);
-    substitute_environment(tree, input.words);
-    flatten(tree, "{}: {}", "", request.settings);
+    flatten(read_yaml(source, nanotron_config, input.words), "{}: {}", "", request.settings);
   }
   apply_gpus(input.words, request);
   Draft draft(std::move(request));

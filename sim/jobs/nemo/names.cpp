@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/aliases.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
@@ -18,14 +18,6 @@ namespace {
 std::string last_part(const std::string& path) {
   const std::size_t dot = path.rfind('.');
   return dot == std::string::npos ? path : path.substr(dot + 1);
-}
-
-std::string letters_and_digits(std::string_view text) {
-  std::string letters;
-  for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return letters;
 }
 
 // True if Megatron-LM has a flag of the same name.
@@ -49,7 +41,7 @@ std::string_view flag_name_of(std::string_view name) {
 
 // Reads a precision recipe by its name, such as "bf16_with_fp8_current_scaling_mixed" or "fp8_cs".
 void read_precision(const Named& from, Request& request) {
-  const std::string name = letters_and_digits(from.values.empty() ? "" : from.values.front());
+  const std::string name = base::letters_and_digits(from.values.empty() ? "" : from.values.front());
   // A later recipe replaces an earlier one.
   if (from.path.ends_with("mixed_precision"))
     std::erase_if(request.settings, [](const Setting& setting) {
@@ -121,7 +113,7 @@ bool read_special(const Named& entry, const std::string& name, Request& request)
     return true;
   }
   if (name == "activation" || name == "activation_func") {
-    const std::string kind = letters_and_digits(value);
+    const std::string kind = base::letters_and_digits(value);
     const bool is_gated = kind.find("glu") != std::string::npos;
     add_setting(request, entry, is_gated ? "swiglu" : "activation_func", is_gated ? "true" : value);
     return true;

@@ -11,6 +11,7 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/zero_offload.hpp"
 
 namespace pipewright::jobs::neox {
 namespace {
@@ -234,11 +235,6 @@ constexpr std::array unused_rows{
                "inputs of recomputed layers would be divided among the ranks of tp, or move to "
                "the host",
                "partition_act partition_activations checkpoint_in_ checkpoint_in_cpu"},
-    SettingRow{Changes::time_and_memory,
-               "optimizer state or weights would leave the GPU: up to 14 bytes a parameter less "
-               "memory, and a slower step",
-               "zero_optimization.offload_optimizer.device zero_optimization.offload_param.device "
-               "zero_optimization.cpu_offload"},
 };
 
 const SettingTable& known_settings() {
@@ -249,7 +245,9 @@ const SettingTable& known_settings() {
 }  // namespace
 
 SettingNames setting_names() {
-  return {.others = {}, .flags = neox_flags, .unused = {&known_settings()}};
+  SettingNames names{.others = {}, .flags = neox_flags, .unused = {&known_settings()}};
+  for (const Flag& flag : zero_offload_flags) names.others.emplace_back(flag.name, flag.key);
+  return names;
 }
 
 bool recognise(const SourceText& file) {
@@ -260,8 +258,7 @@ bool recognise(const SourceText& file) {
 Job read_job(const JobInput& input) {
   Request request = empty_request(input);
   for (const Source& source : input.sources) {
-    config::Value tree = config::read_yaml_text(source.text, source.name, neox_config);
-    substitute_environment(tree, input.words);
+    const config::Value tree = read_yaml(source, neox_config, input.words);
     check_layers(tree);
     flatten(tree, "{}: {}", "", request.settings);
   }
@@ -278,6 +275,7 @@ Job read_job(const JobInput& input) {
   apply_gpus(input.words, request);
   Draft draft(std::move(request));
   read_flags(neox_flags, draft, true);
+  read_flags(zero_offload_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(neox_flags));
   return draft.take();
 }

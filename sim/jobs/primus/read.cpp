@@ -64,8 +64,7 @@ using Trees = std::vector<config::Value>;
 // Reads a file with the files that it extends: they come first, as a later file overrides them.
 void read_extended(const Source& source, const JobWords& words, int depth, Trees& trees) {
   constexpr int deepest = 8;
-  config::Value tree = config::read_yaml_text(source.text, source.name, primus_config);
-  substitute_environment(tree, words);
+  config::Value tree = read_yaml(source, primus_config, words);
   if (depth > deepest)
     throw config::Error(fmt::format("{}: files extend each other too deeply", source.name))
         .allow(fmt::format("{} files", deepest));

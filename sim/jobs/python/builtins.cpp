@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/base/numbers.hpp"
 
 namespace pipewright::jobs::python {
@@ -120,12 +121,6 @@ std::optional<bool> contains(const Value& container, const Value& item) {
   return is_certain ? std::optional(false) : std::nullopt;
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::string upper(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -189,7 +184,7 @@ std::optional<Value> has_affix(const std::string& text, const Value& affix, bool
 std::optional<Value> text_method(const std::string& text, std::string_view name,
                                  const Arguments& arguments) {
   constexpr std::string_view blanks = " \t\n\r";
-  if (name == "lower" || name == "casefold") return Value(lower(text));
+  if (name == "lower" || name == "casefold") return Value(base::lowercase(text));
   if (name == "upper") return Value(upper(text));
   if (name == "strip")
     return Value(stripped(text, text_at(arguments, 0).value_or(std::string(blanks))));

@@ -182,6 +182,16 @@ std::string Draft::text(std::string_view name, std::string_view otherwise) {
   return setting->values.front();
 }
 
+double Draft::fraction(std::string_view name, double otherwise) {
+  const Setting* const setting = find(name);
+  if (setting == nullptr) return otherwise;
+  if (says_no(text(name))) return 0;
+  const std::optional<double> fraction = base::parse_number<double>(text(name));
+  if (!fraction || *fraction < 0 || *fraction > 1)
+    throw refusal(*setting, "a fraction is a number from 0 to 1, such as 0.5");
+  return *fraction;
+}
+
 void Draft::set(std::string_view key, const std::string& text, const Setting& from) {
   check_is_known(from, text);
   set(key, config::make_text(text, from.origin), comment_of(from));

@@ -25,6 +25,9 @@ class Draft {
   bool on(std::string_view name);
   std::optional<std::uint64_t> count(std::string_view name);
   std::string text(std::string_view name, std::string_view otherwise = "");
+  // Fraction from 0 to 1 that a setting has; 0 if its value means false, `otherwise` without the
+  // setting. Throws config::Error for other values.
+  double fraction(std::string_view name, double otherwise);
 
   void set(std::string_view key, const std::string& text, const Setting& from);
   void set(std::string_view key, config::Value value, const Setting& from);

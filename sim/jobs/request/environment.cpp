@@ -45,12 +45,19 @@ std::string substituted(std::string_view text, const JobWords& words) {
   return whole.append(text);
 }
 
+void substitute_variables(config::Value& tree, const JobWords& words) {
+  if (tree.kind == config::Value::Kind::text) tree.text = substituted(tree.text, words);
+  for (config::Value& item : tree.items) substitute_variables(item, words);
+  for (config::Entry& entry : tree.entries) substitute_variables(entry.value, words);
+}
+
 }  // namespace
 
-void substitute_environment(config::Value& tree, const JobWords& words) {
-  if (tree.kind == config::Value::Kind::text) tree.text = substituted(tree.text, words);
-  for (config::Value& item : tree.items) substitute_environment(item, words);
-  for (config::Entry& entry : tree.entries) substitute_environment(entry.value, words);
+config::Value read_yaml(const Source& source, const config::Document& document,
+                        const JobWords& words) {
+  config::Value tree = config::read_yaml_text(source.text, source.name, document);
+  substitute_variables(tree, words);
+  return tree;
 }
 
 }  // namespace pipewright::jobs

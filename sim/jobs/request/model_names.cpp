@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/config/text/library.hpp"
 
 namespace pipewright::jobs {
@@ -55,14 +56,6 @@ constexpr std::array<std::string_view, 36> other_words{
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-std::string letters_and_digits(std::string_view text) {
-  std::string letters;
-  for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return letters;
-}
-
 // Splits a name at _, - and blanks. Dots are parts of words, as in "llama3.1".
 std::vector<std::string> words_of_name(std::string_view text) {
   std::vector<std::string> words;
@@ -73,7 +66,7 @@ std::vector<std::string> words_of_name(std::string_view text) {
     if (separates && !word.empty()) words.push_back(std::exchange(word, {}));
   }
   if (!word.empty()) words.push_back(word);
-  for (std::string& each : words) each = letters_and_digits(each);
+  for (std::string& each : words) each = base::letters_and_digits(each);
   std::erase(words, "");
   return words;
 }
@@ -101,10 +94,10 @@ bool is_other(const std::string& word) {
 
 std::string exact_model(const std::string& letters) {
   for (const std::string& name : config::library_names("models", ".yaml"))
-    if (letters_and_digits(name) == letters) return name;
+    if (base::letters_and_digits(name) == letters) return name;
   for (const Aliases& row : model_aliases)
     for (const auto part : std::views::split(row.names, ' '))
-      if (letters_and_digits(std::string_view(part.begin(), part.end())) == letters)
+      if (base::letters_and_digits(std::string_view(part.begin(), part.end())) == letters)
         return std::string(row.model);
   return "";
 }
@@ -148,12 +141,12 @@ std::string model_advice(std::string_view text) {
   std::vector<std::string> letters;
   for (std::string& name : config::library_names("models", ".yaml"))
     if (numbers_of(name) == numbers_of(stem_of(text))) {
-      letters.push_back(letters_and_digits(name));
+      letters.push_back(base::letters_and_digits(name));
       names.push_back(std::move(name));
     }
   const std::vector<std::string_view> candidates(letters.begin(), letters.end());
   const std::string_view nearest =
-      config::nearest_name(letters_and_digits(stem_of(text)), candidates);
+      config::nearest_name(base::letters_and_digits(stem_of(text)), candidates);
   if (nearest.empty()) return "give --model";
   const auto at = std::ranges::find(letters, nearest) - letters.begin();
   return fmt::format("give --model, such as --model {}", names[static_cast<std::size_t>(at)]);

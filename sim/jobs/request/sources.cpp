@@ -1,12 +1,12 @@
 #include "sim/jobs/request/sources.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::jobs {
@@ -48,12 +48,10 @@ bool SourceText::may_be_shell() const {
 }
 
 std::string gpu_in(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lowercase = base::lowercase(text);
   for (const char* const name : {"gb200", "gb300", "gh200", "b200", "b300", "h200", "h100", "a100",
                                  "v100", "mi300x", "mi355x", "mi250x"})
-    if (lower.find(name) != std::string::npos) return name;
+    if (lowercase.find(name) != std::string::npos) return name;
   return "";
 }
 

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/torchtitan/rules.hpp"
 
@@ -73,12 +73,6 @@ constexpr std::array flavors{
     Flavor{"kimi_k2_5", "moonlight-16b-a3b", "moonlight-16b"},
 };
 
-std::string in_small_letters(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 void set_shape(std::string_view shape, const Setting& from, Draft& draft) {
   while (!shape.empty()) {
     const std::size_t end = std::min(shape.find(' '), shape.size());
@@ -99,7 +93,7 @@ void read_model(Draft& draft) {
     return draft.set("model", known, "by its name");
   if (name == nullptr || flavor == nullptr || name->values.empty() || flavor->values.empty())
     return draft.lacks("model");
-  const std::string wanted = in_small_letters(flavor->values.front());
+  const std::string wanted = base::lowercase(flavor->values.front());
   const auto row = std::ranges::find_if(flavors, [&](const Flavor& each) {
     return each.name == name->values.front() && each.flavor == wanted;
   });

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/config/stack.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -43,12 +44,6 @@ constexpr std::array<std::string_view, 3> own_keys{"flavor", "local_batch_size",
                                                    "_parallel_degree"};
 
 bool is_toml(const SourceText& file) { return file.extension() == ".toml"; }
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::int64_t whole(Draft& draft, std::string_view name, std::int64_t otherwise) {
   const Setting* const setting = draft.find(name);
@@ -241,7 +236,7 @@ void read_schedule(Draft& draft) {
   } else {
     const std::string asked = name != nullptr ? name->values.front() : "1F1B";
     const auto it = std::ranges::find_if(torch_schedules, [&](const TorchSchedule& row) {
-      return lower(std::string(row.torch)) == lower(asked);
+      return base::lowercase(row.torch) == base::lowercase(asked);
     });
     if (it == torch_schedules.end()) {
       std::vector<std::string_view> names;
@@ -372,7 +367,7 @@ void read_training(Draft& draft) {
               off != nullptr ? off->written : "torchtitan's default");
   }
   const Setting* const optimizer = draft.find("optimizer.name");
-  if (optimizer != nullptr && !lower(optimizer->values.front()).starts_with("adam"))
+  if (optimizer != nullptr && !base::lowercase(optimizer->values.front()).starts_with("adam"))
     draft.not_understood(*optimizer, "only Adam is modelled");
 }
 

@@ -15,6 +15,7 @@
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
 #include "sim/jobs/request/model_names.hpp"
+#include "sim/jobs/request/zero_offload.hpp"
 #include "sim/jobs/trainer/trainer.hpp"
 
 namespace pipewright::jobs::trainer {
@@ -88,12 +89,6 @@ void read_data_parallel(Draft& draft) {
                                                               : "3",
               *fsdp);
   }
-  if (const Setting* const device = draft.find("zero_optimization.offload_optimizer.device");
-      device != nullptr && !says_no(draft.text(device->name)))
-    draft.not_understood(*device, "time and memory of the optimizer in host memory");
-  if (const Setting* const device = draft.find("zero_optimization.offload_param.device");
-      device != nullptr && !says_no(draft.text(device->name)))
-    draft.not_understood(*device, "time and memory of weights in host memory");
   const Request& request = draft.request();
   if (!request.gpus) return draft.lacks("parallel.dp");
   draft.set("parallel.dp", fmt::format("{}", *request.gpus),
@@ -164,11 +159,6 @@ constexpr std::array unused_rows{
     SettingRow{.reason = "sizes of parts in which ZeRO moves tensors",
                .names = "zero_optimization."},
     SettingRow{Changes::time_and_memory, "layer norms in fp32", "upcast_"},
-    SettingRow{Changes::time_and_memory,
-               "optimizer state or weights would leave the GPU: up to 14 bytes a parameter less "
-               "memory, and a slower step",
-               "zero_optimization.offload_optimizer.device zero_optimization.offload_param.device "
-               "zero_optimization.cpu_offload"},
     SettingRow{Changes::time_and_memory, "weights would be sharded within groups of GPUs",
                "zero_optimization.zero_hpz_partition_size"},
 };
@@ -203,7 +193,9 @@ std::optional<std::string> level_in(std::string_view name) {
 }  // namespace
 
 SettingNames setting_names() {
-  return {.others = {}, .flags = trainer_flags, .unused = {&known_settings()}};
+  SettingNames names{.others = {}, .flags = trainer_flags, .unused = {&known_settings()}};
+  for (const Flag& flag : zero_offload_flags) names.others.emplace_back(flag.name, flag.key);
+  return names;
 }
 
 bool recognise(const SourceText& file) {
@@ -237,6 +229,7 @@ void add_deepspeed(Request& request) {
 Job read(Request request) {
   Draft draft(std::move(request));
   read_flags(trainer_flags, draft, true);
+  read_flags(zero_offload_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(trainer_flags));
   return draft.take();
 }
@@ -249,9 +242,7 @@ Job read_job(const JobInput& input) {
     if (text.is_json()) {
       add_json(source, request);
     } else if (recognise(text)) {
-      config::Value tree = config::read_yaml_text(source.text, source.name, trainer_config);
-      substitute_environment(tree, input.words);
-      flatten(tree, "{}: {}", "", request.settings);
+      flatten(read_yaml(source, trainer_config, input.words), "{}: {}", "", request.settings);
     } else {
       scripts.push_back(source);
     }

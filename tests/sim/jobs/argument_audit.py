@@ -21,9 +21,8 @@ OLDER = {
     "virtual_pipeline_model_parallel_size", "activation_func_fp8_input_store",
     "deallocate_pipeline_outputs", "store_param_remainders", "use_custom_fsdp", "cpu_offloading",
     "pin_cpu_grads", "pin_cpu_params",
-    # a variable of the environment, and keys of DeepSpeed's JSON
-    "omp_num_threads", "ds_offload_optimizer", "ds_offload_ratio", "ds_offload_param",
-    "ds_cpu_offload", "ds_cpu_offload_params",
+    # a variable of the environment
+    "omp_num_threads",
     # arguments of sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
     "enable_vocab_parallel", "enable_zero_bubble", "zero_bubble_v_schedule",
     "zero_bubble_v_schedule_mem_setup", "zero_bubble_max_pending_backward", "enable_1f1b_v",

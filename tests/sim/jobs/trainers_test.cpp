@@ -134,7 +134,11 @@ TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs
   CHECK(scenario.communication.overlap_grad_reduce);
   CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::full);
   CHECK(scenario.training.stack.name == "deepspeed");
-  CHECK(tests::has_note(job.not_modelled, "optimizer in host memory"));
+  const auto& offload = scenario.training.optimizer.offload;
+  REQUIRE(offload);
+  CHECK(offload->fraction == 1);
+  CHECK(offload->gradients);
+  CHECK_FALSE(offload->weights);
   CHECK(jobs::import_job(files).missing == std::vector<std::string>{"parallel.dp"});
   const auto with = [&](const std::string& older, const std::string& newer) {
     std::string other = text;
@@ -221,7 +225,16 @@ TEST_CASE("GPT-NeoX's files of a model and of a machine are a job", "[jobs]") {
   CHECK(scenario.microbatches.value == 32);
   CHECK(scenario.training.precision == config::DataType::fp16);
   CHECK(scenario.training.stack.name == "deepspeed");
+  CHECK_FALSE(scenario.training.optimizer.offload);
   CHECK_THROWS_WITH(import_on(100, "20B.yml", model), Contains("is not divisible by"));
+  std::string offloading = model;
+  const std::string_view stage = "\"stage\": 1,";
+  offloading.replace(offloading.find(stage), stage.size(),
+                     "\"stage\": 1, \"offload_optimizer\": {\"device\": \"cpu\"},");
+  const auto offload = scenario_of(import_on(96, "20B.yml", offloading)).training.optimizer.offload;
+  REQUIRE(offload);
+  CHECK(offload->fraction == 1);
+  CHECK_FALSE(offload->gradients);  // They are sharded from ZeRO-2 on.
   const tests::CommandFolder place;
   place.write("model.yml",
               "num-layers: 32\nhidden-size: 4096\nnum-attention-heads: 32\nseq-length: 2048\n"

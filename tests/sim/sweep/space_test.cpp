@@ -282,8 +282,8 @@ TEST_CASE("auto stands for all choices of a key, and constraints know each key b
     REQUIRE(space.axes().size() == 2);
     CHECK(space.axes()[0].values ==
           std::vector<std::string>(row.value.choices.begin(), row.value.choices.end()));
-    // A key whose default is that of the stack has no value unless it is set.
-    if (row.info.default_value.starts_with("stack.")) continue;
+    // A key without a default, or with that of the stack, has no value unless it is set.
+    if (row.info.default_value.empty() || row.info.default_value.starts_with("stack.")) continue;
     const bool text =
         !(row.info.default_value.find_first_not_of("0123456789") == std::string::npos) &&
         row.value.type == config::ValueType::choice;
