@@ -30,6 +30,12 @@ bool is_list_of_maps(std::string_view key) {
 
 // Returns whether constraints may use a key of the scenario as a name: one with a single value
 // without a unit, whether or not the sweep sets it.
+// Returns the name of a key that the sweep sets. Names such as `layers` are those of the model of a
+// candidate, which may come from a file.
+std::string short_name(const std::string& key) {
+  return is_in_whole(key) ? key : key.substr(key.rfind('.') + 1);
+}
+
 bool has_name(const config::KeyRow& row) {
   using config::ValueType;
   const ValueType type = row.value.type;
@@ -173,7 +179,7 @@ class NameMaker {
     for (const config::KeyRow& row : scenario_rows())
       if (has_name(row)) add_key(row);
     for (const auto& [key, type] : types_)
-      if (!names_.find(key)) names_.add({key.substr(key.rfind('.') + 1), key, type, ""}, 0);
+      if (!names_.find(key)) names_.add({short_name(key), key, type, "", {}, true}, 0);
     for (const Scalar& scalar : fixed_)
       if (const auto slot = names_.find(scalar.key))
         names_.values()[*slot] = number_of(scalar.text, names_[*slot].type);
@@ -223,10 +229,14 @@ class NameMaker {
     const bool is_set = types_.contains(row.name);
     // The name `microbatches` is then defined by make(), as an expression of the global batch.
     if (row.name == "microbatches" && !is_set && types_.contains("global_batch")) return;
-    const std::string value(row.info.default_value);
+    std::string value(row.info.default_value);
+    // A number by default "all" or "as many as fit" has no value unless the sweep sets it.
+    const bool is_number =
+        row.value.type == config::ValueType::count || row.value.type == config::ValueType::number;
+    if (is_number && type_of(value) == Type::text) value.clear();
     const Type type = value.empty() ? Type::number : type_of(value);
     const std::string why = is_set || !value.empty() ? "" : "the sweep does not set it";
-    Name name{std::string(row.info.name), row.name, type, why, {}};
+    Name name{std::string(row.info.name), row.name, type, why, {}, is_set};
     if (row.value.type == config::ValueType::choice && !row.value.list)
       name.texts = {row.value.choices.begin(), row.value.choices.end()};
     names_.add(std::move(name), value.empty() ? 0 : number_of(value, type));

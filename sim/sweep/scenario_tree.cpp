@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 
@@ -113,6 +114,18 @@ std::string line_of(const Value& value) {
   list.items.push_back(value);
   const std::string text = config::to_yaml(list);  // "[...]\n"
   return text.substr(1, text.size() - 3);
+}
+
+void drop_unused_cp_sizes(Value& scenario) {
+  Value* const parallel = config::find(scenario, "parallel");
+  if (parallel == nullptr) return;
+  const Value* const kind = config::find(*parallel, "cp_comm_type");
+  if (kind != nullptr &&
+      kind->text == base::name_of(config::context_comm_names, config::ContextComm::a2a_p2p))
+    return;
+  std::erase_if(parallel->entries, [](const Entry& entry) {
+    return entry.key == "hierarchical_context_parallel_sizes";
+  });
 }
 
 Value without_origins(Value value) {

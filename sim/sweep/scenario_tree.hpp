@@ -53,6 +53,10 @@ bool is_auto(const config::Value& value);
 // Returns a value as YAML on one line: "full", "[7, 8, 8, 7]".
 std::string line_of(const config::Value& value);
 
+// Removes parallel.hierarchical_context_parallel_sizes from a candidate whose cp_comm_type does not
+// use them, so that a sweep can compare a2a+p2p with the other kinds.
+void drop_unused_cp_sizes(config::Value& scenario);
+
 // Returns a copy of a value that does not store the lines where its parts were written, so that
 // copies are fast and error messages name keys only.
 config::Value without_origins(config::Value value);

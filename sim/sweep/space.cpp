@@ -86,6 +86,8 @@ struct Space::Impl {
       const AxisValue& value = axis.values[digits[i].value_in(layout)];
       at_path(scenario, axis.path) = spell && value.spelled ? *value.spelled : value.shown;
     }
+    if (find_axis(domain.open(), "parallel.cp_comm_type") != nullptr)
+      drop_unused_cp_sizes(scenario);
     return scenario;
   }
 

@@ -92,17 +92,23 @@ void check_place(const OpenPlace& place) {
   }
 }
 
+bool opens(const std::vector<OpenPlace>& places, std::string_view key) {
+  return std::ranges::find(places, key, &OpenPlace::key) != places.end();
+}
+
 // Checks an entry of a sweep: reads it with the first value in each open place, and then with every
 // other value in one of the places.
 void check_entry(const Entry& entry, const Value* cluster) {
   Value single;
   single.entries.push_back(entry);
   const std::vector<OpenPlace> places = open_places(single);
+  const bool opens_cp_comm = opens(places, "parallel.cp_comm_type");
   const auto read = [&](const Value& filled) {
     Value cleared = filled;
     for (const OpenPlace& place : places | std::views::reverse)
       if (place.automatic && is_key(place.key)) erase_at(cleared, place.path);
     if (cleared.entries.empty()) return;
+    if (opens_cp_comm) drop_unused_cp_sizes(cleared);
     Value& value = cleared.entries.front().value;
     if (canonical_key(entry.key) == "schedule") drop_auto_chunks(value);
     config::read_scenario(scenario_with(cleared.entries.front(), cluster));
@@ -149,6 +155,7 @@ void check_together(Value scenario) {
     else
       erase_at(scenario, place.path);
   }
+  if (opens(places, "parallel.cp_comm_type")) drop_unused_cp_sizes(scenario);
   const bool batch = find(scenario, "global_batch") && !find(scenario, "microbatches") &&
                      !find(scenario, "num_batches");
   std::erase_if(scenario.entries, [&](const Entry& entry) {

@@ -93,8 +93,12 @@ void check_text(const Names& names, const Expression& name, const Expression& te
 
 std::size_t Names::add(Name name, double value) {
   const std::size_t slot = names_.size();
-  slots_.try_emplace(name.name, slot);
-  if (!name.key.empty()) slots_.try_emplace(name.key, slot);
+  const auto [position, is_new] = slots_.try_emplace(name.name, slot);
+  if (!name.key.empty()) {
+    keys_with_name_[name.name].push_back(slot);
+    if (!is_new && name.is_set && !names_[position->second].is_set) position->second = slot;
+    slots_.insert_or_assign(name.key, slot);
+  }
   names_.push_back(std::move(name));
   values_.push_back(value);
   return slot;
@@ -107,6 +111,18 @@ void Names::define(const std::string& name, std::string_view expression) {
 std::optional<std::size_t> Names::find(std::string_view name) const {
   const auto it = slots_.find(name);
   return it == slots_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<std::string_view> Names::keys_of_ambiguous(std::string_view name) const {
+  const auto slots = keys_with_name_.find(name);
+  const auto meaning = slots_.find(name);
+  if (slots == keys_with_name_.end() || meaning == slots_.end()) return {};
+  const Name& chosen = names_[meaning->second];
+  if (chosen.key.empty() || chosen.key == name) return {};
+  std::vector<std::string_view> keys;
+  for (const std::size_t slot : slots->second)
+    if (names_[slot].is_set == chosen.is_set) keys.emplace_back(names_[slot].key);
+  return keys.size() > 1 ? keys : std::vector<std::string_view>{};
 }
 
 const Expression* Names::definition(std::string_view name) const {
@@ -173,6 +189,10 @@ Type Program::compile_name(const Expression& expression, Names& names) {
   const std::string& name = expression.text;
   if (const auto slot = names.find(name)) {
     const Name& entry = names[*slot];
+    if (const auto keys = names.keys_of_ambiguous(name); !keys.empty())
+      throw ExpressionError(expression.column,
+                            fmt::format("{} is the name of {} keys", name, keys.size()))
+          .allow(fmt::format("{}", fmt::join(keys, ", ")));
     if (!entry.unknown.empty())
       throw ExpressionError(expression.column,
                             fmt::format("{} is not known: {}", name, entry.unknown));

@@ -24,13 +24,18 @@ struct Name {
   Type type = Type::number;
   std::string unknown;             // why it has no value in this sweep, or empty
   std::vector<std::string> texts;  // possible values of a text; empty if unknown
+  bool is_set = false;             // the sweep sets the key
 };
 
 class Names {
  public:
-  // Adds a name with an initial value and returns its slot. If there is already a value of this
-  // name, the new value can be found by its scenario key only.
+  // Adds a name with an initial value and returns its slot. If several keys have this name, it
+  // stands for the one that the sweep sets, or for the first; the others can be found by their
+  // whole keys only.
   std::size_t add(Name name, double value);
+  // Returns the keys that a name may stand for equally well: several that the sweep sets, or
+  // several of which it sets none. Empty if the name has one meaning.
+  std::vector<std::string_view> keys_of_ambiguous(std::string_view name) const;
   // Adds a name that is an abbreviation of an expression, such as `gpus` of "tp * cp * pp * dp".
   void define(const std::string& name, std::string_view expression);
 
@@ -48,6 +53,7 @@ class Names {
   std::vector<Name> names_;
   std::vector<double> values_;
   std::map<std::string, std::size_t, std::less<>> slots_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> keys_with_name_;
   std::map<std::string, Expression, std::less<>> definitions_;
   std::map<std::string, double> texts_;
 };

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/scenario.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/sweep/spaces.hpp"
@@ -130,6 +131,21 @@ TEST_CASE("constraints exclude combinations, and single candidates by their sche
   CHECK(space.excluded()[0].combinations == 4);
   CHECK(space.excluded()[1].combinations == 9);
   CHECK(space.excluded()[2].combinations == 5);
+}
+
+TEST_CASE("sizes of hierarchical context parallelism belong to candidates of their kind",
+          "[search][space]") {
+  const Space space = space_of("devices: 1\n" + passes +
+                               "parallel:\n  cp: 8\n  cp_comm_type: [p2p, a2a, a2a+p2p]\n"
+                               "  hierarchical_context_parallel_sizes: [2, 4]\n");
+  std::vector<std::string> sizes;
+  for (const std::uint64_t candidate : candidates_of(space)) {
+    const config::Scenario scenario = config::read_scenario(space.candidate(candidate));
+    sizes.push_back(
+        fmt::format("{} {}", base::name_of(config::context_comm_names, scenario.parallel.cp_comm),
+                    scenario.parallel.cp_sizes.size()));
+  }
+  CHECK(sizes == std::vector<std::string>{"p2p 0", "a2a 0", "a2a+p2p 2"});
 }
 
 TEST_CASE("the partition that limits the stages may be that of the stack", "[search][space]") {
@@ -345,21 +361,19 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
       "etp, dp, pp, vocab_parallel, sp, zero, shard, replicate, reshard_after_forward, "
       "max_unsharded_stages, partition, first, last, account_for_embedding, account_for_loss, "
       "microbatch_size, mean, p95, shortest, longest, packed, balance, pad_to, recompute, "
-      "granularity, modules, method, num_layers, "
-      "every, early_stop, precision, fp8_param_gather, cuda_graphs, tensor_format, causal, "
-      "flash_attention, "
-      "fused_loss, loss_chunks, "
+      "granularity, modules, method, num_layers, every, early_stop, precision, fp8_param_gather, "
+      "cuda_graphs, tensor_format, causal, flash_attention, fused_loss, loss_chunks, "
       "fused_accumulation, deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, "
-      "gathered, gradient_buckets, exp_avg, exp_avg_sq, main_params, main_grads, "
-      "activation_func_fp8_input_store, "
-      "share, dispatcher, dispatch_precision, sms, overlap, delay_wgrad, shared_overlap, "
-      "op_fuser, round_robin, routing, imbalance, power_law, drop_above, fragmentation, "
-      "overlap_p2p, "
-      "overlap_grad_reduce, overlap_param_gather, zero_gradients, zero_weights, tp_comm_overlap, "
-      "async_tensor_model_parallel_allreduce, scatter_gather, gradient_bytes, all_reduce, "
-      "overlap_slowdown, global_norm, detail, jitter, distribution, seed, latency, symmetric, "
-      "samples_per_microbatch, tokens_per_microbatch, p2p, engine, backward_times, forward_times, "
-      "cluster, gpus_per_node, nodes, gpu, memory_gib, model, layers, hidden, heads, kv_heads, "
+      "gathered, gradient_buckets, exp_avg, exp_avg_sq, main_params, main_grads, fraction, "
+      "threads, activation_func_fp8_input_store, share, dispatcher, dispatch_precision, "
+      "sms, delay_wgrad, shared_overlap, op_fuser, round_robin, routing, imbalance, power_law, "
+      "drop_above, fragmentation, overlap_p2p, overlap_grad_reduce, overlap_param_gather, "
+      "zero_gradients, zero_weights, tp_comm_overlap, async_tensor_model_parallel_allreduce, "
+      "scatter_gather, gradient_bytes, all_reduce, overlap_slowdown, global_norm, detail, jitter, "
+      "distribution, seed, latency, symmetric, overlap, samples_per_microbatch, "
+      "tokens_per_microbatch, p2p, "
+      "engine, backward_times, forward_times, cluster, gpus_per_node, nodes, gpu, memory_gib, "
+      "model, layers, hidden, heads, kv_heads, "
       "experts, sequence, schedule, chunks, gpus, and texts in quotes");
   const auto constraint = [&](const std::string& text) {
     return error_with("devices: 2\n" + passes + "search:\n  constraints: " + text);
@@ -377,6 +391,20 @@ TEST_CASE("errors of a space say what is allowed", "[search][space]") {
           candidates_of(
               space_of("devices: 2\n" + passes + "search:\n  constraints: 8 / (pp - 2) > 1"));
         }) == "s.yaml:6:16: constraint '8 / (pp - 2) > 1', column 3: it divides by 0");
+}
+
+TEST_CASE("a name of several keys means the one that the sweep sets", "[search][space]") {
+  const auto with = [](const std::string& keys) {
+    return on_cluster + keys + "search: {constraints: num_layers == 2}";
+  };
+  CHECK(error_with(with("")) ==
+        "s.yaml:4:23: constraint 'num_layers == 2', column 1: num_layers is the name of 2 keys; "
+        "allowed: training.recompute.num_layers, training.offload.num_layers");
+  const auto candidates = [&](const std::string& keys) {
+    return candidates_of(space_of(with(keys))).size();
+  };
+  CHECK(candidates("training: {offload: {num_layers: 2}}\n") == 1);
+  CHECK(candidates("training: {offload: {num_layers: 3}}\n") == 0);
 }
 
 TEST_CASE("a space of very many combinations identifies its candidates without a walk",
