@@ -16,6 +16,8 @@ namespace pipewright::config {
 namespace {
 
 constexpr std::array<std::string_view, 2> balance_names{"none", "length"};
+constexpr std::array<std::string_view, 3> packing_names{"cut", "first_fit_shuffle",
+                                                        "first_fit_decreasing"};
 constexpr std::array<std::string_view, 2> pad_names{"longest", "sequence"};
 constexpr std::uint32_t max_tokens = 1U << 28U;
 constexpr std::size_t max_lines = 10'000'000;
@@ -63,17 +65,23 @@ constexpr std::array lengths_table{
                           "one document per sample",
                   .default_value = "true"},
                  flag<&Lengths::packed>},
+    Key<Lengths>{{.name = "packing",
+                  .help = "how packed documents fill samples: cut at the end of each, or whole, by "
+                          "first fit in random order or the longest first, as NeMo packs",
+                  .default_value = "cut"},
+                 choice<&Lengths::packing, packing_names>},
     Key<Lengths>{
         {.name = "balance",
          .help =
              "assignment of documents to replicas (none keeps their order, length balances work)",
          .default_value = "none"},
         choice<&Lengths::balance, balance_names>},
-    Key<Lengths>{{.name = "pad_to",
-                  .help = "padding of unpacked samples (to the longest of a microbatch, or to the "
-                          "sequence length)",
-                  .default_value = "longest"},
-                 choice<&Lengths::pad_to, pad_names>},
+    Key<Lengths>{
+        {.name = "pad_to",
+         .help = "padding of samples of whole documents (to the longest of a microbatch, or "
+                 "to the sequence length)",
+         .default_value = "longest"},
+        choice<&Lengths::pad_to, pad_names>},
 };
 
 // Creates the error for a line of a length file: "lengths.csv:7: 'abc' is no length; allowed: ...".
@@ -192,9 +200,10 @@ std::string to_string(const Lengths& lengths) {
     text = fmt::format("lognormal with mean {} and p95 {}", *lengths.mean, *lengths.p95);
   else
     text = fmt::format("from {} to {}", lengths.shortest.value_or(1), *lengths.longest);
-  if (lengths.packed)
-    text += " packed";
-  else
+  if (lengths.packed) text += " packed";
+  if (lengths.packed && !lengths.cuts_documents())
+    text += fmt::format(" by {}", base::name_of(packing_names, lengths.packing));
+  if (!lengths.cuts_documents())
     text += fmt::format(" padded to {}", base::name_of(pad_names, lengths.pad_to));
   return text + (lengths.balance == Lengths::Balance::length ? " balanced by length" : "");
 }
@@ -202,6 +211,9 @@ std::string to_string(const Lengths& lengths) {
 Lengths read_lengths(const Field& field) {
   Lengths lengths = read_map<lengths_table>(field);
   check_lengths(field, lengths);
+  if (!lengths.packed && lengths.packing != Lengths::Packing::cut)
+    throw wrong({*find(field.value, "packing"), field.name + ".packing"},
+                "cut for documents that are not packed (packed: false)");
   if (lengths.file) load_lengths(*lengths.file, lengths);
   return lengths;
 }

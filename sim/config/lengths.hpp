@@ -16,6 +16,10 @@ namespace pipewright::config {
 // Distribution of document lengths in tokens, and how documents are packed into microbatches.
 struct Lengths {
   enum class Balance : std::uint8_t { none, length };
+  // How documents fill samples: one after the other, cut where a sample ends, as in Megatron-LM's
+  // pretraining; or whole, each in the first sample with room (first fit), as NeMo and
+  // Megatron-Bridge pack the data of fine-tuning, in random order or the longest first.
+  enum class Packing : std::uint8_t { cut, first_fit_shuffle, first_fit_decreasing };
   enum class PadTo : std::uint8_t { longest, sequence };
   // A bar of a histogram: a length, and the number or relative weight of documents with it.
   struct Bin {
@@ -37,14 +41,17 @@ struct Lengths {
   std::optional<std::uint32_t> longest;
 
   bool packed = true;  // documents fill samples, without attention between documents
+  Packing packing = Packing::cut;
   Balance balance = Balance::none;
-  PadTo pad_to = PadTo::longest;  // used if a sample is a single document
+  PadTo pad_to = PadTo::longest;  // used if a sample has whole documents
 
   // These members are copied from other keys of the scenario.
   std::uint32_t replicas = 1;
   std::uint32_t microbatches = 1;  // per replica and iteration
   std::uint32_t iterations = 1;
   std::uint32_t seed = 1;
+
+  bool cuts_documents() const { return packed && packing == Packing::cut; }
 
   bool operator==(const Lengths&) const = default;
 };

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <queue>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "sim/base/mix.hpp"
+#include "sim/workload/batch/packing.hpp"
 #include "sim/workload/batch/random.hpp"
 
 namespace pipewright::workload {
@@ -68,9 +72,8 @@ class Dealer {
   // Returns the microbatches of the next iteration in the order of Megatron-LM's sampler: the first
   // microbatch of each replica, then the second of each, and so on.
   std::vector<Microbatch> next() {
-    if (lengths_.packed)
-      return lengths_.balance == Lengths::Balance::none ? packed() : pack_evenly();
-    return unpacked();
+    if (!lengths_.cuts_documents()) return of_whole_documents();
+    return lengths_.balance == Lengths::Balance::none ? packed() : pack_evenly();
   }
 
  private:
@@ -143,24 +146,43 @@ class Dealer {
     return microbatches;
   }
 
-  // Makes samples that each consist of one document, cut to at most `sequence_` tokens.
-  std::vector<Microbatch> unpacked() {
-    DocumentTokens samples;
-    for (std::size_t i = 0; i < count() * size_; ++i)
-      samples.push_back(std::min(documents_.next(), sequence_));
+  // Returns samples of whole documents: one each without packing.
+  std::vector<Sample> draw_samples() {
+    const std::size_t samples = count() * size_;
+    if (lengths_.packed)
+      return pack_data_set([&] { return documents_.next(); }, samples, sequence_, lengths_.packing,
+                           lengths_.seed + iteration_++);
+    std::vector<Sample> drawn;
+    for (std::size_t i = 0; i < samples; ++i)
+      drawn.push_back({std::min(documents_.next(), sequence_)});
+    return drawn;
+  }
+
+  static std::uint32_t tokens_of(const Sample& sample) {
+    return std::accumulate(sample.begin(), sample.end(), std::uint32_t{0});
+  }
+
+  // Makes microbatches of samples of whole documents. The last document of a sample is padded, so
+  // that all samples of a microbatch are as long as its longest.
+  std::vector<Microbatch> of_whole_documents() {
+    std::vector<Sample> samples = draw_samples();
     const bool balanced = lengths_.balance == Lengths::Balance::length;
-    if (balanced) std::ranges::sort(samples, std::ranges::greater());
+    if (balanced) std::ranges::stable_sort(samples, std::ranges::greater(), tokens_of);
     std::vector<Microbatch> microbatches;
     for (std::size_t i = 0; i < count(); ++i) {
-      const auto first = samples.begin() + static_cast<std::ptrdiff_t>(i * size_);
-      const auto last = first + size_;
-      const std::uint32_t padded =
-          lengths_.pad_to == Lengths::PadTo::sequence ? sequence_ : *std::max_element(first, last);
+      const std::span<const Sample> own(samples.data() + i * size_, size_);
+      const std::uint32_t padded = lengths_.pad_to == Lengths::PadTo::sequence
+                                       ? sequence_
+                                       : tokens_of(*std::ranges::max_element(own, {}, tokens_of));
       Microbatch& microbatch = microbatches.emplace_back();
-      for (auto document = first; document != last; ++document) {
-        microbatch.computed.add(padded);
-        microbatch.real.add(*document);
-        microbatch.documents.push_back(padded);
+      for (const Sample& sample : own) {
+        for (const std::uint32_t document : sample) microbatch.real.add(document);
+        const std::uint32_t padding = padded - tokens_of(sample);
+        for (std::size_t k = 0; k < sample.size(); ++k) {
+          const std::uint32_t tokens = sample[k] + (k + 1 == sample.size() ? padding : 0);
+          microbatch.computed.add(tokens);
+          microbatch.documents.push_back(tokens);
+        }
       }
     }
     return balanced ? deal_evenly(std::move(microbatches)) : microbatches;
@@ -189,6 +211,7 @@ class Dealer {
   std::uint32_t sequence_;
   std::uint32_t size_;
   DocumentLengths documents_;
+  std::uint32_t iteration_ = 0;
   std::uint32_t left_ = 0;  // tokens of the current document that are not dealt yet
 };
 

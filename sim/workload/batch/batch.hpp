@@ -38,8 +38,9 @@ struct Microbatch {
 // Documents of a run, dealt out to the microbatches of all replicas.
 //
 // Packed documents fill samples of `sequence` tokens completely. A document longer than the
-// remaining space continues in another sample, where it does not attend to its earlier part.
-// Without packing, a sample is one document of at most `sequence` tokens, padded.
+// remaining space continues in another sample, where it does not attend to its earlier part. By
+// first fit, samples have whole documents (packing.hpp). Without packing, a sample is one document
+// of at most `sequence` tokens. Samples of whole documents are padded.
 //
 // Without balancing, samples go to microbatches in the order of Megatron-LM's sampler: in turn to
 // the first microbatches of the replicas, then to the second ones. Balancing by length works within

@@ -34,6 +34,16 @@ TEST_CASE("lengths come from a file, a list, or a lognormal or uniform distribut
         "from 10 to 90 padded to longest balanced by length");
 }
 
+TEST_CASE("packed documents are cut, or packed whole by first fit", "[lengths]") {
+  CHECK(lengths("{mean: 1200, p95: 4000}").cuts_documents());
+  const Lengths whole = lengths("{mean: 1200, p95: 4000, packing: first_fit_decreasing}");
+  CHECK_FALSE(whole.cuts_documents());
+  CHECK(to_string(whole) ==
+        "lognormal with mean 1200 and p95 4000 packed by first_fit_decreasing padded to longest");
+  CHECK_THAT(refusal("{mean: 1200, p95: 4000, packed: false, packing: first_fit_shuffle}"),
+             Contains("training.lengths.packing") && Contains("(packed: false)"));
+}
+
 TEST_CASE("a lognormal distribution has its mean and its 95th percentile", "[lengths]") {
   const double s = lognormal_deviation(1200, 4000);
   const double m = std::log(1200) - s * s / 2;
