@@ -15,7 +15,7 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 2> balance_names{"none", "length"};
+constexpr std::array<std::string_view, 3> balance_names{"none", "length", "context_parallel"};
 constexpr std::array<std::string_view, 3> packing_names{"cut", "first_fit_shuffle",
                                                         "first_fit_decreasing"};
 constexpr std::array<std::string_view, 2> pad_names{"longest", "sequence"};
@@ -72,10 +72,16 @@ constexpr std::array lengths_table{
                  choice<&Lengths::packing, packing_names>},
     Key<Lengths>{
         {.name = "balance",
-         .help =
-             "assignment of documents to replicas (none keeps their order, length balances work)",
+         .help = "assignment of documents (none keeps their order, length balances replicas, "
+                 "context_parallel balances the ranks of dp x cp, of which each document has as "
+                 "many as its length needs)",
          .default_value = "none"},
         choice<&Lengths::balance, balance_names>},
+    Key<Lengths>{{.name = "tokens_per_rank",
+                  .help = "most tokens of a document on a rank with balance: context_parallel, "
+                          "Megatron-LM's --max-seqlen-per-dp-cp-rank",
+                  .unit = "tokens"},
+                 count<&Lengths::tokens_per_rank, "8192">},
     Key<Lengths>{
         {.name = "pad_to",
          .help = "padding of samples of whole documents (to the longest of a microbatch, or "
@@ -205,7 +211,10 @@ std::string to_string(const Lengths& lengths) {
     text += fmt::format(" by {}", base::name_of(packing_names, lengths.packing));
   if (!lengths.cuts_documents())
     text += fmt::format(" padded to {}", base::name_of(pad_names, lengths.pad_to));
-  return text + (lengths.balance == Lengths::Balance::length ? " balanced by length" : "");
+  if (lengths.balance == Lengths::Balance::length) text += " balanced by length";
+  if (lengths.balance == Lengths::Balance::context_parallel)
+    text += fmt::format(" shared by ranks of at most {} tokens", *lengths.tokens_per_rank);
+  return text;
 }
 
 Lengths read_lengths(const Field& field) {
@@ -214,6 +223,18 @@ Lengths read_lengths(const Field& field) {
   if (!lengths.packed && lengths.packing != Lengths::Packing::cut)
     throw wrong({*find(field.value, "packing"), field.name + ".packing"},
                 "cut for documents that are not packed (packed: false)");
+  const bool shares = lengths.balance == Lengths::Balance::context_parallel;
+  if (shares && !lengths.tokens_per_rank)
+    throw Error(
+        field.value.origin,
+        fmt::format("{}.balance is context_parallel, which needs tokens_per_rank", field.name))
+        .suggest("give the most tokens of a document on a rank, such as tokens_per_rank: 8192");
+  if (shares && !lengths.cuts_documents())
+    throw wrong({*find(field.value, "balance"), field.name + ".balance"},
+                "none or length for samples of whole documents");
+  if (!shares && lengths.tokens_per_rank)
+    throw wrong({*find(field.value, "tokens_per_rank"), field.name + ".tokens_per_rank"},
+                "left out without balance: context_parallel");
   if (lengths.file) load_lengths(*lengths.file, lengths);
   return lengths;
 }

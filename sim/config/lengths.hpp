@@ -15,7 +15,8 @@ namespace pipewright::config {
 
 // Distribution of document lengths in tokens, and how documents are packed into microbatches.
 struct Lengths {
-  enum class Balance : std::uint8_t { none, length };
+  // `context_parallel`: a document is shared by as many ranks of dp x cp as its length needs.
+  enum class Balance : std::uint8_t { none, length, context_parallel };
   // How documents fill samples: one after the other, cut where a sample ends, as in Megatron-LM's
   // pretraining; or whole, each in the first sample with room (first fit), as NeMo and
   // Megatron-Bridge pack the data of fine-tuning, in random order or the longest first.
@@ -43,10 +44,12 @@ struct Lengths {
   bool packed = true;  // documents fill samples, without attention between documents
   Packing packing = Packing::cut;
   Balance balance = Balance::none;
-  PadTo pad_to = PadTo::longest;  // used if a sample has whole documents
+  std::optional<std::uint32_t> tokens_per_rank;  // for Balance::context_parallel
+  PadTo pad_to = PadTo::longest;                 // used if a sample has whole documents
 
   // These members are copied from other keys of the scenario.
   std::uint32_t replicas = 1;
+  std::uint32_t cp = 1;
   std::uint32_t microbatches = 1;  // per replica and iteration
   std::uint32_t iterations = 1;
   std::uint32_t seed = 1;

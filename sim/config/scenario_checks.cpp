@@ -294,9 +294,21 @@ void settle_lengths(Scenario& scenario) {
   std::optional<Lengths>& lengths = scenario.training.lengths;
   if (!lengths) return;
   lengths->replicas = scenario.parallel.dp.value;
+  lengths->cp = scenario.parallel.cp.value;
   lengths->microbatches = scenario.microbatches.value;
   lengths->iterations = scenario.iterations.value;
   lengths->seed = scenario.variation.seed;
+  if (lengths->balance != Lengths::Balance::context_parallel) return;
+  constexpr std::string_view key = "training.lengths.balance is context_parallel";
+  if (scenario.parallel.cp.value == 1)
+    throw Error(scenario.parallel.cp.origin,
+                fmt::format("{}, and parallel.cp is 1, so that no ranks share a document", key))
+        .suggest("give parallel.cp: 2 or more, of which documents use as many as they need");
+  if (scenario.devices.value > 1)
+    throw Error(
+        scenario.devices.origin,
+        fmt::format("{}, which Megatron-LM supports without pipeline parallelism only", key))
+        .allow("parallel.pp: 1");
 }
 
 void check_experts(const Scenario& scenario, const Value& root) {

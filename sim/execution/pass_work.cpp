@@ -99,6 +99,7 @@ PassRatios synchronized_ratios(const Job& job, const ReplicaGroups& replica_grou
   for_each_synchronized_replica(job, replica_groups, copy, pass, [&](std::uint32_t replica) {
     const PassRatios replica_ratios = ratios_on(job, replica, pass);
     ratios.dispatch = std::max(ratios.dispatch, replica_ratios.dispatch);
+    ratios.exchange = std::max(ratios.exchange, replica_ratios.exchange);
     ratios.collectives = std::max(ratios.collectives, replica_ratios.collectives);
   });
   return ratios;

@@ -13,6 +13,7 @@ PassRatios ratios_of(const Uneven& uneven, const StageCosts& costs, std::uint32_
   const double by_tokens = std::max(0.0, 1 - by_pairs - by_experts);
   return {.kernels = by_tokens * work.tokens + by_pairs * work.attention + by_experts * experts,
           .dispatch = experts,
+          .exchange = work.exchange,
           .collectives = work.tokens};
 }
 

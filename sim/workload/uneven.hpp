@@ -15,6 +15,7 @@ struct Uneven {
   struct Work {
     double tokens = 1;
     double attention = 1;  // computed pairs of a query and a key
+    double exchange = 1;   // bytes of keys and values that ranks of cp exchange
   };
 
   std::uint32_t microbatches = 1;  // per replica, over all iterations
@@ -46,10 +47,13 @@ struct Uneven {
 struct PassRatios {
   double kernels = 1;
   double dispatch = 1;  // collectives that send tokens to experts and back
+  double exchange = 1;  // collectives of context parallelism
   double collectives = 1;
 
   double of(Group group) const {
-    return group == Group::ep || group == Group::etp ? dispatch : collectives;
+    if (group == Group::ep || group == Group::etp) return dispatch;
+    const bool is_cp = group == Group::cp || group == Group::cp_a2a || group == Group::cp_p2p;
+    return is_cp ? exchange : collectives;
   }
 };
 PassRatios ratios_of(const Uneven& uneven, const StageCosts& costs, std::uint32_t replica,

@@ -152,7 +152,9 @@ constexpr std::array unmodelled_rows{
                on},
     SettingRow{Changes::time, "transfers between stages would overlap in warm-up and cool-down too",
                "overlap_p2p_communication_warmup_flush overlap_p2p_comm_warmup_flush"},
-    SettingRow{Changes::time, "ranks of cp would divide documents of different lengths anew",
+    SettingRow{Changes::time,
+               "ranks of cp would divide documents of different lengths anew, which "
+               "training.lengths.balance: context_parallel predicts",
                "hybrid_context_parallel max_seqlen_per_dp_cp_rank"},
     SettingRow{Changes::time, "weight gradients of experts would overlap with their dispatch",
                "overlap_dispatch_backward_with_experts_wgrad"},

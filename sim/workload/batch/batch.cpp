@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <queue>
 #include <set>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/mix.hpp"
+#include "sim/workload/batch/context_groups.hpp"
 #include "sim/workload/batch/packing.hpp"
 #include "sim/workload/batch/random.hpp"
 
@@ -73,6 +75,7 @@ class Dealer {
   // microbatch of each replica, then the second of each, and so on.
   std::vector<Microbatch> next() {
     if (!lengths_.cuts_documents()) return of_whole_documents();
+    if (lengths_.balance == Lengths::Balance::context_parallel) return shared();
     return lengths_.balance == Lengths::Balance::none ? packed() : pack_evenly();
   }
 
@@ -105,6 +108,50 @@ class Dealer {
         }
     return microbatches;
   }
+
+  // Shares the documents of an iteration among the ranks of dp x cp. A group of documents belongs
+  // to the same microbatch of all replicas.
+  std::vector<Microbatch> shared() {
+    DocumentTokens tokens;
+    for (const Microbatch& microbatch : packed())
+      tokens.insert(tokens.end(), microbatch.documents.begin(), microbatch.documents.end());
+    const std::vector<ContextGroup> groups =
+        context_groups(tokens, lengths_.replicas * lengths_.cp, lengths_.tokens_per_rank.value());
+    std::vector<Microbatch> microbatches;
+    for (std::size_t i = 0; i < lengths_.microbatches; ++i) {
+      std::vector<SharedDocuments> own;
+      Microbatch microbatch;
+      const std::size_t end = (i + 1) * groups.size() / lengths_.microbatches;
+      for (std::size_t group = i * groups.size() / lengths_.microbatches; group < end; ++group) {
+        own.push_back(shared_documents(groups[group], tokens));
+        for (const std::vector<SharedDocument>& rank : own.back())
+          for (const SharedDocument& document : rank) {
+            const double part = static_cast<double>(lengths_.replicas) * document.ranks;
+            microbatch.real.tokens += document.tokens / part;
+            microbatch.real.squares += square(document.tokens) / part;
+          }
+      }
+      microbatch.computed = microbatch.real;
+      microbatch.groups = std::make_shared<const std::vector<SharedDocuments>>(std::move(own));
+      microbatches.insert(microbatches.end(), lengths_.replicas, microbatch);
+    }
+    return microbatches;
+  }
+
+  static SharedDocuments shared_documents(const ContextGroup& group, const DocumentTokens& tokens) {
+    std::map<std::uint32_t, std::uint32_t> ranks;  // by the document
+    for (const auto& documents : group)
+      for (const std::uint32_t document : documents) ++ranks[document];
+    SharedDocuments shared;
+    for (const auto& documents : group) {
+      auto& rank = shared.emplace_back();
+      for (const std::uint32_t document : documents)
+        rank.push_back({tokens[document], ranks[document]});
+    }
+    return shared;
+  }
+
+  static double square(double tokens) { return tokens * tokens; }
 
   // Packs documents, the longest first, so that all microbatches get similar sums of squared
   // lengths; a document for which that microbatch has no room goes to the one with the fewest

@@ -27,12 +27,23 @@ struct TokenCounts {
   }
 };
 
+// A document of which each of `ranks` ranks has an equal part.
+struct SharedDocument {
+  std::uint32_t tokens = 0;
+  std::uint32_t ranks = 1;
+};
+// Documents of each rank of dp x cp, which the ranks compute between two barriers.
+using SharedDocuments = std::vector<std::vector<SharedDocument>>;
+
 // A microbatch of documents. `computed` counts all tokens that its passes process, with padding;
 // `real` counts only the tokens that are trained on.
 struct Microbatch {
   TokenCounts computed;
   TokenCounts real;
   std::vector<std::uint32_t> documents;  // tokens of each document, with padding
+  // Documents of all replicas, one group after the other, if balance is context_parallel.
+  // `computed` and `real` are then those of an average replica.
+  std::shared_ptr<const std::vector<SharedDocuments>> groups;
 };
 
 // Documents of a run, dealt out to the microbatches of all replicas.
@@ -49,6 +60,9 @@ struct Microbatch {
 // nowhere. This is the greedy rule of WLB-LLM (arXiv 2503.17924, algorithm 1) for microbatches with
 // equally many tokens. Samples of one document are sorted by length and grouped into microbatches,
 // which go, the longest first, to the replica with the fewest tokens so far.
+//
+// Dynamic context parallelism shares each document among as many ranks of dp x cp as it needs
+// (context_groups.hpp). The groups of documents are divided over the microbatches in order.
 //
 // Replicas are numbered by falling work in each iteration: replica 0 has the most.
 struct Batch {

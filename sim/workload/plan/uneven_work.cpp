@@ -21,32 +21,122 @@ std::vector<std::pair<double, Attention>> attention_layers(const config::Model& 
   return layers;
 }
 
+// Work of a rank: tokens, pairs of a query and a key, and tokens whose keys and values it receives.
+struct RankWork {
+  double tokens = 0;
+  double pairs = 0;
+  double exchange = 0;
+
+  RankWork& operator+=(const RankWork& rhs) {
+    tokens += rhs.tokens;
+    pairs += rhs.pairs;
+    exchange += rhs.exchange;
+    return *this;
+  }
+};
+
+// Computes the work of microbatches for a model.
+class WorkOfMicrobatches {
+ public:
+  WorkOfMicrobatches(const config::Model& model, const config::Training& training)
+      : pairs_(pairs_of(training)), layers_(attention_layers(model)) {}
+
+  double pairs(double document) const {
+    double sum = 0;
+    for (const auto& [count, attention] : layers_)
+      sum += count * attention_pairs(attention, document, pairs_);
+    return sum;
+  }
+
+  RankWork of(const Microbatch& microbatch) const {
+    RankWork work{.tokens = microbatch.computed.tokens, .exchange = microbatch.computed.tokens};
+    for (const std::uint32_t document : microbatch.documents) work.pairs += pairs(document);
+    return work;
+  }
+
+  RankWork of(const std::vector<SharedDocument>& documents) const {
+    RankWork work;
+    for (const SharedDocument& document : documents) {
+      const double tokens = static_cast<double>(document.tokens) / document.ranks;
+      work += {.tokens = tokens,
+               .pairs = pairs(document.tokens) / document.ranks,
+               .exchange = tokens * (document.ranks - 1)};
+    }
+    return work;
+  }
+
+ private:
+  AttentionPairs pairs_;
+  std::vector<std::pair<double, Attention>> layers_;
+};
+
+// Returns the work of each microbatch of a replica whose ranks share documents: that of the slowest
+// rank in each group of documents, for which all ranks wait. `attention_share` is the share of
+// attention in the time of a mean microbatch, and `cp` the ranks of a replica.
+std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatches& work_of,
+                                      double attention_share, std::uint32_t cp) {
+  RankWork mean{.tokens = batch.computed.tokens / cp,
+                .exchange = batch.computed.tokens * (cp - 1) / cp};
+  double pairs = 0;
+  std::size_t ranks = 1;
+  for (std::uint32_t i = 0; i < batch.microbatches; ++i)
+    for (const SharedDocuments& group : *batch.at(0, i).groups) {
+      ranks = group.size();
+      for (const std::vector<SharedDocument>& documents : group)
+        pairs += work_of.of(documents).pairs;
+    }
+  mean.pairs = pairs / static_cast<double>(ranks * batch.microbatches);
+  const auto seconds = [&](const RankWork& work) {
+    return (1 - attention_share) * work.tokens / mean.tokens +
+           (mean.pairs > 0 ? attention_share * work.pairs / mean.pairs : 0);
+  };
+  std::vector<Uneven::Work> works;
+  for (std::uint32_t i = 0; i < batch.microbatches; ++i) {
+    RankWork sum;
+    for (const SharedDocuments& group : *batch.at(0, i).groups) {
+      RankWork slowest;
+      for (const std::vector<SharedDocument>& documents : group)
+        if (const RankWork work = work_of.of(documents); seconds(work) > seconds(slowest))
+          slowest = work;
+      sum += slowest;
+    }
+    works.push_back({.tokens = sum.tokens / mean.tokens,
+                     .attention = mean.pairs > 0 ? sum.pairs / mean.pairs : 1,
+                     .exchange = sum.exchange / mean.exchange});
+  }
+  std::vector<Uneven::Work> of_replicas;
+  for (std::uint32_t replica = 0; replica < batch.replicas; ++replica)
+    of_replicas.insert(of_replicas.end(), works.begin(), works.end());
+  return of_replicas;
+}
+
 // Returns the ratio of each microbatch's work to that of the mean microbatch; empty if all are
 // equal.
 std::vector<Uneven::Work> microbatch_work(const config::Model& model,
-                                          const config::Training& training) {
+                                          const config::Training& training,
+                                          const StageCosts& costs) {
   const auto batch = batch_of(training, sequence_of(model, training));
-  const AttentionPairs pairs = pairs_of(training);
-  const auto layers = attention_layers(model);
-  std::vector<Uneven::Work> work_ratios;
-  double attention_sum = 0;
-  for (const Microbatch& microbatch : batch->all_microbatches) {
-    Uneven::Work& work = work_ratios.emplace_back();
-    work.tokens = microbatch.computed.tokens / batch->computed.tokens;
-    work.attention = 0;
-    for (const std::uint32_t document : microbatch.documents)
-      for (const auto& [count, attention] : layers)
-        work.attention += count * attention_pairs(attention, document, pairs);
-    attention_sum += work.attention;
-  }
-  const double mean = attention_sum / static_cast<double>(work_ratios.size());
+  const WorkOfMicrobatches work_of(model, training);
+  if (training.lengths->balance == config::Lengths::Balance::context_parallel)
+    return shared_work(*batch, work_of,
+                       StageCosts::of(costs.attention_share, {.kind = schedules::PassKind::backward}),
+                       training.lengths->cp);
+  std::vector<RankWork> works;
+  RankWork sum;
+  for (const Microbatch& microbatch : batch->all_microbatches)
+    sum += works.emplace_back(work_of.of(microbatch));
+  const double mean_pairs = sum.pairs / static_cast<double>(works.size());
+  std::vector<Uneven::Work> ratios;
   bool differ = false;
-  for (Uneven::Work& work : work_ratios) {
-    work.attention = mean > 0 ? work.attention / mean : 1;
-    differ = differ || work.tokens != work_ratios.front().tokens ||
-             work.attention != work_ratios.front().attention;
+  for (const RankWork& work : works) {
+    const double tokens = work.tokens / batch->computed.tokens;
+    ratios.push_back({.tokens = tokens,
+                      .attention = mean_pairs > 0 ? work.pairs / mean_pairs : 1,
+                      .exchange = tokens});
+    differ = differ || ratios.back().tokens != ratios.front().tokens ||
+             ratios.back().attention != ratios.front().attention;
   }
-  return differ ? work_ratios : std::vector<Uneven::Work>{};
+  return differ ? ratios : std::vector<Uneven::Work>{};
 }
 
 // Returns the load of the busiest experts, by stage and microbatch, averaged over the layers of the
@@ -82,7 +172,7 @@ std::shared_ptr<const Uneven> uneven_work(const config::Scenario& scenario,
   if (scenario.training.lengths) {
     uneven.microbatches =
         scenario.training.lengths->microbatches * scenario.training.lengths->iterations;
-    uneven.work_ratios = microbatch_work(scenario.model->value, scenario.training);
+    uneven.work_ratios = microbatch_work(scenario.model->value, scenario.training, costs);
     uneven.tokens_differ = std::ranges::any_of(
         uneven.work_ratios, [](const Uneven::Work& work) { return work.tokens != 1; });
   }

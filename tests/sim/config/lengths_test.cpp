@@ -44,6 +44,19 @@ TEST_CASE("packed documents are cut, or packed whole by first fit", "[lengths]")
              Contains("training.lengths.packing") && Contains("(packed: false)"));
 }
 
+TEST_CASE("documents that ranks share have most tokens of a rank", "[lengths]") {
+  CHECK(to_string(lengths("{mean: 1200, p95: 4000, balance: context_parallel, "
+                          "tokens_per_rank: 2048}")) ==
+        "lognormal with mean 1200 and p95 4000 packed shared by ranks of at most 2048 tokens");
+  CHECK_THAT(refusal("{mean: 1200, p95: 4000, balance: context_parallel}"),
+             Contains("needs tokens_per_rank") && Contains("tokens_per_rank: 8192"));
+  CHECK_THAT(refusal("{mean: 1200, p95: 4000, tokens_per_rank: 2048}"),
+             Contains("left out without balance: context_parallel"));
+  CHECK_THAT(refusal("{mean: 1200, p95: 4000, packing: first_fit_shuffle, "
+                     "balance: context_parallel, tokens_per_rank: 2048}"),
+             Contains("none or length for samples of whole documents"));
+}
+
 TEST_CASE("a lognormal distribution has its mean and its 95th percentile", "[lengths]") {
   const double s = lognormal_deviation(1200, 4000);
   const double m = std::log(1200) - s * s / 2;
