@@ -35,6 +35,10 @@ config::Scenario with_schedule(const config::Scenario& scenario, std::size_t ind
   return config::read_scenario(tree);
 }
 
+bool prints_script(const std::vector<LaunchWord>& words) {
+  return std::ranges::any_of(words, [](const LaunchWord& word) { return word.file.empty(); });
+}
+
 std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
                          const config::LaunchPlan& plan) {
   std::string lines;
@@ -42,7 +46,7 @@ std::string write_launch(const config::Scenario& scenario, const std::vector<Lau
     const jobs::Launch launch = jobs::export_job(scenario, *word.framework, plan);
     if (!launch.refused.empty()) print_notes({launch.refused});
     if (word.file.empty()) {
-      lines += "\n" + launch.text;
+      lines += (lines.empty() ? "" : "\n") + launch.text;
       if (!launch.beside.empty())
         lines += fmt::format("\n{}:\n{}", launch.beside_name, launch.beside);
       continue;

@@ -20,6 +20,9 @@ struct LaunchWord {
 // Parses the arguments of --launch. Throws UsageError for a framework without launch scripts.
 std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words);
 
+// Returns whether a launch is printed.
+bool prints_script(const std::vector<LaunchWord>& words);
+
 // Writes a launch script of the scenario for each argument of --launch. Returns the text to print:
 // a line for each file, and the scripts that have no file. A job that its framework refuses is
 // written too; a note on the terminal says why it does not start.

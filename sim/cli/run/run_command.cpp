@@ -238,7 +238,9 @@ int run_command(const Arguments& arguments) {
     print_notes(notes);
     fmt::print("{}", json_report(results, training));
   } else {
-    fmt::print("{}", text_report(request, results, notes, training));
+    // A launch script on standard output is alone there.
+    fmt::print(prints_script(request.launches) ? stderr : stdout, "{}",
+               text_report(request, results, notes, training));
   }
   OutputFiles files;
   for (const Output& output : outputs)
@@ -247,8 +249,9 @@ int run_command(const Arguments& arguments) {
     const auto fastest =
         std::ranges::min_element(results.summaries, {}, &analysis::Summary::makespan_s);
     const auto index = static_cast<std::size_t>(fastest - results.summaries.begin());
-    fmt::print("{}", write_launch(with_schedule(scenario, index), request.launches,
-                                  evaluation::launch_plan(run, index)));
+    config::LaunchPlan plan = evaluation::launch_plan(run, index);
+    plan.lacks_memory = analysis::over_capacity_text(*fastest, "the job");
+    fmt::print("{}", write_launch(with_schedule(scenario, index), request.launches, plan));
   }
   if (!request.json) {
     for (const path& file : results.trace_files) fmt::print("trace   {}\n", file.string());

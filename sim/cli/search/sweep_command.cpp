@@ -356,6 +356,7 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
   if (request.launches.empty() || !findings.best) return files.status(status);
   const config::Scenario best = config::read_scenario(
       config::read_yaml_text(scenario_of(run.rows[*findings.best].candidate), "the best"));
+  if (prints_script(request.launches)) fmt::print("\n");
   fmt::print("{}", write_launch(best, request.launches, *plan_launch(best)));
   return files.status(status);
 }

@@ -12,25 +12,68 @@
 namespace pipewright::jobs::deepspeed {
 namespace {
 
-// Flags of Megatron-LM that DeepSpeed lacks, or for which its JSON has settings.
-constexpr std::array left_out{"use_distributed_optimizer",
-                              "use_megatron_fsdp",
-                              "data_parallel_sharding_strategy",
-                              "overlap_param_gather",
-                              "overlap_grad_reduce",
-                              "grad_reduce_in_bf16",
-                              "ddp_bucket_size",
-                              "cross_entropy_loss_fusion",
-                              "group_query_attention",
-                              "num_virtual_stages_per_pipeline_rank",
-                              "pipeline_model_parallel_layout",
-                              "context_parallel_size",
-                              "hierarchical_context_parallel_sizes",
-                              "cp_comm_type",
-                              "use_precision_aware_optimizer",
-                              "optimizer_cpu_offload",
-                              "optimizer_offload_fraction",
-                              "overlap_cpu_optimizer_d2h_h2d"};
+// Flags of Megatron-LM that Megatron-DeepSpeed has too (megatron/arguments.py). Its JSON has
+// further settings, and the others cannot be expressed.
+constexpr std::array common_flags{"attention_dropout",
+                                  "bf16",
+                                  "disable_bias_linear",
+                                  "ffn_hidden_size",
+                                  "fp16",
+                                  "global_batch_size",
+                                  "hidden_dropout",
+                                  "hidden_size",
+                                  "kv_channels",
+                                  "make_vocab_size_divisible_by",
+                                  "max_position_embeddings",
+                                  "micro_batch_size",
+                                  "no_gradient_accumulation_fusion",
+                                  "normalization",
+                                  "num_attention_heads",
+                                  "num_experts",
+                                  "num_layers",
+                                  "num_layers_per_virtual_pipeline_stage",
+                                  "optimizer",
+                                  "pipeline_model_parallel_size",
+                                  "recompute_granularity",
+                                  "recompute_method",
+                                  "recompute_num_layers",
+                                  "seq_length",
+                                  "sequence_parallel",
+                                  "squared_relu",
+                                  "swiglu",
+                                  "tensor_model_parallel_size",
+                                  "tokenizer_model",
+                                  "tokenizer_type",
+                                  "transformer_impl",
+                                  "untie_embeddings_and_output_weights",
+                                  "vocab_size"};
+
+// Throws config::Error for a model with layers that Megatron-DeepSpeed does not have.
+void check_model(const config::Model& model) {
+  if (model.pattern.empty() && !model.latent && model.mtp_layers == 0) return;
+  const std::string_view part = !model.pattern.empty() ? "a pattern of layers"
+                                : model.latent         ? "latent attention"
+                                                       : "multi-token prediction";
+  throw config::Error(
+      fmt::format("model {} has {}, which Megatron-DeepSpeed does not have", model.name, part))
+      .suggest("write the launch for megatron or bridge");
+}
+
+// Gives a flag the name that Megatron-DeepSpeed has for it. Returns false if it has none.
+bool rename(Setting& setting) {
+  if (std::ranges::find(common_flags, std::string_view(setting.name)) != common_flags.end())
+    return true;
+  if (setting.name == "num_query_groups") {
+    setting.name = "num_key_value_heads";
+  } else if (setting.name == "expert_model_parallel_size") {
+    setting.name = "moe_expert_parallel_size";
+  } else if (setting.name == "position_embedding_type" && setting.values.front() == "rope") {
+    setting = {.name = "use_rotary_position_embeddings"};
+  } else {
+    return false;
+  }
+  return true;
+}
 
 // Keys of zero_optimization for an optimizer on the host, after the others.
 std::string offload_of(const config::Scenario& scenario) {
@@ -90,17 +133,13 @@ Launch write(const LaunchInput& launch_input) {
   LaunchInput input = launch_input;
   input.stack = megatron::older_stack;
   const config::Scenario& scenario = input.scenario;
+  check_model(scenario.model->value);
   megatron::Written written = megatron::write(scenario, input.plan, true);
   const config::Parallel& parallel = scenario.parallel;
   const auto cannot = [&](std::string_view key, std::string sentence) {
     written.reasons.push_back({std::string(key), std::move(sentence)});
   };
-  std::erase_if(written.settings, [](const Setting& setting) {
-    return std::ranges::find(left_out, std::string_view(setting.name)) != left_out.end() ||
-           (setting.name == "attention_backend" && setting.values.front() != "unfused");
-  });
-  for (Setting& setting : written.settings)
-    if (setting.name == "num_query_groups") setting.name = "num_key_value_heads";
+  std::erase_if(written.settings, [](Setting& setting) { return !rename(setting); });
   if (scenario.training.flash_attention) written.settings.push_back({.name = "use_flash_attn_v2"});
   if (parallel.cp.value > 1) {
     written.settings.push_back(

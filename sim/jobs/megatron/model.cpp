@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/numbers.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
@@ -205,8 +206,13 @@ void read_experts(Draft& draft) {
       draft.set("training.experts.drop_above", capacity->values.front(), *capacity);
   }
   if (frequency == nullptr || frequency->values.empty()) return;
-  std::string text;
-  for (const std::string& part : frequency->values) text += part;
+  // A configuration gives the items of a list, a script the words of an expression.
+  const bool is_list =
+      frequency->values.size() > 1 && std::ranges::all_of(frequency->values, [](const auto& value) {
+        return base::parse_number<std::int64_t>(value).has_value();
+      });
+  const std::string text = is_list ? fmt::format("[{}]", fmt::join(frequency->values, ","))
+                                   : fmt::format("{}", fmt::join(frequency->values, ""));
   if (text.find('[') == std::string::npos) {
     const std::uint64_t every = whole_number(*frequency);
     if (every <= 1) return;

@@ -8,6 +8,7 @@
 #include "sim/jobs/nemo/aliases.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/python_list.hpp"
 #include "sim/jobs/shell/quote.hpp"
 
 namespace pipewright::jobs::nemo {
@@ -72,13 +73,16 @@ std::string override_of(const Setting& setting, bool for_nemo) {
   std::string name = setting.name;
   std::string value = setting.values.empty() ? "true" : setting.values.front();
   if (setting.values.size() > 1) value = fmt::format("[{}]", fmt::join(setting.values, ","));
+  // Arguments are evaluated as Python, overrides are not.
+  if (setting.name == "moe_layer_freq" && !for_nemo)
+    if (const auto layers = python_list(value))
+      value = fmt::format("[{}]", fmt::join(*layers, ","));
   const auto alias = std::ranges::find_if(aliases, [&](const Alias& alias_row) {
     return alias_row.written && alias_row.flag == setting.name;
   });
   if (alias != aliases.end()) {
     name = alias->name;
     if (alias->inverted) value = says_no(value) ? "true" : "false";
-    if (name == "grad_reduce_in_fp32") section = "ddp";
   }
   if (name == "tp_comm_overlap") section = "comm_overlap";
   return fmt::format("{}.{}={}", section, name, value);
@@ -92,30 +96,42 @@ std::string recipe_name(const std::string& model) {
   return name;
 }
 
-// Adds the sizes that settings leave out because they are 1. A recipe may have others, which an
-// override replaces.
-void add_sizes_of_one(bool has_experts, std::vector<Setting>& settings) {
+// Adds the parallel sizes and divisions of layers that settings leave out because they are those
+// of a job without them. A recipe may have others, which an override replaces.
+void add_absent_sizes(bool has_experts, std::vector<Setting>& settings) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find(settings, name, &Setting::name);
+  };
+  const auto add = [&](const char* name, const char* value) {
+    if (find(name) == settings.end()) settings.push_back({.name = name, .values = {value}});
   };
   for (const char* const size : {"tensor_model_parallel_size", "pipeline_model_parallel_size",
                                  "context_parallel_size", "expert_model_parallel_size"}) {
     const bool is_known =
         size == std::string_view("expert_model_parallel_size") ? has_experts : true;
-    if (is_known && find(size) == settings.end())
-      settings.push_back({.name = size, .values = {"1"}});
+    if (is_known) add(size, "1");
   }
-  const auto pp = find("pipeline_model_parallel_size");
-  const bool is_chunked = find("num_virtual_stages_per_pipeline_rank") != settings.end() ||
-                          find("pipeline_model_parallel_layout") != settings.end();
-  if (pp->values.front() != "1" && !is_chunked)
-    settings.push_back({.name = "virtual_pipeline_model_parallel_size", .values = {"null"}});
+  if (find("pipeline_model_parallel_size")->values.front() == "1") return;
+  if (find("num_virtual_stages_per_pipeline_rank") == settings.end())
+    add("virtual_pipeline_model_parallel_size", "null");
+  // Megatron-Core refuses a layout beside other divisions of layers.
+  add("pipeline_model_parallel_layout", "null");
+  add("account_for_embedding_in_pipeline_split", "false");
+  add("account_for_loss_in_pipeline_split", "false");
+  add("decoder_first_pipeline_num_layers", "null");
+  add("decoder_last_pipeline_num_layers", "null");
 }
 
 Launch write_overrides(const LaunchInput& input, std::string_view command, bool for_nemo) {
   megatron::Written written = megatron::write(input.scenario, input.plan, false);
-  if (!for_nemo)
-    add_sizes_of_one(input.scenario.model->value.experts.has_value(), written.settings);
+  if (!for_nemo) {
+    add_absent_sizes(input.scenario.model->value.experts.has_value(), written.settings);
+    // The precision's recipe decides the data type of gradients.
+    std::erase_if(written.settings, [](const Setting& setting) {
+      return setting.name == "grad_reduce_in_bf16" ||
+             setting.name == "accumulate_allreduce_grads_in_fp32";
+    });
+  }
   Unexpressed unexpressed = megatron::unexpressed(input, written, Dialect::recipe);
   Launch launch{.extension = ".sh",
                 .differs = std::move(unexpressed.sentences),
@@ -142,6 +158,13 @@ std::vector<std::string> overrides_of(std::span<const Setting> settings, bool fo
     if (setting.name == "bf16" || setting.name == "fp16" || (is_format && !for_nemo)) continue;
     if (for_nemo && setting.name == "fp8_format") lines.emplace_back("model.fp8=true");
     lines.push_back(override_of(setting, for_nemo));
+    if (for_nemo) continue;
+    // Megatron-Bridge refuses a data set with another sequence than the model, and replaces the
+    // model's vocabulary by the tokenizer's.
+    if (setting.name == "seq_length")
+      lines.push_back(fmt::format("dataset.seq_length={}", setting.values.front()));
+    if (setting.name == "vocab_size")
+      lines.emplace_back("tokenizer.use_tokenizer_vocab_size=false");
   }
   return lines;
 }

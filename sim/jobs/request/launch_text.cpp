@@ -75,6 +75,8 @@ std::string heading(const LaunchInput& input, const Launch& launch) {
   text += stack_lines(input);
   if (const auto& domain = input.scenario.placement.domain)
     text += fmt::format("{}{}\n", domain_line, domain->value);
+  if (!input.plan.lacks_memory.empty())
+    text += fmt::format("# {}\n", comment_text(input.plan.lacks_memory));
   if (!launch.refused.empty()) text += fmt::format("# {}\n", comment_text(launch.refused));
   for (const std::string& sentence : launch.differs)
     text += fmt::format("# not expressed: {}\n", comment_text(sentence));
@@ -83,15 +85,23 @@ std::string heading(const LaunchInput& input, const Launch& launch) {
 
 namespace {
 
-// Hosts of each NVLink domain that the job uses, if it has several hosts of several domains; 0 if
-// domains have different numbers of them, or if every allocation of whole hosts is right.
+// Returns whether the job has several hosts in each of several NVLink domains, so that it depends
+// on the allocation of hosts.
+bool spans_domains(const LaunchInput& input) {
+  const config::LaunchPlan& plan = input.plan;
+  return plan.gpus_per_domain > plan.gpus_per_host && plan.ranks_per_domain > 0 &&
+         plan.ranks_per_domain < gpus_of(input.scenario);
+}
+
+// Hosts of each NVLink domain of a job that spans several; 0 if domains have different numbers of
+// them, or if every allocation of whole hosts is right.
 std::uint64_t hosts_per_domain(const LaunchInput& input) {
   const config::LaunchPlan& plan = input.plan;
   const std::uint64_t processes = launch_nodes(input.scenario, plan).processes;
-  const bool has_several = plan.gpus_per_domain > plan.gpus_per_host;
-  const bool spans = plan.ranks_per_domain > 0 && plan.ranks_per_domain < gpus_of(input.scenario);
-  if (!has_several || !spans || plan.ranks_per_domain % processes != 0) return 0;
-  return plan.ranks_per_domain / processes;
+  if (!spans_domains(input) || plan.ranks_per_domain % processes != 0) return 0;
+  // Slurm wants whole segments only.
+  const std::uint64_t hosts = plan.ranks_per_domain / processes;
+  return gpus_of(input.scenario) / processes % hosts == 0 ? hosts : 0;
 }
 
 // Ranks of a group of experts in one NVLink domain: as many as the domain has, in equal parts.
@@ -144,6 +154,11 @@ std::vector<Difference> placement_differences(const LaunchInput& input) {
          fmt::format("placement.domain is {}: the launcher has to give the job as many GPUs of "
                      "each NVLink domain",
                      placement.domain->value)});
+  else if (!placement.domain && spans_domains(input) && hosts_per_domain(input) == 0)
+    differences.push_back(
+        {"", fmt::format("the prediction fills NVLink domains with {} GPUs each, and the launcher "
+                         "may allocate other hosts",
+                         input.plan.ranks_per_domain)});
   return differences;
 }
 

@@ -296,6 +296,8 @@ Launch write(const LaunchInput& input) {
   launch.refused = refusal_of(input, launch.refused);
   launch.differs = sentences_of(writer.reasons, differences);
   launch.text = heading(input, launch);
+  launch.text +=
+      "# torchtitan reads such files up to v0.2.2; later versions have configurations in Python.\n";
   launch.text += fmt::format("# NGPU={} CONFIG_FILE=./this.toml ./run_train.sh\n",
                              scenario.parallel.ranks_of_stage() * scenario.devices.value);
   for (const auto& [section, lines] : sections_of(writer.settings))

@@ -95,6 +95,12 @@ TEST_CASE("a launch keeps the placement in NVLink domains", "[jobs][launch]") {
   CHECK_THAT(launch_for("megatron", keys + "placement: {gpu_types: [gb200]}\n", trays(64)).text,
              Catch::Contains("# not expressed: the launcher chooses the hosts"));
   CHECK_THAT(launch_for("megatron", keys, trays(128)).text, !Catch::Contains("#SBATCH"));
+  // Slurm refuses 32 hosts in segments of 18.
+  CHECK_THAT(
+      launch_for("megatron", keys, trays(72)).text,
+      !Catch::Contains("#SBATCH") &&
+          Catch::Contains("# not expressed: the prediction fills NVLink domains with 72 GPUs "
+                          "each, and the launcher may allocate other hosts\n"));
 }
 
 TEST_CASE("a launch tells HybridEP's kernels the NVLink domain", "[jobs][launch]") {

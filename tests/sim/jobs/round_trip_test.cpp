@@ -187,6 +187,57 @@ TEST_CASE("a launch states a bucket that is no whole number of gradients", "[job
                  !Catch::Contains("--ddp-bucket-size"));
 }
 
+TEST_CASE("a launch without a file is alone on standard output", "[jobs][launch]") {
+  const tests::CommandFolder place;
+  const tests::ProgramResult ran = place.run(
+      "run --model llama-3-70b --cluster dgx-h100 --dp 8 --global-batch 64 --engine timing "
+      "--launch megatron");
+  CHECK_THAT(ran.out, Catch::StartsWith("#!/bin/bash\n") && !Catch::Contains("tokens/s"));
+  CHECK_THAT(ran.err, Catch::Contains("tokens/s"));
+  // 70 B parameters, their gradients and optimizer state are far more than 80 GiB.
+  CHECK_THAT(ran.out, Catch::Contains("\n# the job does not fit: device 0 ("));
+}
+
+TEST_CASE("a launch for Megatron-Bridge changes what its recipes and set-up would decide",
+          "[jobs][launch]") {
+  const std::string text =
+      jobs::export_job(config::read_scenario(config::read_yaml_text(
+                           "model: deepseek-v3\nstack: megatron-bridge\nparallel: {tp: 1, pp: 4, "
+                           "dp: 64, ep: 64, "
+                           "zero: 1}\nglobal_batch: 512\npartition: [15, 16, 16, 14]\n",
+                           "scenario.yaml")),
+                       *jobs::find_framework("bridge"))
+          .text;
+  CHECK_THAT(text, Catch::Contains("'model.pipeline_model_parallel_layout=Et*15|"));
+  CHECK_THAT(text, Catch::Contains(" model.account_for_embedding_in_pipeline_split=false "));
+  CHECK_THAT(text, Catch::Contains(" model.account_for_loss_in_pipeline_split=false "));
+  CHECK_THAT(text, Catch::Contains(" dataset.seq_length=4096 "));
+  CHECK_THAT(text, Catch::Contains(" tokenizer.use_tokenizer_vocab_size=false "));
+  CHECK_THAT(text, Catch::Contains("'model.moe_layer_freq=[0,0,0,1,1,"));
+  CHECK_THAT(text, !Catch::Contains("grad_reduce_in_fp32"));
+}
+
+TEST_CASE("a launch for DeepSpeed has flags of Megatron-DeepSpeed alone", "[jobs][launch]") {
+  const auto launch = [](const std::string& model) {
+    return jobs::export_job(
+        config::read_scenario(config::read_yaml_text(
+            "model: " + model +
+                "\nparallel: {tp: 2, sp: true, dp: 8, zero: 1}\nglobal_batch: 16\n"
+                "training: {precision: fp8, optimizer: {exp_avg: bf16}}\n"
+                "communication: {tp_comm_overlap: true}\n",
+            "scenario.yaml")),
+        *jobs::find_framework("deepspeed"));
+  };
+  const jobs::Launch llama = launch("llama-3-8b");
+  for (const char* const flag :
+       {"--tp-comm-overlap", "--exp-avg-dtype", "--fp8-format", "--position-embedding-type"})
+    CHECK_THAT(llama.text, !Catch::Contains(flag));
+  CHECK_THAT(llama.text, Catch::Contains(" --use-rotary-position-embeddings ") &&
+                             Catch::Contains("# not expressed: training.precision is fp8"));
+  CHECK_THROWS_WITH(launch("deepseek-v3"),
+                    Catch::Contains("latent attention, which Megatron-DeepSpeed does not have"));
+}
+
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {
   const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run(
