@@ -97,7 +97,7 @@ inline constexpr std::array choices{
                .noun = "fused pairs",
                .unit = {},
                .neutral = 0,
-               .default_value = "false, dualpipe and dualpipe-v true",
+               .default_value = "false; dualpipe, dualpipe-v and stp: true",
                .is_flag = true},
 };
 

@@ -25,6 +25,9 @@ struct Schedule {
   std::uint32_t iterations = 1;
   std::uint32_t slices = 1;           // Slices of a microbatch; passes then count slices.
   std::uint32_t weight_versions = 1;  // Copies of the weights that a device keeps.
+  // True if pairs are braided: the tensor-parallel collectives of each pass of a fused pair run
+  // beside the compute of the other pass.
+  bool braids = false;
   // True for stages whose F keeps no activations, so that R runs before I or B; indexed by stage.
   // Empty if no stage recomputes.
   std::vector<bool> recomputed;

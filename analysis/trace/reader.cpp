@@ -168,12 +168,14 @@ RowError RowChecks::error_in(const PassRow& row) {
                                 {"released", row.released}}))
     return error;
   Span& previous = previous_[row.device];
-  const bool is_fused = row.start == previous.start && row.end == previous.end &&
-                        (row.kind == PassKind::forward) != (previous.kind == PassKind::forward);
+  // A fused pair has a forward and another pass, which may be a forward too.
+  const bool may_pair = (row.kind == PassKind::forward || previous.kind == PassKind::forward) &&
+                        (row.kind != previous.kind || row.microbatch != previous.microbatch);
+  const bool is_fused = may_pair && row.start == previous.start && row.end == previous.end;
   if (!is_fused && row.start < previous.end - row_tolerance_s)
     return fmt::format("start is {}, but the previous pass on device {} ends at {}", row.start,
                        row.device, previous.end);
-  previous = {row.start, row.end, row.kind};
+  previous = {row.start, row.end, row.kind, row.microbatch};
   return {};
 }
 

@@ -51,6 +51,7 @@ class RowChecks {
     double start = 0;
     double end = 0;
     PassKind kind = PassKind::forward;
+    std::uint32_t microbatch = 0;
   };
   std::vector<Span> previous_;       // Previous pass, by device.
   std::vector<double> memory_time_;  // Time of the previous memory row, by device.

@@ -169,6 +169,12 @@ constexpr std::array entries{
           .accepts = {&Parameters::fused},
           .placement = in_a_v,
           .make = dualpipe_v},
+    Entry{.name = "stp",
+          .help = "braided pairs hide tensor-parallel collectives, two chunks in a V",
+          .source = "Qi et al. 2025, arXiv 2510.27257",
+          .accepts = {&Parameters::fused},
+          .placement = in_a_v,
+          .make = stp},
 };
 static_assert(std::ranges::all_of(entries,
                                   [](const Entry& entry) {

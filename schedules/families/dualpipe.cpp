@@ -24,15 +24,6 @@ std::vector<Op> fused_pair(std::uint32_t forward_chunk) {
   return {{PassKind::forward, forward_chunk, true}, backward(1 - forward_chunk)};
 }
 
-// Splits fused pairs into separate passes in the same order, unless the user asks for fusion.
-Schedule with_requested_fusion(Schedule schedule, const Parameters& parameters) {
-  if (parameters.fused.value_or(1) != 0) return schedule;
-  for (Program& program : schedule.programs)
-    for (Loop& loop : program.loops)
-      for (Pass& pass : loop.body) pass.fused = false;
-  return schedule;
-}
-
 // Writes I passes and holds back their W passes, which are written later in the same order.
 class WeightQueue {
  public:

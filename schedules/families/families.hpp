@@ -29,6 +29,7 @@ Schedule zb_2p(const Parameters& parameters);
 Schedule zb_v(const Parameters& parameters);
 Schedule dualpipe(const Parameters& parameters);
 Schedule dualpipe_v(const Parameters& parameters);
+Schedule stp(const Parameters& parameters);
 
 // Makes the automatic schedule of Qi et al. 2024 (Zero Bubble Pipeline Parallelism, arXiv
 // 2401.10241, section 3.1) for one stage per device, planned with `device_times` and `hop`. It is

@@ -64,6 +64,14 @@ Schedule with_programs(Schedule schedule, const std::function<Program(std::uint3
   return schedule;
 }
 
+Schedule with_requested_fusion(Schedule schedule, const Parameters& parameters) {
+  if (parameters.fused.value_or(1) != 0) return schedule;
+  for (Program& program : schedule.programs)
+    for (Loop& loop : program.loops)
+      for (Pass& pass : loop.body) pass.fused = false;
+  return schedule;
+}
+
 Program one_by_one(const EntryOrder& order, const Pace& pace) {
   const std::int64_t entries = order.entries;
   std::vector<Track> tracks{{PassKind::forward, -std::min<std::int64_t>(pace.warmup, entries)}};

@@ -20,6 +20,9 @@ Schedule without_programs(std::string name, const Parameters& parameters, Routes
 // schedule.
 Schedule with_programs(Schedule schedule, const std::function<Program(std::uint32_t)>& of_device);
 
+// Splits fused pairs into separate passes in the same order, if the user asks for no fusion.
+Schedule with_requested_fusion(Schedule schedule, const Parameters& parameters);
+
 // Order in which a device runs the forwards, or the backwards, of its stages and microbatches. The
 // first `regular` entries are periodic: entry e + period equals entry e, except that its microbatch
 // is higher by `microbatches_a_period`.

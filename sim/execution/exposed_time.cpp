@@ -93,8 +93,7 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
         const double slowdown = call.is_dispatch() ? job.dispatch_slowdown(kind_of_pass, stage)
                                                    : job.overlap_slowdown(kind_of_pass, stage);
         const double call_seconds = seconds(call, device);
-        const std::optional<std::size_t> half =
-            call.is_dispatch() ? std::optional(costs.half_of(call)) : std::nullopt;
+        const std::optional<std::size_t> half = job.half_in_pair(call);
         const Hidden hidden_call =
             hidden(call_seconds, call.overlappable_compute / call.times, slowdown);
         timed[stage].push_back({.group = call.group,

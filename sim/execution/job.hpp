@@ -59,6 +59,15 @@ struct Job {
            (ranks->group_size(workload::Group::shard) > 1 ||
             ranks->group_size(workload::Group::expert_shard) > 1);
   }
+  // Half of a layer beside which the second stream of a fused pair runs a collective; none for
+  // collectives that the kernels of the pair wait for. The second stream has expert dispatch and,
+  // in braided pairs, tensor-parallel collectives.
+  std::optional<std::size_t> half_in_pair(const workload::Call& call) const {
+    if (call.is_dispatch()) return costs.half_of(call);
+    constexpr std::size_t attention = 0;
+    return schedule.braids && call.group == workload::Group::tp ? std::optional(attention)
+                                                                : std::nullopt;
+  }
   // True if FSDP reshards stages of a pipeline and gathers them again during an iteration.
   bool reshards_stages() const {
     return conditions.max_unsharded_stages.has_value() && !costs.traffic.empty();

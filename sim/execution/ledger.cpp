@@ -82,7 +82,7 @@ class PeakWalk {
       const auto last = pass->fused ? pass + 1 : pass;
       if (unshards_) change_weights(unshards_->before_pass());
       for (auto member = pass; member <= last; ++member) hold_weights(*member);
-      const bool swapped = pass->fused && counts_last(job_, *pass);
+      const bool swapped = pass->fused && counts_last(job_, *pass, *last);
       count(swapped ? *last : *pass);
       if (pass->fused) count(swapped ? *pass : *last);
       for (auto member = pass; member <= last; ++member)

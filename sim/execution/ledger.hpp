@@ -66,13 +66,16 @@ class Ledger {
   Held held_{};
 };
 
-// True if this pass of a fused pair is counted at the end of the pair. A fused pair of a model
-// alternates the layers of both passes, so that the forward pass reuses the memory that the
-// backward pass frees: the backward pass is counted first, and the forward pass at the pair's end
-// (Megatron-Core's TransformerModelChunkSchedulePlan). Without a model, the forward pass allocates
-// everything at its start.
-inline bool counts_last(const Job& job, const schedules::Pass& pass) {
-  return !job.costs.traffic.empty() && pass.kind == schedules::PassKind::forward;
+// True if the first pass of a fused pair is counted at the end of the pair. A fused pair of a model
+// alternates the layers of both passes, so that the forward pass reuses the memory that the other
+// pass frees: that pass is counted first, and the forward pass at the pair's end (Megatron-Core's
+// TransformerModelChunkSchedulePlan). Two forward passes allocate everything at their start, as do
+// all forward passes without a model.
+inline bool counts_last(const Job& job, const schedules::Pass& first,
+                        const schedules::Pass& second) {
+  using schedules::PassKind;
+  return !job.costs.traffic.empty() && first.kind == PassKind::forward &&
+         second.kind != PassKind::forward;
 }
 
 // Peak memory of a device's GPUs, as in analysis::Summary, but computed without a simulation. Every

@@ -53,12 +53,12 @@ class CollectiveTotals {
          {&pass_class.pass, pass_class.partner ? &*pass_class.partner : nullptr})
       if (pass != nullptr)
         for (const TimedCall& call : timed_calls(*pass)) calls.push_back(&call);
-    // A fused pair hides expert dispatch differently from separate passes, so the calls of expert
-    // dispatch share the pair's exposed time in proportion to their duration.
+    // A fused pair hides the collectives of its second stream, such as expert dispatch, differently
+    // from separate passes, so these share the pair's exposed time in proportion to their duration.
     const auto weight = [&](const TimedCall& call) {
       return pass_class.partner && call.half ? call.times * call.seconds : call.waits;
     };
-    std::array<double, 2> weights{};  // of other calls, of dispatch calls
+    std::array<double, 2> weights{};  // of other calls, of calls of the second stream
     for (const TimedCall* const call : calls) weights[call->half ? 1 : 0] += weight(*call);
     const std::array<double, 2> exposed = exposed_in(pass_class, weights);
     for (const TimedCall* const call : calls) {
@@ -83,8 +83,8 @@ class CollectiveTotals {
   }
 
  private:
-  // Exposed seconds, per pass or fused pair of a class, of all calls except expert dispatch, and of
-  // expert dispatch.
+  // Exposed seconds, per pass or fused pair of a class, of all calls except those of the second
+  // stream, and of these.
   std::array<double, 2> exposed_in(const PassClass& pass_class,
                                    const std::array<double, 2>& weights) const {
     if (pass_class.partner) {

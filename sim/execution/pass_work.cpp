@@ -139,9 +139,10 @@ double launch_seconds(const Job& job, const Pass& pass) {
 struct PassCollectives {
   // Seconds by which the collectives lengthen the pass, as compute does not hide them.
   double waits = 0;
-  // Seconds of expert dispatch, in each half (attention, experts) of the layers.
+  // Seconds of the collectives on the second stream of a pair, in each half (attention, experts) of
+  // the layers.
   std::array<double, 2> dispatch{};
-  // Seconds of `waits` that are due to expert dispatch, in each half of the layers.
+  // Seconds of `waits` that are due to these collectives, in each half of the layers.
   std::array<double, 2> exposed{};
 };
 
@@ -162,8 +163,8 @@ PassCollectives actual_collectives(const Job& job, const ReplicaGroups& replica_
   const PassRatios ratios = synchronized_ratios(job, replica_groups, copy, pass);
   PassCollectives sums;
   for (const workload::StageCosts::TimedCall& call : calls_by_stage[pass.stage]) {
-    const double slowdown = call.half ? job.dispatch_slowdown(pass.kind, pass.stage)
-                                      : job.overlap_slowdown(pass.kind, pass.stage);
+    const double slowdown = call.is_dispatch() ? job.dispatch_slowdown(pass.kind, pass.stage)
+                                               : job.overlap_slowdown(pass.kind, pass.stage);
     const double seconds = call.seconds * ratios.of(call.group);
     const double waits =
         call.times * hidden(seconds, call.compute * ratios.kernels, slowdown).waits;
@@ -181,9 +182,10 @@ struct PairedPass {
   double host = 0;  // seconds of launches
   PassCollectives collectives;
   double overlapped = 0;
-  // Relative increase of compute time while collectives other than expert dispatch run beside it.
+  // Relative increase of compute time while collectives other than those of the second stream run
+  // beside it.
   double collective_excess = 0;
-  // Relative increase of compute time while expert dispatch runs beside it.
+  // Relative increase of compute time while collectives of the second stream run beside it.
   double dispatch_excess = 0;
 
   double compute() const { return kernels[0].compute + kernels[1].compute; }
@@ -192,11 +194,14 @@ struct PairedPass {
 PairedPass paired_pass(const Job& job, const Pass& pass, double pace, double host_pace,
                        const PassCollectives& collectives) {
   const workload::StageCosts& costs = job.costs;
-  PairedPass paired{.host = host_pace * launch_seconds(job, pass),
-                    .collectives = collectives,
-                    .overlapped = costs.of(costs.overlapped, pass),
-                    .collective_excess = job.overlap_slowdown(pass.kind, pass.stage) - 1,
-                    .dispatch_excess = job.dispatch_slowdown(pass.kind, pass.stage) - 1};
+  PairedPass paired{
+      .host = host_pace * launch_seconds(job, pass),
+      .collectives = collectives,
+      .overlapped = costs.of(costs.overlapped, pass),
+      .collective_excess = job.overlap_slowdown(pass.kind, pass.stage) - 1,
+      .dispatch_excess = (job.schedule.braids ? job.overlap_slowdown(pass.kind, pass.stage)
+                                              : job.dispatch_slowdown(pass.kind, pass.stage)) -
+                         1};
   const auto set_kernels = [&](const Pass& kernels_of, double StreamWork::*member) {
     const double seconds = pace * kernel_seconds(job, kernels_of);
     const double second = seconds * costs.of(costs.second_half, kernels_of);
@@ -210,8 +215,8 @@ PairedPass paired_pass(const Job& job, const Pass& pass, double pace, double hos
   return paired;
 }
 
-// Compute and expert dispatch of one pass of a pair, by half of the layers. Waits for collectives
-// other than expert dispatch count as compute of attention, the first half.
+// Compute of one pass of a pair, and its collectives on the second stream, by half of the layers.
+// Waits for its other collectives count as compute of attention, the first half.
 StreamHalves streams_of(const PairedPass& paired) {
   StreamHalves halves = paired.kernels;
   double other_waits = paired.collectives.waits;
@@ -224,9 +229,9 @@ StreamHalves streams_of(const PairedPass& paired) {
   return halves;
 }
 
-// Work of a fused pair. Collectives other than expert dispatch that run beside the pair slow down
-// kernels that expert dispatch does not slow down already; the pair gets longer by the part that
-// exceeds its idle time.
+// Work of a fused pair. Collectives other than those of its second stream that run beside the pair
+// slow down kernels that the second stream does not slow down already; the pair gets longer by the
+// part that exceeds its idle time.
 PassWork pair_work(const PairedPass& first, const PairedPass& second, bool simulated) {
   const double kernels = first.compute() + second.compute();
   const auto mean = [&](double PairedPass::*excess) {

@@ -25,14 +25,10 @@ void Recorder::record(const schedules::Pass& pass, const schedules::PassSpan& sp
     first_of_pair_ = pass;
     return;
   }
-  const auto book = [&](const schedules::Pass& booked) {
-    const bool last = first_of_pair_ && counts_last(job_, booked);
-    count(booked, last ? span.end : span.start, span.end);
-  };
-  const bool swapped = first_of_pair_ && counts_last(job_, *first_of_pair_);
-  if (first_of_pair_ && !swapped) book(*first_of_pair_);
-  book(pass);
-  if (swapped) book(*first_of_pair_);
+  const bool swapped = first_of_pair_ && counts_last(job_, *first_of_pair_, pass);
+  if (first_of_pair_ && !swapped) count(*first_of_pair_, span.start, span.end);
+  count(pass, span.start, span.end);
+  if (swapped) count(*first_of_pair_, span.end, span.end);
   first_of_pair_.reset();
 }
 

@@ -21,8 +21,9 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   return rows;
 }
 
-// Exposed communication of a stage's passes in fused pairs, in seconds: half of a pair's for each
-// pass, averaged over the pairs of the stage.
+// Exposed communication of a stage's passes in fused pairs, in seconds, averaged over the pairs of
+// the stage: half of a pair's for each pass, or all of it for a pass beside a weight gradient,
+// which has no collectives.
 class PairedWaits {
  public:
   explicit PairedWaits(const Job& job)
@@ -43,10 +44,14 @@ class PairedWaits {
   };
   void add(const Job& job, const schedules::Pass& pass, const schedules::Pass& partner,
            std::uint32_t times) {
-    const double half = exposed_in_pair(job, pass, partner) / 2;
-    for (Sum* const sum : {&forward_[pass.stage], &backward_[partner.stage]}) {
-      sum->seconds += times * half;
-      sum->times += times;
+    const double seconds = exposed_in_pair(job, pass, partner);
+    const bool is_alone = partner.kind == schedules::PassKind::weight_grad;
+    for (const schedules::Pass* const member : {&pass, &partner}) {
+      if (is_alone && member == &partner) continue;
+      const bool forward = member->kind == schedules::PassKind::forward;
+      Sum& sum = (forward ? forward_ : backward_)[member->stage];
+      sum.seconds += times * (is_alone ? seconds : seconds / 2);
+      sum.times += times;
     }
   }
 

@@ -5,14 +5,14 @@
 namespace pipewright::execution {
 
 // Seconds of work in half of a pass for each of the two streams of its device. Expert dispatch and
-// combine run on one stream; kernels, and all other collectives of the pass, take turns on the
-// other.
+// combine run on one stream, and so do tensor-parallel collectives in braided pairs; kernels, and
+// all other collectives of the pass, take turns on the other.
 struct StreamWork {
   double compute = 0;   // kernels
-  double dispatch = 0;  // expert dispatch or combine
-  // Seconds of expert dispatch that compute of the same pass does not hide.
+  double dispatch = 0;  // expert dispatch or combine, or tensor-parallel collectives
+  // Seconds of `dispatch` that compute of the same pass does not hide.
   double exposed = 0;
-  // Seconds of compute for which expert dispatch does not wait: weight gradients.
+  // Seconds of compute for which `dispatch` does not wait: weight gradients.
   double apart = 0;
 
   double alone() const { return compute + exposed; }
@@ -30,7 +30,9 @@ using StreamHalves = std::array<StreamWork, 2>;
 // both passes, `slowdown` times as long while tokens are sent, because communication kernels occupy
 // SMs; the dispatch of both passes; and, for each pass, its compute followed by its dispatch, which
 // depend on each other except for weight gradients. A pair never takes longer than both passes one
-// after the other.
+// after the other. Braided pairs are the same with the sums of tensor parallelism in place of
+// dispatch, and may also have two forward passes, or a weight-gradient pass (STP, arXiv 2510.27257,
+// section 4).
 double paired_seconds(const StreamWork& first, const StreamWork& second, double slowdown);
 double paired_seconds(const StreamHalves& first, const StreamHalves& second, double slowdown);
 

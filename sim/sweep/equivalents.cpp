@@ -110,7 +110,7 @@ std::vector<schedules::Schedule> one_device_schedules(const ComparableSchedule& 
 }
 
 bool is_same_schedule(const schedules::Schedule& lhs, const schedules::Schedule& rhs) {
-  return lhs.routes == rhs.routes && lhs.slices == rhs.slices &&
+  return lhs.routes == rhs.routes && lhs.slices == rhs.slices && lhs.braids == rhs.braids &&
          lhs.weight_versions == rhs.weight_versions && lhs.recomputed == rhs.recomputed &&
          schedules::passes_of(lhs.programs.front()) == schedules::passes_of(rhs.programs.front());
 }

@@ -50,8 +50,9 @@ struct StageCosts {
   // Layers with experts have two halves, attention and experts. By half: seconds of the collectives
   // that send tokens from one half to the other, and how much of `collective_waits` they cause. In
   // a fused pair these collectives run beside the other pass; with weight_grads_apart, none of them
-  // waits for weight gradients. `second_half` is the experts' share of the kernel time; if it is
-  // empty, all kernels belong to the first half.
+  // waits for weight gradients. In schedules with braided pairs, tensor-parallel collectives are
+  // among them. `second_half` is the experts' share of the kernel time; if it is empty, all kernels
+  // belong to the first half.
   std::array<ByKindAndStage, 2> dispatch;
   std::array<ByKindAndStage, 2> dispatch_waits;
   ByKindAndStage second_half;
@@ -78,11 +79,13 @@ struct StageCosts {
     Group group = Group::tp;
     std::string_view name;  // name of the operation
     std::uint64_t bytes = 0;
-    std::optional<std::size_t> half;  // half of the layer that a dispatch belongs to
+    std::optional<std::size_t> half;  // of the layer, if it is counted in `dispatch`
     std::uint32_t times = 1;
     double seconds = 0;  // of one call
     double compute = 0;  // compute that runs beside one call
     double waits = 0;    // seconds that the pass waits for the call
+
+    bool is_dispatch() const { return group == Group::ep; }
   };
   std::array<std::vector<std::vector<TimedCall>>, schedules::pass_kinds> timed_calls;
 

@@ -17,8 +17,8 @@ namespace pipewright::analysis {
 // Returns the passes of each device in order of time, as pointers into the trace.
 std::vector<std::vector<const trace::PassRow*>> passes_by_device(const trace::Trace& trace);
 
-// Returns true if two neighbouring passes of a device ran as one operation: a forward and a
-// backward pass of different microbatches.
+// Returns true if two neighbouring passes of a device ran as one operation: a fused pair, usually a
+// forward and a backward pass of different microbatches.
 inline bool are_fused(const trace::PassRow& a, const trace::PassRow& b) {
   return a.start == b.start && a.end == b.end && a.start < a.end;
 }

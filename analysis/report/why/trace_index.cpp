@@ -71,7 +71,11 @@ void TraceIndex::add_units() {
     const std::size_t before = on_device.empty() ? no_row : on_device.back();
     if (before != no_row && !units_[before].is_fused()) {
       const PassRow& previous = trace_.passes[units_[before].first];
-      const bool is_pair = (row.kind == PassKind::forward) != (previous.kind == PassKind::forward);
+      const bool both_forward = row.kind == PassKind::forward && previous.kind == PassKind::forward;
+      // Two forwards that take no time run one after the other.
+      const bool is_pair =
+          both_forward ? row.start < row.end
+                       : row.kind == PassKind::forward || previous.kind == PassKind::forward;
       if (is_pair && row.start == previous.start && row.end == previous.end) {
         units_[before].last = i;
         unit_of_.push_back(static_cast<std::uint32_t>(before));

@@ -19,7 +19,7 @@ inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 // event. Engines merge events that are so close.
 inline double time_tolerance(double time) { return 2e-9 + 1e-12 * time; }
 
-// A pass, or a fused pair of a forward and a backward, which run at once on a device.
+// A pass, or a fused pair of passes, which run at once on a device.
 struct PassUnit {
   std::size_t first = no_row;     // row of trace.passes
   std::size_t last = no_row;      // row of the second pass; equal to `first` for a single pass

@@ -15,7 +15,7 @@ struct Slot {
   bool of_partner = false;  // of the second pass of a fused pair
 };
 
-// Runs the expert dispatches of a fused pair, on a second stream beside its kernels: those of both
+// Runs the collectives of the second stream of a fused pair beside its kernels: those of both
 // passes, one after the other. They slow down the compute beside them.
 class DispatchStream final : public CollectiveListener {
  public:
@@ -28,8 +28,8 @@ class DispatchStream final : public CollectiveListener {
   void start();
   // Blocks the device's actor until all collectives are over.
   void wait();
-  // Seconds, for each pass of the pair, by which sending tokens to experts and back takes longer
-  // than the compute that can hide it.
+  // Seconds, for each pass of the pair, by which these collectives take longer than the compute of
+  // the same pass that can hide them.
   const std::array<double, 2>& exposed() const { return exposed_; }
 
   void collective_joined() override { device_.clock.collective_joined(); }

@@ -48,7 +48,7 @@ std::vector<Slot> slots_beside(const DeviceContext& device, const Pass& pass, co
   const Job& job = device.job;
   const bool streams = has_streams(job, partner);
   std::vector<Slot> slots = slots_of(device, pass, partner, [&](const workload::Call& call) {
-    return !streams || !call.is_dispatch();
+    return !streams || !job.half_in_pair(call);
   });
   double bytes = 0;
   for (const Slot& slot : slots) bytes += static_cast<double>(slot.call.bytes);
@@ -171,7 +171,7 @@ void PassRunner::run_with_collectives(PassProgress& progress, const Pass& pass,
   }
   for (const std::size_t half : {0U, 1U}) {
     std::vector<Slot> dispatch = slots_of(device_, pass, partner, [&](const workload::Call& call) {
-      return call.is_dispatch() && device_.job.costs.half_of(call) == half;
+      return device_.job.half_in_pair(call) == half;
     });
     const std::uint64_t first = calls_;
     calls_ += dispatch.size();

@@ -34,8 +34,8 @@ class PassRunner {
   PassWork work_of(const schedules::Pass& pass, const schedules::Pass* partner) const {
     return execution::work_of(device_.job, device_.replica_groups, device_.self, pass, partner);
   }
-  // Runs compute and the collectives inside the passes in turn. In a fused pair, expert dispatch
-  // runs beside the other work throughout.
+  // Runs compute and the collectives inside the passes in turn. In a fused pair, the collectives of
+  // the second stream run beside the other work throughout.
   void run_with_collectives(PassProgress& progress, const schedules::Pass& pass,
                             const schedules::Pass* partner);
   std::array<double, 2> alternate(PassProgress& progress, std::span<const Slot> slots,

@@ -75,15 +75,16 @@ bool has_milestones_in_passes(const Job& job, const ReplicaGroups& replica_group
   return false;
 }
 
-// True if passes have both expert dispatch and other collectives beside their compute. Their order
-// then determines how much of the compute the others slow down.
+// True if passes have collectives on the second stream of fused pairs, such as expert dispatch, and
+// others beside their compute. Their order then determines how much of the compute the others slow
+// down.
 bool interrupts_dispatch(const Job& job) {
   bool dispatches = false;
   bool interrupts = false;
   for (const workload::StageTraffic& stage : job.costs.traffic)
     for (const std::vector<workload::Call>& calls : stage.inside)
       for (const workload::Call& call : calls)
-        (call.is_dispatch() ? dispatches : interrupts) = true;
+        (job.half_in_pair(call) ? dispatches : interrupts) = true;
   return dispatches && interrupts && job.has_overlap_slowdown();
 }
 

@@ -287,10 +287,9 @@ ReplicaTimeline::Calls ReplicaTimeline::time_calls(
   for (const workload::Call& call : workload_calls) {
     const double call_seconds = least_times_.seconds({replica_groups_.op(call, copy)},
                                                      job_.conditions.communication.all_reduce);
-    timed.calls.push_back(
-        {.seconds = call.times * call_seconds,
-         .overlappable = call.overlappable_compute,
-         .dispatch = call.is_dispatch() ? std::optional(job_.costs.half_of(call)) : std::nullopt});
+    timed.calls.push_back({.seconds = call.times * call_seconds,
+                           .overlappable = call.overlappable_compute,
+                           .half = job_.half_in_pair(call)});
     timed.overlappable += call.overlappable_compute;
   }
   return timed;
@@ -352,13 +351,13 @@ double ReplicaTimeline::pair_waits(const Calls& pass_calls, const Calls& partner
   double overlappable = 0;  // compute of the kernel stream that collectives overlap with
   for (const Calls* const member : {&pass_calls, &partner_calls})
     for (const Calls::TimedCall& call : member->calls)
-      overlappable += call.dispatch ? 0 : call.overlappable;
+      overlappable += call.half ? 0 : call.overlappable;
   const double share = overlappable > work.seconds ? work.seconds / overlappable : 1;
   std::array<StreamHalves, 2> streams = work.streams;
   for (const std::size_t i : {0U, 1U})
     for (const Calls::TimedCall& call : (i == 0 ? pass_calls : partner_calls).calls) {
-      if (call.dispatch) {
-        StreamWork& half = streams[i][*call.dispatch];
+      if (call.half) {
+        StreamWork& half = streams[i][*call.half];
         half.dispatch += call.seconds;
         half.exposed += hidden(call.seconds, call.overlappable, slowdown).waits;
       } else {

@@ -164,7 +164,7 @@ class ReplicaTimeline {
       double seconds = 0;
       // Seconds of the pass's compute that can hide the collective.
       double overlappable = 0;
-      std::optional<std::size_t> dispatch;  // half of the pass, if it is expert dispatch
+      std::optional<std::size_t> half;  // Job::half_in_pair()
     };
     std::vector<TimedCall> calls;
     double overlappable = 0;  // sum over the calls

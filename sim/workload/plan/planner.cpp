@@ -169,13 +169,15 @@ std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& sp
 
 const StageCosts& Planner::costs_on_placement(const Schedule& schedule) {
   const auto match = std::ranges::find_if(placements_, [&](const PlacementCosts& entry) {
-    return entry.slices == schedule.slices && entry.routes == schedule.routes;
+    return entry.slices == schedule.slices && entry.braids == schedule.braids &&
+           entry.routes == schedule.routes;
   });
   if (match != placements_.end()) return match->costs;
   StageCosts costs = shared_costs(scenario_, schedule, gpus_);
   if (settle_) settle_(schedule, costs);
   return placements_
-      .emplace_back(PlacementCosts{schedule.routes, schedule.slices, std::move(costs)})
+      .emplace_back(
+          PlacementCosts{schedule.routes, schedule.slices, schedule.braids, std::move(costs)})
       .costs;
 }
 

@@ -51,6 +51,7 @@ class Planner {
   struct PlacementCosts {
     schedules::Routes routes;
     std::uint32_t slices = 1;
+    bool braids = false;
     StageCosts costs;
   };
   PlanningCosts costs_from_times(const schedules::Routes& routes) const;

@@ -55,6 +55,9 @@ TEST_CASE("rows of one device must be in order of time", "[trace]") {
   RowChecks checks = two_devices();
   CHECK(!checks.error_in(valid_pass));
   CHECK(checks.error_in(valid_pass) == "start is 2, but the previous pass on device 1 ends at 3");
+  PassRow other = valid_pass;  // the second pass of a fused pair
+  other.microbatch = valid_pass.microbatch == 0 ? 1 : 0;
+  CHECK(!checks.error_in(other));
   CHECK(!checks.error_in(MemoryRow{0, MemoryCategory::weights, 2, 1}));
   CHECK(!checks.error_in(MemoryRow{1, MemoryCategory::weights, 1, 1}));
   CHECK(checks.error_in(MemoryRow{0, MemoryCategory::weights, 1, 1}) ==

@@ -77,8 +77,9 @@ TEST_CASE("fused pairs of one chunk on several devices are rejected, as in Megat
   CHECK_THROWS_WITH(
       make_schedule("interleaved-1f1b", {.devices = 4, .microbatches = 8, .chunks = 1, .fused = 1}),
       Catch::Contains("fused pairs need at least 2 chunks per device"));
-  CHECK_THROWS_WITH(make_schedule("zb-h1", {.devices = 4, .microbatches = 8, .fused = 1}),
-                    "zb-h1: takes no fused pairs; 1f1b, interleaved-1f1b, dualpipe, dualpipe-v do");
+  CHECK_THROWS_WITH(
+      make_schedule("zb-h1", {.devices = 4, .microbatches = 8, .fused = 1}),
+      "zb-h1: takes no fused pairs; 1f1b, interleaved-1f1b, dualpipe, dualpipe-v, stp do");
 }
 
 TEST_CASE("DualPipe without pairs runs the same passes one by one", "[fused]") {

@@ -31,7 +31,7 @@ std::optional<Schedule> make(const Entry& entry, std::uint32_t devices) {
 
 bool can_be_held(const Schedule& schedule) {
   return schedule.weight_versions == 1 && schedule.routes.count() == 1 && schedule.slices == 1 &&
-         schedule.recomputed.empty();
+         schedule.recomputed.empty() && !schedule.braids;
 }
 
 }  // namespace

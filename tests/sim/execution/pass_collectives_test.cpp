@@ -107,7 +107,7 @@ TEST_CASE("the exposed times of all collectives add up to the waits of passes",
   auto cluster = tests::mesh_cluster(8);
   using Case = std::pair<const char*, std::uint32_t>;  // name, and whether it has fused pairs
   for (const auto& [name, fused] : {Case{"1f1b", 0}, Case{"interleaved-1f1b", 1}, Case{"zb-1p", 0},
-                                    Case{"dualpipe-v", 1}, Case{"dualpipe", 1}}) {
+                                    Case{"dualpipe-v", 1}, Case{"dualpipe", 1}, Case{"stp", 1}}) {
     CAPTURE(name);
     Job job(name, 4, 8, fused);
     for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad}) {
@@ -123,4 +123,42 @@ TEST_CASE("the exposed times of all collectives add up to the waits of passes",
     for (std::uint32_t device = 0; device < 4; ++device)
       CHECK(summary.devices[device].parts.in_passes == Approx(exposed[device]));
   }
+}
+
+TEST_CASE("braided pairs expose 2p+1 tensor-parallel collectives, 1F1B 2m and ZB-V 4m",
+          "[pass-collectives]") {
+  constexpr std::uint32_t p = 4;
+  constexpr std::uint32_t m = 12;
+  constexpr double seconds = 0.125;
+  auto cluster = tests::mesh_cluster(2 * p);
+  // Returns the number of collectives that a device waits for, at most. Each pass of a chunk has
+  // one; weight gradients of the same pass hide it in B.
+  const auto exposed = [&](const char* name, std::uint32_t fused, EngineKind engine,
+                           config::Detail detail) {
+    Job job(name, p, m, fused);
+    workload::Call beside_weight_grads = call(Group::tp, seconds);
+    beside_weight_grads.overlappable_compute = 0.5;
+    job.add_call(PassKind::forward, call(Group::tp, seconds));
+    job.add_call(PassKind::input_grad, call(Group::tp, seconds));
+    job.add_call(PassKind::backward, beside_weight_grads);
+    job.communication().detail = detail;
+    std::vector<double> waits(p);
+    double makespan = 0;
+    const trace::Trace trace = job.run(cluster, engine);
+    for (const trace::PassCollectiveRow& row : trace.pass_collectives)
+      waits.at(row.device) += row.exposed / seconds;
+    for (const trace::PassRow& row : trace.passes) makespan = std::max(makespan, row.end);
+    return std::pair(*std::ranges::max_element(waits), makespan);
+  };
+  using config::Detail;
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    CHECK(exposed("stp", 1, engine, Detail::fast).first == Approx(2 * p + 1));
+    CHECK(exposed("interleaved-1f1b", 0, engine, Detail::fast).first == Approx(2 * m));
+    CHECK(exposed("zb-v", 0, engine, Detail::fast).first == Approx(4 * m));
+  }
+  // The whole iteration is as long in both engines and both levels of detail.
+  const double makespan = exposed("stp", 1, EngineKind::timing, Detail::fast).second;
+  CHECK(exposed("stp", 1, EngineKind::simgrid, Detail::fast).second == Approx(makespan));
+  CHECK(exposed("stp", 1, EngineKind::simgrid, Detail::full).second == Approx(makespan));
+  CHECK(exposed("stp", 1, EngineKind::timing, Detail::full).second == Approx(makespan));
 }

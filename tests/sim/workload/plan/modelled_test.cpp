@@ -244,7 +244,7 @@ TEST_CASE("overlapped dispatch needs a schedule with fused pairs", "[modelled]")
                     Catch::Contains("need several chunks per device"));
   const std::string suggestion =
       "runs no forward pass together with a backward pass; use one of 1f1b, interleaved-1f1b, "
-      "dualpipe, dualpipe-v, or omit it";
+      "dualpipe, dualpipe-v, stp, or omit it";
   CHECK_THROWS_WITH(mixtral("schedule: zb-h1", 4),
                     "mine.yaml:1:137: training.experts.overlap is true, but zb-h1 " + suggestion);
   CHECK_THROWS_WITH(mixtral("schedule: searched", 4),
