@@ -27,6 +27,7 @@ Schedule zb_h2(const Parameters& parameters);
 Schedule zb_1p(const Parameters& parameters);
 Schedule zb_2p(const Parameters& parameters);
 Schedule zb_v(const Parameters& parameters);
+Schedule chimera(const Parameters& parameters);
 Schedule dualpipe(const Parameters& parameters);
 Schedule dualpipe_v(const Parameters& parameters);
 Schedule stp(const Parameters& parameters);
@@ -46,6 +47,7 @@ BuildingBlock v_half(const Parameters& parameters);
 BuildingBlock v_zb(const Parameters& parameters);
 BuildingBlock one_f_one_b_v(const Parameters& parameters);
 BuildingBlock two_thirds_1f1b(const Parameters& parameters);
+BuildingBlock chimera_block(const Parameters& parameters);
 BuildingBlock grouped_interleaved_block(const Parameters& parameters);
 
 // Make the schedules of families that are optimized for the pass times in the parameters, if there

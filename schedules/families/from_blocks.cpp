@@ -129,6 +129,45 @@ BuildingBlock two_thirds_1f1b(const Parameters& parameters) {
   return block;
 }
 
+// Chimera (Li and Hoefler 2021, arXiv 2107.06925): a unit of p microbatches, half of which enter at
+// each end, so that each device holds two stages. On either way, microbatches follow one another
+// every second cell, F and B advance one device per cell, and F of one way fill the cells between
+// those of the other. A new unit begins every 2p cells. For F = B the makespan is 2m + p - 2;
+// p/2 + 1 + min(r, p-1-r) microbatches are in flight on device r.
+BuildingBlock chimera_block(const Parameters& parameters) {
+  const std::uint32_t devices = parameters.devices;
+  if (devices % 2 != 0)
+    throw Error(fmt::format("chimera: devices must be even, for two directions, not {}; {} work",
+                            devices, devices + 1));
+  const std::int64_t p = devices;
+  BuildingBlock block{.name = "chimera",
+                      .devices = devices,
+                      .routes = Routes::both_ways(devices),
+                      .microbatches = devices,
+                      .interval = 2 * p,
+                      .lengths = {1, 1, 1, 1, 1},
+                      .passes = {},
+                      .reordered = false};
+  for (std::uint32_t microbatch = 0; microbatch < devices; ++microbatch)
+    for (std::uint16_t stage = 0; stage < devices; ++stage) {
+      const std::int64_t first = microbatch / 2 * std::int64_t{2};
+      block.passes.push_back({{PassKind::forward, stage, microbatch}, first + stage});
+      block.passes.push_back(
+          {{PassKind::backward, stage, microbatch}, first + p + (p - 1 - stage)});
+    }
+  return block;
+}
+
+Schedule chimera(const Parameters& parameters) {
+  const std::uint32_t devices = parameters.devices;
+  const std::uint32_t microbatches = parameters.microbatches;
+  if (devices % 2 == 0 && microbatches % devices != 0)
+    throw Error(
+        fmt::format("chimera: microbatches must be a multiple of the {} devices, not {}; {} work",
+                    devices, microbatches, std::max(1U, microbatches / devices) * devices));
+  return from_block<chimera_block>(parameters);
+}
+
 // Interleaving in groups of g microbatches, ceil(p/2) <= g <= p (sail-sg,
 // group_interleaved_1f1b.py; PipeOffload, arXiv 2503.01328): F takes one cell per device, I two,
 // and W follows I. With g = p, p microbatches are in flight and the bubble is 2(p-1)/v for F = I =

@@ -34,9 +34,9 @@ Schedule schedule_of(const Schedule& like, const Order& order) {
 
 TEST_CASE("the plan of an order has the times of the timing engine", "[justify]") {
   for (const Entry& entry : catalog()) {
-    const Schedule schedule = make_schedule(entry.name, {.devices = 4, .microbatches = 10});
+    const Schedule schedule = make_schedule(entry.name, {.devices = 4, .microbatches = 12});
     if (schedule.routes.count() > 1 || has_fused_pairs(schedule) || schedule.slices > 1) continue;
-    const Pipeline pipe = tests::pipeline(schedule.routes, 4, 10, {1, 1.25, 0.5}, 0.125, 100);
+    const Pipeline pipe = tests::pipeline(schedule.routes, 4, 12, {1, 1.25, 0.5}, 0.125, 100);
     const Plan plan = Justifier(pipe).plan(order_of(schedule));
     const auto timed = tests::timed(schedule, pipe.times, 0.125);
     CAPTURE(entry.name);

@@ -116,7 +116,8 @@ int explain_schedule(const Arguments& arguments) {
   schedules::Parameters parameters{.devices = devices, .microbatches = microbatches};
   read_choices(options, parameters);
   schedules::make_schedule(name, parameters);  // throws for invalid parameters
-  draw_steps(block_of(name, parameters), microbatches, true, columns);
+  const schedules::BuildingBlock block = block_of(name, parameters);
+  draw_steps(block, microbatches, block.reordered, columns);
   return exit_ok;
 }
 

@@ -28,6 +28,8 @@ void with_every_block(Check&& check) {
   for (const Entry& entry : catalog()) {
     if (entry.block == nullptr) continue;
     for (std::uint32_t p = 1; p <= 9; ++p) {
+      // Blocks in two directions need an even number of devices.
+      if (entry.placement({.devices = p}).count() > 1 && p % 2 != 0) continue;
       const BuildingBlock block = entry.block({.devices = p, .microbatches = 1});
       CAPTURE(entry.name, p);
       check(block);
@@ -39,6 +41,7 @@ void with_every_block(Check&& check) {
 
 TEST_CASE("sliding and reordering keep all passes and do not increase memory or time", "[blocks]") {
   with_every_block([](const BuildingBlock& block) {
+    if (block.routes.count() > 1) return;  // reordering needs a single route
     for (const std::uint32_t m : {1U, 2U, 3U * block.devices + 1}) {
       const Grid squeezed = squeeze(repeat(block, m));
       const auto peaks = allowed_peaks(block, squeezed);

@@ -47,8 +47,9 @@ TEST_CASE("every schedule of the catalog is complete and never deadlocks", "[cat
         schedule = entry.make(parameters);
       } catch (const schedules::Error& error) {
         // A family may refuse sizes only if microbatches are fewer than two per device, devices or
-        // microbatches are odd, or fused pairs have one chunk on several devices.
-        CHECK((m < 2 * p || p % 2 == 1 || m % 2 == 1 ||
+        // microbatches are odd, units of microbatches incomplete, or fused pairs have one chunk on
+        // several devices.
+        CHECK((m < 2 * p || p % 2 == 1 || m % 2 == 1 || m % p != 0 ||
                (parameters.fused == 1U && p > 1 && parameters.chunks.value_or(1) == 1)));
         CHECK_THAT(error.what(), Catch::StartsWith(std::string(entry.name)));
         continue;
