@@ -19,6 +19,7 @@ Routes in_a_loop(const Parameters& parameters) {
 }
 Routes in_a_v(const Parameters& parameters) { return Routes::v_shape(parameters.devices); }
 Routes both_ways(const Parameters& parameters) { return Routes::both_ways(parameters.devices); }
+Routes v_both_ways_of(const Parameters& parameters) { return v_both_ways(parameters.devices); }
 
 constexpr std::array entries{
     Entry{.name = "gpipe",
@@ -165,6 +166,12 @@ constexpr std::array entries{
           .whole_backward = true,
           .block = chimera_block,
           .make = chimera},
+    Entry{.name = "bitpipe",
+          .help = "Chimera with two chunks per device and direction, in a V; two weight copies",
+          .source = "Wu et al. 2024, arXiv 2410.19367",
+          .placement = v_both_ways_of,
+          .whole_backward = true,
+          .make = bitpipe},
     Entry{.name = "dualpipe",
           .help = "pipelines in both directions, F fused with the other's B; two weight copies",
           .source = "DeepSeek-AI 2024, arXiv 2412.19437",
