@@ -28,7 +28,13 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   if (!offload.layers)
     for (std::uint32_t module = 0; module < stage.mtp; ++module)
       add(layer_bytes(setting, kind_of_mtp(setting.model)));
-  offloaded_bytes.buffers = std::min(offloaded_bytes.bytes, 2 * largest);
+  // Tensors on their way to or from the host use the memory of the layers that stay on the GPU:
+  // these are empty while the first layers run forward, and free again when those run backward
+  // (transformer_engine/pytorch/cpu_offload.py, DefaultOffloadSynchronizer).
+  double staying = 0;
+  for (std::uint32_t index = layers; index < stage.layers.count; ++index)
+    staying += layer_bytes(setting, stage.layers, stage.layers.first + index).held;
+  offloaded_bytes.buffers = std::max(std::min(offloaded_bytes.bytes, 2 * largest) - staying, 0.0);
   return offloaded_bytes;
 }
 

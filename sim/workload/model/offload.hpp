@@ -14,8 +14,10 @@
 namespace pipewright::workload {
 
 struct Offloaded {
-  double bytes = 0;    // per microbatch on one GPU, in each direction
-  double buffers = 0;  // bytes of two layers: one in use, the other in transit
+  double bytes = 0;  // per microbatch on one GPU, in each direction
+  // Bytes of two layers, one in use and the other in transit, as far as they do not fit into the
+  // memory of the layers that stay on the GPU.
+  double buffers = 0;
 };
 Offloaded offloaded(const ModelSetting& setting, const StageParts& stage);
 
