@@ -297,6 +297,11 @@ constexpr std::array model_table{
          .help = "number of modules of multi-token prediction, each with one additional layer",
          .default_value = "0"},
         extent_or_none<&Model::mtp_layers>},
+    Key<Model>{{.name = "mtp_use_repeated_layer",
+                .help = "one module of multi-token prediction that runs mtp_layers times, with "
+                        "the same weights",
+                .default_value = "false"},
+               flag<&Model::mtp_use_repeated_layer>},
     Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},
                extent<&Model::hidden>},
     Key<Model>{

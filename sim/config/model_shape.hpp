@@ -99,6 +99,7 @@ struct Model {
   // attention and an MLP or experts.
   std::vector<std::string> pattern;
   std::uint32_t mtp_layers = 0;  // modules of multi-token prediction, each with an additional layer
+  bool mtp_use_repeated_layer = false;  // all these modules have the weights of the first
   std::uint32_t hidden = 0;
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;

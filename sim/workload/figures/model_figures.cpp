@@ -153,9 +153,11 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
   for (const LayerKind kind : kinds_of(model))
     add({.part = std::string(name_of(kind)), .count = layers_of(model, kind)},
         layer_parameters(model, kind, setting.sizes), layer_bytes(setting, kind));
-  if (model.mtp_layers > 0)
-    add({.part = mtp_name, .count = model.mtp_layers}, mtp_parameters(model, setting.sizes),
-        mtp_bytes(setting));
+  if (const std::uint32_t sets = mtp_weight_sets(model, model.mtp_layers); sets > 0) {
+    ActivationBytes modules = mtp_bytes(setting);
+    modules.held *= model.mtp_layers / sets;
+    add({.part = mtp_name, .count = sets}, mtp_parameters(model, setting.sizes), modules);
+  }
   ActivationBytes head = head_bytes(setting);
   head.held += logits_bytes(setting);
   head.held *= 1 + model.mtp_layers;

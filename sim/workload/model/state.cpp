@@ -25,7 +25,7 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(
         layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
-  for (std::uint32_t module = 0; module < stage.mtp; ++module)
+  for (std::uint32_t set = 0; set < mtp_weight_sets(model, stage.mtp); ++set)
     parts.push_back(mtp_parameters(model, setting.sizes));
   const bool head_has_embedding = stage.head && model.tied_embeddings;
   if (stage.embedding_copy && !head_has_embedding)
@@ -66,7 +66,7 @@ std::uint64_t weight_tensors(const config::Model& model, const StageParts& stage
   const std::uint64_t of_layer = 6 + biases[static_cast<std::size_t>(model.biases)];
   const std::uint64_t embeddings = (stage.embedding ? 1 : 0) + (stage.embedding_copy ? 1 : 0);
   const std::uint64_t head = !stage.head ? 0 : model.tied_embeddings ? 1 : 2;
-  return of_layer * (stage.layers.count + stage.mtp) + embeddings + head;
+  return of_layer * (stage.layers.count + mtp_weight_sets(model, stage.mtp)) + embeddings + head;
 }
 
 ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device) {

@@ -298,6 +298,10 @@ Parameters mtp_parameters(const Model& model, const Sizes& sizes) {
   return parameters;
 }
 
+std::uint32_t mtp_weight_sets(const Model& model, std::uint32_t modules) {
+  return model.mtp_use_repeated_layer ? std::min(modules, 1U) : modules;
+}
+
 std::uint64_t embedding_parameters(const Model& model, const Sizes& sizes) {
   return sizes.vocabulary / sizes.tp * model.hidden;
 }
@@ -317,7 +321,7 @@ Parameters model_parameters(const Model& model) {
                             head_parameters(model, sizes)};
   for (std::uint32_t layer = 0; layer < model.layers; ++layer)
     total += layer_parameters(model, kind_of_layer(model, layer), sizes);
-  for (std::uint32_t module = 0; module < model.mtp_layers; ++module)
+  for (std::uint32_t set = 0; set < mtp_weight_sets(model, model.mtp_layers); ++set)
     total += mtp_parameters(model, sizes);
   return total;
 }

@@ -69,6 +69,14 @@ void check_pipeline_layout(const config::Model& model, const config::Partition& 
   require(sum(partition.layers), "transformer layers (t)", model.layers, "the model has");
   require(sum(partition.mtp), "multi-token prediction layers (m)", model.mtp_layers,
           "model.mtp_layers is");
+  const auto has_module = [](std::uint32_t modules) { return modules > 0; };
+  if (model.mtp_use_repeated_layer && std::ranges::count_if(partition.mtp, has_module) > 1)
+    throw partition_error(model, partition,
+                          fmt::format("partition {} has multi-token prediction layers (m) in "
+                                      "several stages, and model.mtp_use_repeated_layer is true: "
+                                      "all of them have the same weights",
+                                      partition.text))
+        .allow("one stage with all of them");
 }
 
 // Throws config::Error unless every stage except possibly the first and the last has layers.

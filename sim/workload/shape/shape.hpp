@@ -263,6 +263,9 @@ Parameters layer_parameters(const config::Model& model, LayerKind kind, const Si
 // Returns the number of parameters of a multi-token prediction module: its projection, its layer
 // and three norms. Embedding and output matrix are shared with the model.
 Parameters mtp_parameters(const config::Model& model, const Sizes& sizes);
+// Number of sets of weights that so many modules of multi-token prediction have on one device: one
+// for each module, or a single one that all of them use.
+std::uint32_t mtp_weight_sets(const config::Model& model, std::uint32_t modules);
 std::uint64_t embedding_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t position_parameters(const config::Model& model, const Sizes& sizes);
 // Returns the number of parameters of the final norm and, unless it is tied to the embedding, of

@@ -68,6 +68,35 @@ TEST_CASE("a module of multi-token prediction has a projection, a layer and thre
         Approx(11.5e9).epsilon(0.01));
 }
 
+TEST_CASE("modules of one repeated layer count its weights once, and their passes each",
+          "[model]") {
+  config::Model own = gpt(3);
+  config::Model shared = own;
+  shared.mtp_use_repeated_layer = true;
+  CHECK(workload::parameter_count(own) - workload::parameter_count(shared) ==
+        2 * module_parameters);
+  CHECK(workload::forward_flops(own, 1, 32) == workload::forward_flops(shared, 1, 32));
+  const config::Partition even;
+  const StageCosts apart = costs(own, even, 2);
+  const StageCosts together = costs(shared, even, 2);
+  CHECK(together.state[0] == apart.state[0]);
+  CHECK(apart.traffic[1].parameters - together.traffic[1].parameters == 2 * module_parameters);
+  // In mixed precision with Adam: 2 bytes of weights, 4 of gradients and 12 of state.
+  CHECK(apart.state[1].weights - together.state[1].weights == 2 * 2 * module_parameters);
+  CHECK(apart.state[1].gradients - together.state[1].gradients == 4 * 2 * module_parameters);
+  CHECK(apart.state[1].optimizer - together.state[1].optimizer == 12 * 2 * module_parameters);
+  CHECK(together.activations[1] == apart.activations[1]);
+  CHECK(together.forward_flops == apart.forward_flops);
+}
+
+TEST_CASE("modules of one repeated layer are on one stage", "[model]") {
+  config::Model shared = gpt(2);
+  shared.mtp_use_repeated_layer = true;
+  CHECK_NOTHROW(costs(shared, layout({2, 2}, {0, 2}), 2));
+  CHECK_THROWS_WITH(costs(shared, layout({2, 2}, {1, 1}), 2),
+                    Catch::Contains("mtp_use_repeated_layer is true"));
+}
+
 TEST_CASE("FLOPs of multi-token prediction are those of a layer, the projection and the head",
           "[model]") {
   const double h = 64;
