@@ -232,8 +232,10 @@ std::optional<Value> list_method(List& list, std::string_view name, const Argume
   }
   if (name == "extend" || name == "update") {
     const std::optional<Values> items = items_of(first_of(arguments));
-    if (!items || list.items.size() + items->size() > max_items) return std::nullopt;
-    for (const Value& item : *items) list.items.push_back(made(item));
+    if (list.items.size() + (items ? items->size() : 1) > max_items) return std::nullopt;
+    // One unknown item stands for items of unknown number.
+    if (!items) list.items.emplace_back(Unknown{.text = "items of an unknown list", .origin = {}});
+    for (const Value& item : items.value_or(Values{})) list.items.push_back(made(item));
     return Value();
   }
   if (name == "insert" && arguments.values.size() == 2) {

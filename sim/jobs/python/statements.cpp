@@ -109,6 +109,12 @@ Interpreter::Flow Interpreter::run(const Node& statement) {
       return Flow::returned;
     }
     case Kind::raise: {
+      // In a recipe that runs, the function has returned one of its possible results before.
+      if (conditions_.size() == static_cast<std::size_t>(frame_->certainty) &&
+          !frame_->possible_results.empty()) {
+        frame_->result = frame_->possible_results.back();
+        return Flow::returned;
+      }
       std::string text = "an exception";
       std::string type = "Exception";
       if (!statement.nodes.empty()) {

@@ -68,8 +68,12 @@ TEST_CASE("what only a running program knows makes the values below unknown", "[
   CHECK(value_after("import torch\nx = torch.bfloat16\n") == "torch.bfloat16");
   CHECK(value_after("import torch\nx = torch.cuda.is_available() and False\n") == "False");
   CHECK(value_after("def f(n): return n + 1\nx = f(unknown())\n") == "?");
-  CHECK(value_after("import torch\ndef f():\n    if torch.cuda.is_available():\n"
-                    "        return 1\n    return 2\nx = f()\n") == "?");
+  CHECK(value_after("a = ['b']\na.extend(['c'] * unknown())\nx = ','.join(a)\n") == "?");
+  const std::string choice =
+      "import torch\ndef f():\n    if torch.cuda.is_available():\n        return 1\n";
+  CHECK(value_after(choice + "    return 2\nx = f()\n") == "?");
+  // A function that raises otherwise has returned.
+  CHECK(value_after(choice + "    raise ValueError('no GPU')\nx = f()\n") == "1");
 }
 
 TEST_CASE("text that is not Python is refused with its place", "[jobs][python]") {
