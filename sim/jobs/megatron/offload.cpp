@@ -148,13 +148,14 @@ void read_optimizer_offload(Draft& draft) {
           "unless OMP_NUM_THREADS is set, such as OMP_NUM_THREADS=14");
   }
   constexpr std::string_view pageable =
-      "copies from and to pageable memory are slower: time of the optimizer step";
+      "copies from and to pageable memory slow the step of the optimizer, and pinned memory is "
+      "predicted";
   for (const std::string_view name : {"no_pin_cpu_grads", "no_pin_cpu_params"})
     if (const Setting* const setting = draft.find(name); setting != nullptr && draft.on(name))
-      draft.not_understood(*setting, std::string(pageable));
+      draft.not_modelled(*setting, Changes::time, pageable);
   for (const std::string_view name : {"pin_cpu_grads", "pin_cpu_params"})
     if (const Setting* const setting = draft.find(name); setting != nullptr && !draft.on(name))
-      draft.not_understood(*setting, std::string(pageable));
+      draft.not_modelled(*setting, Changes::time, pageable);
 }
 
 void write_offload(SettingsWriter& writer) {

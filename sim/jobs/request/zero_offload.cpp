@@ -17,6 +17,21 @@ const Setting* first_on(Draft& draft, std::initializer_list<std::string_view> na
   return nullptr;
 }
 
+void report_drives(Draft& draft, const Setting& device, std::string_view slowed) {
+  if (device.values.empty() || device.values.front() != "nvme") return;
+  draft.not_modelled(device, Changes::time,
+                     fmt::format("reads and writes of drives would slow {}; host memory is "
+                                 "predicted instead",
+                                 slowed));
+}
+
+void report_pageable(Draft& draft, std::string_view pin) {
+  if (const Setting* const setting = draft.find(pin); setting != nullptr && !draft.on(pin))
+    draft.not_modelled(*setting, Changes::time,
+                       "copies from and to pageable memory are slower, and pinned memory is "
+                       "predicted");
+}
+
 void drop_all(Draft& draft) {
   for (const Flag& flag : zero_offload_flags)
     if (const Setting* const setting = draft.find(flag.name); setting != nullptr)
@@ -35,12 +50,15 @@ void read_zero_offload(Draft& draft) {
   constexpr std::uint64_t all_sharded = 3;
   const bool moves_weights = weights != nullptr && stage == all_sharded;
   if (weights != nullptr && !moves_weights)
-    draft.not_understood(*weights, "DeepSpeed offloads parameters only with ZeRO-3");
+    draft.not_understood(*weights,
+                         "DeepSpeed offloads parameters only with ZeRO-3; they are predicted on "
+                         "the GPU");
   if (optimizer == nullptr) {
     if (moves_weights)
-      return draft.not_understood(*weights,
-                                  "parameters on the host are read only together with "
-                                  "offload_optimizer: time and memory");
+      return draft.not_understood(
+          *weights,
+          "shards of weights would be on the host, 2 bytes a parameter less on the GPU, and be "
+          "copied up for each gather; without offload_optimizer they are predicted on the GPU");
     return drop_all(draft);
   }
   const Setting* const ratio_setting = draft.find("zero_optimization.offload_optimizer.ratio");
@@ -51,11 +69,10 @@ void read_zero_offload(Draft& draft) {
             ratio_setting != nullptr ? *ratio_setting : *optimizer);
   if (stage >= 2) draft.set("training.optimizer.offload.gradients", "true", *optimizer);
   if (moves_weights) draft.set("training.optimizer.offload.weights", "true", *weights);
-  for (const Setting* const setting : {optimizer, moves_weights ? weights : nullptr})
-    if (setting != nullptr && !setting->values.empty() && setting->values.front() == "nvme")
-      draft.not_understood(*setting,
-                           "host memory is predicted instead of drives: time of the optimizer "
-                           "step");
+  report_drives(draft, *optimizer, "the step of the optimizer");
+  if (moves_weights) report_drives(draft, *weights, "each pass that gathers weights");
+  report_pageable(draft, "zero_optimization.offload_optimizer.pin_memory");
+  if (moves_weights) report_pageable(draft, "zero_optimization.offload_param.pin_memory");
 }
 
 }  // namespace pipewright::jobs

@@ -177,6 +177,33 @@ TEST_CASE("DeepSpeed's forms of offloading are read", "[jobs]") {
   CHECK_FALSE(read("\"stage\": 2, \"offload_param\": {\"device\": \"cpu\"}").is_whole);
 }
 
+TEST_CASE("what DeepSpeed's offload would change otherwise is said, and refused strictly",
+          "[jobs]") {
+  const auto changes = [](const std::string& zero, const std::string& text) {
+    const tests::CommandFolder place;
+    place.write("ds.json",
+                "{\"train_micro_batch_size_per_gpu\": 2, \"gradient_accumulation_steps\": 4, "
+                "\"zero_optimization\": {\"stage\": 3, " +
+                    zero + "}, \"bf16\": {\"enabled\": true}}\n");
+    const std::vector<std::string> files{tests::job_file("ds.sh"),
+                                         (place.folder() / "ds.json").string()};
+    const jobs::Job job = jobs::import_job(files);
+    REQUIRE(job.not_modelled.size() == 1);
+    CHECK_THAT(job.not_modelled.front().why, Catch::Contains(text));
+    CHECK_THROWS_WITH(jobs::check_all_modelled(job), Catch::Contains(text));
+    return job.not_modelled.front().changes;
+  };
+  using enum jobs::Changes;
+  const std::string host = "\"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": ";
+  CHECK(changes("\"offload_optimizer\": {\"device\": \"nvme\"}",
+                "drives would slow the step of the optimizer") == time);
+  CHECK(changes(host + "true}, \"offload_param\": {\"device\": \"nvme\"}",
+                "drives would slow each pass") == time);
+  CHECK(changes("\"offload_param\": {\"device\": \"cpu\"}",
+                "2 bytes a parameter less on the GPU") == time_and_memory);
+  CHECK(changes(host + "false}", "pageable memory are slower") == time);
+}
+
 TEST_CASE("torchtitan's CPU offload moves all shards to the host", "[jobs]") {
   const auto job = [](const std::string& offload, const std::string& shard) {
     return import_text(
