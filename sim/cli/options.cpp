@@ -284,8 +284,8 @@ config::Value scenario_tree(const po::variables_map& flags,
     set(root, key, config::read_yaml_value(word.substr(equals + 1), {.source = "--set " + key}));
   }
   if (job) {
-    print_settings(*job);
     if (flags.count("strict") != 0) jobs::check_all_modelled(*job);
+    print_settings(*job);
     check_job(*job, root);
   }
   return root;

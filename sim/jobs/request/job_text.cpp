@@ -39,12 +39,11 @@ std::string not_modelled_text(const Note& note) {
 
 void check_all_modelled(const Job& job) {
   if (job.not_modelled.empty()) return;
-  const Note& first = job.not_modelled.front();
-  const std::size_t more = job.not_modelled.size() - 1;
-  throw config::Error(fmt::format("{}{}; --strict refuses settings that are not modelled",
-                                  not_modelled_text(first),
-                                  more == 0 ? "" : fmt::format(", and {} more", more)))
-      .suggest("remove the settings, or leave out --strict");
+  std::string text = fmt::format(
+      "{}: --strict refuses settings that are not modelled; remove these, or leave out --strict:",
+      job.name);
+  for (const Note& note : job.not_modelled) text += fmt::format("\n  {}", not_modelled_text(note));
+  throw config::Error(text);
 }
 
 }  // namespace pipewright::jobs

@@ -149,6 +149,9 @@ TEST_CASE("a strict import refuses settings that are not modelled", "[cli][jobs]
     CHECK(refused.status == 2);
     CHECK_THAT(refused.err, Catch::Contains("moe.sh:15:1: --some-new-flag 3: unknown") &&
                                 Catch::Contains("leave out --strict"));
+    // Nothing is said twice: neither the summary of the settings, nor any of them.
+    CHECK_THAT(refused.err, !Catch::Contains("settings used"));
+    CHECK(refused.err.find("--some-new-flag") == refused.err.rfind("--some-new-flag"));
   }
   CHECK(place.run("import " + data + "gpt-dense.sh --strict").status == 0);
   const tests::ProgramResult loose =
