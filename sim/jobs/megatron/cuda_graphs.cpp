@@ -159,8 +159,9 @@ void complete_expert_modules(Graphs& graphs) {
 
 bool may_have_experts(Draft& draft) {
   return draft.on("num_experts") || draft.at("model.experts") != nullptr ||
-         !draft.request().model.empty() ||
-         (draft.request().dialect == Dialect::recipe && draft.find("hidden_size") == nullptr);
+         draft.library_has("experts") ||
+         (draft.request().dialect == Dialect::recipe && draft.request().model.empty() &&
+          draft.find("hidden_size") == nullptr);
 }
 
 void read_cuda_graphs(Draft& draft) {

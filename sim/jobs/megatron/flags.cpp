@@ -279,6 +279,10 @@ constexpr std::array flag_rows{
          .section = "model",
          .read = read_mtp,
          .write = write_model},
+    Flag{.name = "mtp_use_repeated_layer",
+         .key = "model.mtp_use_repeated_layer",
+         .form = Form::on,
+         .section = "model"},
     Flag{.name = "num_key_value_heads", .key = "model.kv_heads", .form = Form::alias},
     // Parallel sizes
     Flag{.name = "tensor_model_parallel_size",
@@ -334,6 +338,10 @@ constexpr std::array flag_rows{
          .section = "ddp",
          .read = read_data_parallel,
          .write = write_parallel},
+    Flag{.name = "use_layer_wise_distributed_optimizer",
+         .key = "parallel.zero",
+         .section = "optimizer",
+         .read = read_data_parallel},
     Flag{.name = "use_torch_fsdp2",
          .key = "parallel.zero",
          .section = "dist",
@@ -713,6 +721,8 @@ constexpr std::array flag_rows{
     Flag{.name = "omp_num_threads",
          .key = "training.optimizer.offload.threads",
          .read = read_optimizer_offload},
+    Flag{
+        .name = "pytorch_cuda_alloc_conf", .key = "training.fragmentation", .read = read_allocator},
     // Collectives
     Flag{.name = "overlap_grad_reduce",
          .key = "communication.overlap_grad_reduce",

@@ -148,6 +148,19 @@ void add_cpu_threads(const Script& script, std::span<const Word> launcher, Reque
     add(1, "torchrun without OMP_NUM_THREADS", offload->origin);
 }
 
+// Adds the variable of PyTorch's allocator that a script exports to its program.
+void add_allocator(const Script& script, Request& request) {
+  for (const char* const name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+    const auto it = script.variables.find(name);
+    if (it == script.variables.end() || !it->second.exported || it->second.words.empty()) continue;
+    const Word& word = it->second.words.front();
+    request.settings.push_back({.name = "pytorch_cuda_alloc_conf",
+                                .values = {word.text},
+                                .written = fmt::format("{}={}", name, word.text),
+                                .origin = word.origin});
+  }
+}
+
 // Words of all variables, if any of them holds flags. Scripts that are meant to be sourced by
 // others have only variables, and no command that uses them.
 std::vector<Word> flags_of_variables(const Script& script) {
@@ -298,6 +311,7 @@ Request read_launch(const Script& script, const std::string& name) {
   if (!request.gpus)
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
   add_cpu_threads(script, before, request);
+  add_allocator(script, request);
   note_unfollowed(script, request);
   return request;
 }

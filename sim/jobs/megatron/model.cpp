@@ -6,8 +6,11 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/numbers.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/megatron/rules.hpp"
+#include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/request/python_list.hpp"
 
 namespace pipewright::jobs::megatron {
@@ -75,6 +78,14 @@ void read_vocabulary(Draft& draft) {
         draft.set("model.vocabulary", std::string(entry.tokens), *from);
         return;
       }
+  }
+  const std::string named =
+      model == nullptr || model->values.empty() ? "" : model_named(model->values.front());
+  if (!named.empty()) {
+    const config::Value library =
+        config::read_yaml_file(config::library_file("models", named, ".yaml").string());
+    if (const config::Value* const size = config::find(library, "vocabulary"))
+      return draft.set("model.vocabulary", size->text, *model);
   }
   if (draft.at("model.hidden") != nullptr) draft.lacks("model.vocabulary");
 }
@@ -164,12 +175,11 @@ void read_latent(Draft& draft) {
     else
       draft.set(key, std::string(part.otherwise), fmt::format("without {}", flag_of(part.flag)));
   }
-  // Sizes of latent attention replace the head size and the number of KV heads.
-  if (is_latent)
-    if (config::Value* const model = config::find(draft.tree(), "model"))
-      std::erase_if(model->entries, [](const config::Entry& e) {
-        return e.key == "head_dim" || e.key == "kv_heads";
-      });
+  // Sizes of latent attention replace the head size and the number of KV heads, in a model of the
+  // library too.
+  if (draft.at("model.latent") == nullptr) return;
+  draft.drop("model.head_dim");
+  draft.drop("model.kv_heads");
 }
 
 void read_experts(Draft& draft) {
@@ -187,7 +197,8 @@ void read_experts(Draft& draft) {
     draft.set("model.experts.capacity_factor", padded->values.front(), *padded);
   if (ffn)
     draft.set("model.experts.ffn", fmt::format("{}", *ffn), *draft.find("moe_ffn_hidden_size"));
-  else if (const config::Value* const dense = draft.at("model.ffn"))
+  else if (const config::Value* const dense = draft.at("model.ffn");
+           dense != nullptr && draft.at("model.experts.ffn") == nullptr)
     draft.set("model.experts.ffn", dense->text, "as --ffn-hidden-size");
   if (shared && *shared > 0) {
     const Setting& setting = *draft.find("moe_shared_expert_intermediate_size");

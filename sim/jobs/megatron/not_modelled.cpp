@@ -18,7 +18,7 @@ constexpr std::array unmodelled_rows{
                "muon_num_ns_steps muon_tp_mode muon_fp32_matmul_prec muon_use_syrk "
                "muon_scalar_optimizer muon_no_split_qkv muon_split_qkv"},
     SettingRow{Changes::time_and_memory, "how matrices are distributed to an optimizer like Muon",
-               "use_layer_wise_distributed_optimizer no_use_layer_wise_param_layout"},
+               "no_use_layer_wise_param_layout"},
     SettingRow{Changes::time, "the optimizer's step as a CUDA graph, with fewer launches",
                "optimizer_cuda_graph"},
     SettingRow{Changes::time_and_memory,
@@ -287,9 +287,6 @@ constexpr std::array unmodelled_rows{
                "vision_pretraining vision_model_type language_model_type"},
     SettingRow{Changes::time_and_memory, "passages that a retriever adds to the input",
                "retro_add_retriever"},
-    SettingRow{Changes::memory,
-               "all modules of multi-token prediction would share the weights of the first",
-               "mtp_use_repeated_layer"},
     SettingRow{Changes::time, "a mixture of hidden states before multi-token prediction",
                "mtp_hsm"},
     SettingRow{Changes::time,

@@ -21,6 +21,14 @@ std::string zero_of(const Setting* strategy) {
                 "optim_grads_params)");
 }
 
+// Setting that divides the state of an optimizer like Muon among the ranks of data parallelism,
+// matrix by matrix (layer_wise_optimizer.py); null if none does.
+const Setting* layer_wise_optimizer(Draft& draft) {
+  if (draft.on("use_layer_wise_distributed_optimizer"))
+    return draft.find("use_layer_wise_distributed_optimizer");
+  return draft.text("optimizer").starts_with("dist_") ? draft.find("optimizer") : nullptr;
+}
+
 void read_zero(Draft& draft) {
   const Setting* const strategy = draft.find("data_parallel_sharding_strategy");
   const Setting* const optimizer = draft.find("use_distributed_optimizer");
@@ -29,6 +37,7 @@ void read_zero(Draft& draft) {
   const Setting* fsdp = nullptr;
   for (const char* const name : {"use_custom_fsdp", "use_megatron_fsdp"})
     if (draft.on(name)) fsdp = draft.find(name);
+  const Setting* const layer_wise = layer_wise_optimizer(draft);
   const bool fsdp2 = draft.on("use_torch_fsdp2");
   const Setting* const keeps = draft.find("torch_fsdp2_no_reshard_after_forward");
   if (stage != nullptr && draft.request().dialect == Dialect::deepspeed) {
@@ -54,10 +63,16 @@ void read_zero(Draft& draft) {
     draft.set("parallel.zero", zero_of(strategy), strategy != nullptr ? *strategy : *fsdp);
   } else {
     if (strategy != nullptr) draft.without_effect(*strategy, "without --use-megatron-fsdp");
-    if (distributed)
+    if (distributed) {
       draft.set("parallel.zero", "1", *optimizer);
-    else if (optimizer == nullptr && !has_argument_defaults(draft))
+    } else if (layer_wise != nullptr) {
+      draft.set("parallel.zero", "1", *layer_wise);
+      draft.assume(
+          "the state of the optimizer and its work are divided evenly among the ranks of data "
+          "parallelism, which get whole matrices there, and all gradients");
+    } else if (optimizer == nullptr && !has_argument_defaults(draft)) {
       draft.set("parallel.zero", "1", "the distributed optimizer, as in its recipes");
+    }
   }
   const config::Value* const zero = draft.at("parallel.zero");
   const auto copies = draft.count("num_distributed_optimizer_instances");
@@ -72,6 +87,20 @@ void read_zero(Draft& draft) {
                   "megatron fsdp, or dist_muon");
   if (!draft.on("overlap_grad_reduce"))
     throw refusal(gather, "Must use --overlap-param-gather with --overlap-grad-reduce");
+}
+
+// Throws config::Error unless the ranks of a stage can be divided into groups that share the
+// experts (parallel_state.py, initialize_model_parallel).
+void check_expert_ranks(const Draft& draft, std::uint64_t world, std::uint64_t tp,
+                        std::uint64_t pp) {
+  const std::uint64_t ep = draft.count_at("parallel.ep", 1);
+  const std::uint64_t etp = draft.count_at("parallel.etp", tp);
+  if (ep <= 1 || etp == 0 || ep > world || etp > world || world / pp % (ep * etp) == 0) return;
+  throw gpus_refusal(draft.request(),
+                     fmt::format("world size ({}, by {}) is not divisible by "
+                                 "expert_tensor_model_pipeline_parallel size ({}, expert {} x "
+                                 "expert tensor {} x pipeline {})",
+                                 world, draft.request().gpus_from, ep * etp * pp, ep, etp, pp));
 }
 
 void read_replicas(Draft& draft) {
@@ -95,6 +124,7 @@ void read_replicas(Draft& draft) {
                                    "total_model_size ({}, tensor {} x pipeline {} x context "
                                    "{})",
                                    world, request.gpus_from, size, tp, pp, cp));
+  check_expert_ranks(draft, world, tp, pp);
   draft.set(
       "parallel.dp", fmt::format("{}", world / size),
       fmt::format("{} GPUs by {} / (tp {} x pp {} x cp {})", world, request.gpus_from, tp, pp, cp),
@@ -137,10 +167,7 @@ void read_sequence_parallel(Draft& draft) {
     throw refusal(*draft.find("tp_comm_overlap"),
                   "Tensor parallel communication/GEMM overlap can happen only when sequence "
                   "parallelism is enabled (--sequence-parallel)");
-  if (alone)
-    if (config::Value* const section = config::find(draft.tree(), "communication"))
-      std::erase_if(section->entries,
-                    [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
+  if (alone) draft.drop("communication.tp_comm_overlap");
 }
 
 void read_data_parallel(Draft& draft) {

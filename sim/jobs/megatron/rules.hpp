@@ -43,14 +43,14 @@ void read_attention_backend(Draft& draft);
 void read_dispatcher(Draft& draft);
 void read_routing(Draft& draft);
 void read_optimizer(Draft& draft);
+void read_allocator(Draft& draft);
 
 // What is moved to host memory (offload.cpp).
 void read_offload(Draft& draft);
 void read_optimizer_offload(Draft& draft);
 void write_offload(SettingsWriter& writer);
 
-// Returns whether the model has experts. The model of a recipe, which is known by its name alone,
-// may have experts (cuda_graphs.cpp).
+// Returns whether the model has experts, as a recipe without a known model may (cuda_graphs.cpp).
 bool may_have_experts(Draft& draft);
 void read_cuda_graphs(Draft& draft);
 

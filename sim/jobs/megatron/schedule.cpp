@@ -150,6 +150,17 @@ void assume_even_stages(Draft& draft, std::uint64_t stages) {
                   layers, stages));
 }
 
+// A single stage has all layers, whatever else counts as one (transformer_block.py,
+// get_num_layers_to_build).
+void read_single_stage(Draft& draft) {
+  for (const char* const name :
+       {"account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"})
+    if (const Setting* const setting = draft.find(name); setting != nullptr)
+      draft.without_effect(*setting, "one stage has all layers");
+  draft.drop("partition.account_for_embedding");
+  draft.drop("partition.account_for_loss");
+}
+
 void read_transfers(Draft& draft, std::uint64_t pp, bool overlaps) {
   const Setting* const never = draft.find("no_overlap_p2p_communication");
   const bool off = never != nullptr && draft.on("no_overlap_p2p_communication");
@@ -169,6 +180,7 @@ void read_schedule(Draft& draft) {
   const std::uint64_t chunks = read_chunks(draft, pp, from);
   const Setting* const layout = draft.find("pipeline_model_parallel_layout");
   draft.find("virtual_pipeline_model_parallel_size");
+  if (pp == 1 && chunks <= 1) read_single_stage(draft);
   if (layout != nullptr && from == layout) {
     draft.set("partition", layout->values.front(), *layout);
     const config::Value value = config::make_text(layout->values.front(), layout->origin);

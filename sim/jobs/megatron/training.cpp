@@ -145,7 +145,9 @@ void read_recompute(Draft& draft) {
       draft,
       {"recompute_num_layers", "activations_checkpoint_num_layers", "checkpoint_num_layers"});
   const std::string way = first_value(method);
-  const auto count = layers != nullptr ? draft.count(layers->name) : std::nullopt;
+  const std::optional<std::uint64_t> given =
+      layers != nullptr ? draft.count(layers->name) : std::nullopt;
+  const std::uint64_t count = given.value_or(0);
   std::string kind = granularity != nullptr ? draft.text("recompute_granularity") : "";
   if (says_no(kind)) kind.clear();
   const Setting* from = granularity;
@@ -183,6 +185,12 @@ void read_recompute(Draft& draft) {
         draft.without_effect(*setting, "selective recomputation is in all layers");
     return read_recomputed_modules(draft, *from);
   }
+  if (way == "block" && given && count == 0) {
+    for (const Setting* const setting : {granularity, method, layers})
+      if (setting != nullptr)
+        draft.without_effect(*setting, "a block of 0 layers, in which nothing is recomputed");
+    return;
+  }
   draft.set("training.recompute.granularity", "full", *from);
   if (way.empty() && !by_older_flags) {
     if (has_argument_defaults(draft))
@@ -192,8 +200,8 @@ void read_recompute(Draft& draft) {
     return;
   }
   if (!way.empty()) draft.set("training.recompute.method", way, *method);
-  if (const std::uint64_t layer_count = count.value_or(0); layer_count > 0)
-    draft.set("training.recompute.num_layers", fmt::format("{}", layer_count), *layers);
+  if (count > 0)
+    draft.set("training.recompute.num_layers", fmt::format("{}", count), *layers);
   else if (by_older_flags && way == "block")
     draft.set("training.recompute.num_layers", "1", "without --activations-checkpoint-num-layers");
 }
@@ -281,9 +289,7 @@ void read_fp8_param_gather(Draft& draft) {
       gather != nullptr && draft.on("fp8_param_gather")) {
     const config::Value* const precision = draft.at("training.precision");
     if (precision != nullptr && !precision->text.starts_with("fp8") && precision->text != "mxfp8")
-      if (config::Value* const training = config::find(draft.tree(), "training"))
-        std::erase_if(training->entries,
-                      [](const config::Entry& entry) { return entry.key == "fp8_param_gather"; });
+      draft.drop("training.fp8_param_gather");
   }
 }
 
@@ -305,6 +311,21 @@ void read_remainders(Draft& draft) {
 }
 
 }  // namespace
+
+// Reads the variable of PyTorch's allocator. Expandable segments give back each free page of 20 MiB
+// (c10/cuda/CUDACachingAllocator.cpp), so about a page is lost beside each tensor; tensors of 1 GiB
+// are assumed.
+void read_allocator(Draft& draft) {
+  constexpr std::string_view expandable = "expandable_segments:True";
+  const Setting* const conf = draft.find("pytorch_cuda_alloc_conf");
+  if (conf == nullptr) return;
+  if (draft.text("pytorch_cuda_alloc_conf").find(expandable) == std::string::npos)
+    return draft.not_modelled(*conf, Changes::memory,
+                              "another way in which PyTorch's allocator keeps free memory; "
+                              "training.fragmentation states what it wastes");
+  draft.set("training.fragmentation", "2 %", *conf);
+  draft.assume("expandable segments waste 2 % of the activations");
+}
 
 void read_optimizer(Draft& draft) {
   if (const Setting* const optimizer = draft.find("optimizer");

@@ -83,6 +83,8 @@ inline constexpr std::array special_names{
     SpecialName{"tokenizer.model", "model.vocabulary"},
     SpecialName{"fsdp", "parallel.zero"},
     SpecialName{"megatron_fsdp", "parallel.zero"},
+    SpecialName{"PYTORCH_CUDA_ALLOC_CONF", "training.fragmentation"},
+    SpecialName{"PYTORCH_ALLOC_CONF", "training.fragmentation"},
     SpecialName{"num_nodes", "parallel.dp"},
     SpecialName{"trainer.devices", "parallel.dp"},
     SpecialName{"num_gpus_per_node", "parallel.dp"},

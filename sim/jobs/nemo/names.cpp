@@ -95,6 +95,11 @@ void add_unknown(const Setting& setting, const std::string& reason, Request& req
        .why = fmt::format("the value is not known, because of {}", reason)});
 }
 
+// Returns whether a name is the variable of PyTorch's allocator.
+bool is_allocator(std::string_view name) {
+  return name == "PYTORCH_CUDA_ALLOC_CONF" || name == "PYTORCH_ALLOC_CONF";
+}
+
 // Reads entries whose names do not correspond to exactly one flag. Returns whether `name` is such a
 // name.
 bool read_special(const Named& entry, const std::string& name, Request& request) {
@@ -133,6 +138,10 @@ bool read_special(const Named& entry, const std::string& name, Request& request)
       (name == "type" || name == "model" || name == "tokenizer_model")) {
     if (!says_no(value))
       add_setting(request, entry, name == "type" ? "tokenizer_type" : "tokenizer_model", value);
+    return true;
+  }
+  if (is_allocator(name)) {
+    add_setting(request, entry, "pytorch_cuda_alloc_conf", value);
     return true;
   }
   if (name == "fsdp" || name == "megatron_fsdp") {
@@ -186,7 +195,8 @@ void translate(std::span<const Named> named, Request& request) {
     const bool is_size = name.ends_with("seq_length") || name.ends_with("sequence_length") ||
                          entry.path == "data.global_batch_size" ||
                          entry.path == "data.micro_batch_size";
-    const SettingRow* const by_path = is_size ? nullptr : known_settings().find_path(entry.path);
+    const SettingRow* const by_path =
+        is_size || is_allocator(name) ? nullptr : known_settings().find_path(entry.path);
     const SettingRow* const row =
         is_size || by_path != nullptr ? by_path : known_settings().find(name);
     if (name == "num_nodes" || name == "DGXNNODES") nodes = &entry;

@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -181,15 +182,30 @@ std::optional<std::string> layout_text(const std::vector<Value>& stages) {
   return text;
 }
 
+// Returns whether an object is a model whose sizes are those of its class and arguments, and not of
+// a repository.
+bool describes_model(const Object& object) {
+  return object.type != nullptr && makes_provider(object) && repository_of(object).empty();
+}
+
+// Returns whether a value is a flag, a number, a text or a name, and not None.
+bool is_plain(const Value& value) {
+  return !std::holds_alternative<std::monostate>(value) && python::is_known(value) &&
+         python::text_of(value).has_value();
+}
+
 // Turns a configuration into entries.
 class Flattener {
  public:
   explicit Flattener(std::vector<Named>& named) : named_(named) {}
 
-  // Adds the attributes of an object below a path, in the order of their last assignments.
+  // Adds the attributes of an object below a path, in the order of their last assignments. A class
+  // of the package that describes a model counts with its defaults.
   void add(const Object& object, const std::string& path) {
     constexpr int deepest = 20;
     if (++depth_ > deepest) return;
+    const bool counted_defaults =
+        std::exchange(counts_defaults_, path == "model" && describes_model(object));
     std::vector<const Attribute*> attributes;
     for (const Attribute& attribute : object.attributes) attributes.push_back(&attribute);
     std::ranges::stable_sort(attributes, {}, [&](const Attribute* attribute) {
@@ -197,6 +213,7 @@ class Flattener {
     });
     for (const Attribute* const attribute : attributes)
       add(*attribute, path.empty() ? attribute->name : path + "." + attribute->name);
+    counts_defaults_ = counted_defaults;
     --depth_;
   }
 
@@ -224,11 +241,15 @@ class Flattener {
   void add(const Attribute& attribute, const std::string& path) {
     if (const auto* const held = std::get_if<ObjectPtr>(&attribute.value))
       return add_object(attribute, **held, path);
-    if (attribute.order == 0 || attribute.name.starts_with('_')) return;  // defaults
+    if (attribute.name.starts_with('_')) return;
+    if (attribute.order == 0 && !(counts_defaults_ && is_plain(attribute.value))) return;
     if (const auto* const unknown = std::get_if<python::Unknown>(&attribute.value))
       return push_unknown(attribute, path, unknown->text);
     if (const auto* const list = std::get_if<std::shared_ptr<List>>(&attribute.value))
       return add_list(attribute, **list, path);
+    if (const auto* const entries =
+            std::get_if<std::shared_ptr<python::Dictionary>>(&attribute.value))
+      return add_dictionary(attribute, **entries, path);
     if (const std::optional<std::string> text = python::text_of(attribute.value))
       push(attribute, path, {*text});
   }
@@ -247,6 +268,19 @@ class Flattener {
     }
     if (values.empty()) values.emplace_back("None");
     push(attribute, path, std::move(values));
+  }
+
+  void add_dictionary(const Attribute& attribute, const python::Dictionary& dictionary,
+                      const std::string& path) {
+    for (const auto& [key, value] : dictionary.entries) {
+      const std::string name = python::text_of(key).value_or("");
+      Attribute entry = attribute;
+      entry.name = name;
+      entry.value = value;
+      entry.written =
+          fmt::format("{}[\"{}\"] = {}", path, name, python::text_of(value).value_or(".."));
+      add(entry, fmt::format("{}.{}", path, name));
+    }
   }
 
   void add_object(const Attribute& attribute, const Object& object, const std::string& path) {
@@ -280,6 +314,7 @@ class Flattener {
 
   std::vector<Named>& named_;
   int depth_ = 0;
+  bool counts_defaults_ = false;
 };
 
 const Named* last_entry(const std::vector<Named>& named, std::string_view path) {
@@ -367,9 +402,14 @@ class BridgeSetup {
     erase("model.cpu_offloading");
   }
 
-  // The tokenizer's vocabulary replaces that of a model only where the configuration asks for it.
+  // The tokenizer's vocabulary replaces that of a model only where the configuration asks for it,
+  // or where the model has none (training/setup.py, _validate_and_set_vocab_size).
   void read_vocabulary() {
-    if (!says(named_, "tokenizer.use_tokenizer_vocab_size", false)) erase("tokenizer.vocab_size");
+    const Object* const model = section("model");
+    const bool has_none = model != nullptr && describes_model(*model) &&
+                          last_entry(named_, "model.vocab_size") == nullptr;
+    if (!has_none && !says(named_, "tokenizer.use_tokenizer_vocab_size", false))
+      erase("tokenizer.vocab_size");
     // Copies of settings of other sections.
     for (const char* const path :
          {"optimizer.bf16", "optimizer.fp16", "optimizer.overlap_param_gather",

@@ -107,6 +107,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
   std::map<std::string, double> shape{
       {"layers", model.layers},
       {"mtp_layers", model.mtp_layers},
+      {"mtp_use_repeated_layer", model.mtp_use_repeated_layer ? 1 : 0},
       {"hidden", model.hidden},
       {"norm", static_cast<double>(model.norm)},
       {"post_norms", model.post_norms ? 1 : 0},

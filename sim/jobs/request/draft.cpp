@@ -263,6 +263,11 @@ void name_stack(Job& job, std::string_view stack) {
   sort_keys(job.tree);
 }
 
+void Draft::drop(std::string_view key) {
+  erase_key(job_.tree, key);
+  job_.comments.erase(std::string(key));
+}
+
 const config::Value* Draft::at(std::string_view key) const {
   return config::value_at(job_.tree, key);
 }
@@ -278,6 +283,10 @@ std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) con
   const config::Value* const value = at(key);
   return value == nullptr ? otherwise
                           : base::parse_number<std::uint64_t>(value->text).value_or(otherwise);
+}
+
+bool Draft::library_has(std::string_view key) const {
+  return config::value_at(model_, key) != nullptr;
 }
 
 std::uint64_t Draft::library_count(std::string_view key) const {

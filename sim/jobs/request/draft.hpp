@@ -37,9 +37,13 @@ class Draft {
            const config::Origin& origin = {});
   // Sets a value that no file states. It is dropped if the job's stack has the same default.
   void set_default(std::string_view key, const std::string& text, const std::string& comment);
+  // Removes a key, and the maps that are empty without it.
+  void drop(std::string_view key);
   const config::Value* at(std::string_view key) const;
   std::uint64_t count_at(std::string_view key, std::uint64_t otherwise) const;
 
+  // Returns whether the built-in model that the job names has a key.
+  bool library_has(std::string_view key) const;
   // Number at a key of the built-in model that the job uses; 0 if it has none.
   std::uint64_t library_count(std::string_view key) const;
 

@@ -178,3 +178,27 @@ TEST_CASE("torchtitan's rules on stages are errors in its words", "[jobs][layout
       titan("pipeline_parallel_schedule = \"Interleaved1F1B\"\n"
             "pipeline_parallel_layers_per_stage = 3\n"));
 }
+
+TEST_CASE("ranks that groups of experts do not divide are refused", "[jobs][layout]") {
+  const std::string experts = "--num-experts 64 --moe-router-topk 2 --moe-ffn-hidden-size 512 ";
+  // 32 GPUs in stages of 8.
+  CHECK_THROWS_WITH(megatron(experts + "--expert-model-parallel-size 16 "
+                                       "--pipeline-model-parallel-size 4 --global-batch-size 128"),
+                    Contains("world size (32, by ") &&
+                        Contains("is not divisible by expert_tensor_model_pipeline_parallel size "
+                                 "(64, expert 16 x expert tensor 1 x pipeline 4)"));
+  CHECK_NOTHROW(megatron(experts + "--expert-model-parallel-size 8 "
+                                   "--pipeline-model-parallel-size 4 --global-batch-size 128"));
+}
+
+TEST_CASE("a single stage has all layers, whatever else counts as a layer", "[jobs][layout]") {
+  const std::string both =
+      "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split "
+      "--global-batch-size 128";
+  const jobs::Job job = megatron(both, "47");
+  CHECK(config::find(job.tree, "partition") == nullptr);
+  CHECK(tests::has_note(job.without_effect, "one stage has all layers"));
+  CHECK_NOTHROW(tests::scenario_of(job));
+  const jobs::Job divided = megatron(both + " --pipeline-model-parallel-size 2", "46");
+  CHECK(config::find(divided.tree, "partition") != nullptr);
+}

@@ -608,3 +608,57 @@ TEST_CASE("bash runs a script in a sandbox if it is asked to", "[jobs][shell]") 
     WARN("skipped: " << error.what());
   }
 }
+
+namespace {
+
+// A job of Megatron-LM on 8 GPUs with more flags, after the first lines of a script.
+jobs::Job small_job(const std::string& flags, const std::string& first_lines = "") {
+  return tests::import_text(
+      "train.sh", first_lines +
+                      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size "
+                      "512 --num-attention-heads 8 --seq-length 512 --vocab-size 1000 "
+                      "--micro-batch-size 1 --global-batch-size 8 --bf16 " +
+                      flags + "\n");
+}
+
+}  // namespace
+
+TEST_CASE("modules of multi-token prediction may share one layer", "[jobs]") {
+  const std::string modules = "--mtp-num-layers 2 --mtp-use-repeated-layer";
+  CHECK(scenario_of(small_job(modules)).model->value.mtp_use_repeated_layer);
+  CHECK(small_job(modules).not_modelled.empty());
+  CHECK_FALSE(scenario_of(small_job("--mtp-num-layers 2")).model->value.mtp_use_repeated_layer);
+}
+
+TEST_CASE("an optimizer that gives each rank whole matrices divides its state", "[jobs]") {
+  const jobs::Job job = small_job("--optimizer dist_muon");
+  CHECK(scenario_of(job).parallel.zero == 1);
+  CHECK(tests::has_note(job.not_modelled, "Muon would keep 4 bytes a parameter"));
+  CHECK(scenario_of(small_job("--optimizer muon")).parallel.zero == 0);
+  CHECK(scenario_of(small_job("--optimizer muon --use-layer-wise-distributed-optimizer"))
+            .parallel.zero == 1);
+}
+
+TEST_CASE("a block of no layers recomputes nothing", "[jobs]") {
+  const std::string block = "--recompute-granularity full --recompute-method block ";
+  const jobs::Job job = small_job(block + "--recompute-num-layers 0");
+  CHECK(config::value_at(job.tree, "training.recompute") == nullptr);
+  CHECK(tests::has_note(job.without_effect, "nothing is recomputed"));
+  CHECK(to_string(scenario_of(small_job(block + "--recompute-num-layers 2")).training.recompute) !=
+        "none");
+}
+
+TEST_CASE("expandable segments of PyTorch's allocator waste less memory", "[jobs]") {
+  const double usual = scenario_of(small_job("")).training.fragmentation;
+  const auto with = [](const std::string& variable) { return small_job("", variable + "\n"); };
+  const double expandable =
+      scenario_of(with("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"))
+          .training.fragmentation;
+  CHECK(expandable == Approx(0.02));
+  CHECK(expandable < usual);
+  // A variable that the script keeps to itself does not reach the program.
+  CHECK(scenario_of(with("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"))
+            .training.fragmentation == usual);
+  const jobs::Job other = with("export PYTORCH_ALLOC_CONF=max_split_size_mb:512");
+  CHECK(tests::has_note(other.not_modelled, "PYTORCH_ALLOC_CONF=max_split_size_mb:512: another"));
+}

@@ -139,6 +139,7 @@ void Drawn::draw_shape() {
     set("model.latent.value_head_dim", pick({"128", "64"}));
   }
   sometimes(5, "model.mtp_layers", {"1", "2"});
+  sometimes(8, "model.mtp_use_repeated_layer", {"true"});
   has_experts_ = chance(2);
   if (!has_experts_) return;
   set("model.experts.count", pick({"8", "16", "64"}));

@@ -191,3 +191,66 @@ TEST_CASE("an override of null takes a recipe's setting back", "[jobs]") {
   CHECK(config::value_at(job.tree, "partition") == nullptr);
   CHECK(scenario_of(job).parallel.pp.value == 4);
 }
+
+namespace {
+
+// Recipe on 8 GPUs with a model that a class of the file describes, and further statements.
+jobs::Job toy_recipe(const std::string& statements) {
+  return tests::import_text("toy.py",
+                            "from dataclasses import dataclass\n"
+                            "from megatron.bridge.training.config import ConfigContainer\n"
+                            "@dataclass\n"
+                            "class ToyProvider(TransformerConfig):\n"
+                            "    normalization: str = 'RMSNorm'\n"
+                            "    add_bias_linear: bool = False\n"
+                            "    num_query_groups: int = 4\n"
+                            "    vocab_size: int = None\n"
+                            "def toy_pretrain_8gpu_h100_config():\n"
+                            "    cfg = ConfigContainer()\n"
+                            "    cfg.model = ToyProvider(num_layers=4, hidden_size=512, "
+                            "num_attention_heads=8, seq_length=1024)\n"
+                            "    cfg.model.num_query_groups = 2\n"
+                            "    cfg.train.global_batch_size = 16\n"
+                            "    cfg.train.micro_batch_size = 1\n" +
+                                statements + "    return cfg\n");
+}
+
+}  // namespace
+
+TEST_CASE("a model that a class describes has the defaults of the class", "[jobs]") {
+  const config::Scenario scenario =
+      scenario_of(toy_recipe("    cfg.tokenizer.tokenizer_model = "
+                             "'nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-Base-BF16'\n"));
+  CHECK(scenario.model->value.norm == config::Model::Norm::rmsnorm);
+  CHECK(scenario.model->value.biases == config::Model::Biases::none);
+  CHECK(scenario.model->value.kv_heads == 2);
+  // The vocabulary is that of the library's model whose tokenizer the recipe names.
+  CHECK(scenario.model->value.vocabulary == 131'072);
+}
+
+TEST_CASE("the tokenizer has the vocabulary of a model without one of its own", "[jobs]") {
+  const std::string size = "    cfg.tokenizer.vocab_size = 50_000\n";
+  CHECK(scenario_of(toy_recipe(size)).model->value.vocabulary == 50'000);
+  CHECK(scenario_of(toy_recipe(size + "    cfg.model.vocab_size = 60_000\n"))
+            .model->value.vocabulary == 60'000);
+}
+
+TEST_CASE("each variable of a recipe's environment is used or listed", "[jobs]") {
+  const jobs::Job job = toy_recipe(
+      "    cfg.model.vocab_size = 1000\n"
+      "    cfg.env_vars = {'PYTORCH_CUDA_ALLOC_CONF': 'expandable_segments:True',\n"
+      "                    'NCCL_NVLS_ENABLE': 1, 'NVLINK_DOMAIN_SIZE': 72}\n");
+  CHECK(scenario_of(job).training.fragmentation == Approx(0.02));
+  CHECK(has_note(job.not_modelled, "env_vars[\"NCCL_NVLS_ENABLE\"] = 1: variables of NCCL"));
+  CHECK(has_note(job.without_effect, "env_vars[\"NVLINK_DOMAIN_SIZE\"] = 72: NVLink domains"));
+}
+
+TEST_CASE("a layout of unknown layers is a question, not a layout without layers", "[jobs]") {
+  const jobs::Job job = toy_recipe(
+      "    cfg.model.vocab_size = 1000\n"
+      "    stage = ['embedding']\n"
+      "    stage.extend(['decoder'] * layers_of(cfg))\n"
+      "    cfg.model.pipeline_model_parallel_layout = [stage + ['loss']]\n");
+  CHECK(config::value_at(job.tree, "partition") == nullptr);
+  CHECK(has_note(job.not_modelled, "pipeline_model_parallel_layout"));
+}
