@@ -34,6 +34,7 @@ using ObjectPtr = std::shared_ptr<Object>;
 constexpr std::array<std::string_view, 2> recipe_packages{"megatron.bridge.perf_recipes",
                                                           "megatron.bridge.recipes"};
 constexpr std::string_view nemo_recipes = "nemo.collections.llm.recipes";
+constexpr std::string_view diffusion_package = "megatron.bridge.diffusion.";
 constexpr std::string_view precision_module = "megatron.bridge.training.mixed_precision";
 
 // Functions that make the configuration of a model from a repository of Hugging Face.
@@ -277,8 +278,7 @@ class Flattener {
       Attribute entry = attribute;
       entry.name = name;
       entry.value = value;
-      entry.written =
-          fmt::format("{}[\"{}\"] = {}", path, name, python::text_of(value).value_or(".."));
+      entry.written = fmt::format("{}.{} = {}", path, name, python::text_of(value).value_or(".."));
       add(entry, fmt::format("{}.{}", path, name));
     }
   }
@@ -481,6 +481,21 @@ void add_unread(const Object& config, Recipe& recipe) {
   }
 }
 
+// Throws config::Error if a configuration trains a model of images or video, whose work the sizes
+// of a language model do not tell.
+void check_is_language_model(Object& config) {
+  const Attribute* const attribute = config.find("model");
+  const auto* const model =
+      attribute == nullptr ? nullptr : std::get_if<ObjectPtr>(&attribute->value);
+  if (model == nullptr || (*model)->type == nullptr || (*model)->type->module == nullptr) return;
+  if (!(*model)->type->module->name.starts_with(diffusion_package)) return;
+  throw config::Error(
+      config::locate((*model)->origin,
+                     fmt::format("{}: diffusion models of images or video are not modelled",
+                                 (*model)->made_by)))
+      .allow("a language model");
+}
+
 // Entries of the configuration that a recipe returns.
 Recipe entries_of(Interpreter& interpreter, const Value& function, const std::string& name,
                   const config::Origin& origin) {
@@ -495,6 +510,7 @@ Recipe entries_of(Interpreter& interpreter, const Value& function, const std::st
   if (config == nullptr)
     throw config::Error(
         config::locate(origin, fmt::format("{} returns no configuration that can be read", name)));
+  check_is_language_model(**config);
   resolve_precision(interpreter, **config);
   Flattener(recipe.named).add(**config, "");
   BridgeSetup(**config, recipe.named).apply();

@@ -241,8 +241,8 @@ TEST_CASE("each variable of a recipe's environment is used or listed", "[jobs]")
       "    cfg.env_vars = {'PYTORCH_CUDA_ALLOC_CONF': 'expandable_segments:True',\n"
       "                    'NCCL_NVLS_ENABLE': 1, 'NVLINK_DOMAIN_SIZE': 72}\n");
   CHECK(scenario_of(job).training.fragmentation == Approx(0.02));
-  CHECK(has_note(job.not_modelled, "env_vars[\"NCCL_NVLS_ENABLE\"] = 1: variables of NCCL"));
-  CHECK(has_note(job.without_effect, "env_vars[\"NVLINK_DOMAIN_SIZE\"] = 72: NVLink domains"));
+  CHECK(has_note(job.not_modelled, "env_vars.NCCL_NVLS_ENABLE = 1: variables of NCCL"));
+  CHECK(has_note(job.without_effect, "env_vars.NVLINK_DOMAIN_SIZE = 72: NVLink domains"));
 }
 
 TEST_CASE("a layout of unknown layers is a question, not a layout without layers", "[jobs]") {
