@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "sim/cli/job/launch.hpp"
 #include "sim/config/launch_plan.hpp"
 #include "sim/config/scenario.hpp"
 
@@ -11,5 +12,8 @@ namespace pipewright::cli {
 // planned, such as one without a cluster, and one whose order is searched, has the plan of a job on
 // an unknown cluster.
 std::shared_ptr<const config::LaunchPlan> planned_launch(const config::Scenario& scenario);
+
+// Function that does the same for candidates of a search. It reads the file of each cluster once.
+PlanLaunch launch_planner();
 
 }  // namespace pipewright::cli

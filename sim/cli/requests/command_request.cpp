@@ -76,7 +76,7 @@ Json answer_search(Message& request, const Connection& client) {
   std::optional<config::Value> tree;
   if (request.json.contains("sweep")) tree = config::tree_from_json(request.json["sweep"]);
   return answer_with(request, [&](const Arguments& words) {
-    return sweep_command(words, {local_workers, local_what_if_runs, planned_launch}, watch, tree);
+    return sweep_command(words, {local_workers, local_what_if_runs, launch_planner()}, watch, tree);
   });
 }
 

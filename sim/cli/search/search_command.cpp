@@ -47,7 +47,7 @@ search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jo
 
 int search_command(const Arguments& arguments) {
   if (std::ranges::find(arguments, "--serve") != arguments.end()) return serve_worker(arguments);
-  return sweep_command(arguments, {local_workers, local_what_if_runs, planned_launch});
+  return sweep_command(arguments, {local_workers, local_what_if_runs, launch_planner()});
 }
 
 }  // namespace pipewright::cli
