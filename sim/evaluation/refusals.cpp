@@ -91,20 +91,26 @@ std::vector<config::Error> broken_rules(const config::Stack& stack, const config
   return broken;
 }
 
-// Adds an error if the software does not run the schedule. A job with pp 1 runs no pipeline, so it
-// accumulates gradients plainly. Files and searched orders are the user's own.
+// Adds an error if the software does not run the schedule. A job with pp 1 runs no pipeline: it
+// accumulates gradients plainly, as 1f1b does. Software with gpipe may run all forward passes first
+// (nanotron does). Files and searched orders are the user's own.
 void check_schedule(const config::Stack& stack, const config::JobSizes& sizes,
                     std::vector<config::Error>& broken) {
   if (sizes.schedule.empty() || stack.schedules.empty()) return;
-  if (sizes.pp == 1 && schedules::is_plain_on_one_device(sizes.schedule)) return;
-  if (std::ranges::find(stack.schedules, sizes.schedule) == stack.schedules.end())
+  const auto runs = [&](std::string_view name) {
+    return std::ranges::find(stack.schedules, name) != stack.schedules.end();
+  };
+  const std::string on_one_device = runs("gpipe") ? "1f1b, gpipe" : "1f1b";
+  if (sizes.pp == 1 && (sizes.schedule == "1f1b" || (sizes.schedule == "gpipe" && runs("gpipe"))))
+    return;
+  if (!runs(sizes.schedule))
     broken.push_back(refusal(stack, fmt::format("its pipelines do not run {}", sizes.schedule))
                          .allow(sizes.pp == 1
-                                    ? "1f1b, gpipe"
+                                    ? on_one_device
                                     : fmt::format("{}", fmt::join(stack.schedules, ", "))));
   else if (sizes.pp == 1)
     broken.push_back(refusal(stack, fmt::format("{} needs a pipeline, and pp is 1", sizes.schedule))
-                         .allow("1f1b, gpipe, or a larger pp"));
+                         .allow(on_one_device + ", or a larger pp"));
 }
 
 }  // namespace
