@@ -220,7 +220,7 @@ void answer_launch(const Question& question, const Workspace& /*workspace*/, con
   send_json(send, {{"launch",
                     {{"name", "launch-" + framework + launch.extension},
                      {"text", launch.text},
-                     {"differs", launch.differs},
+                     {"differs", jobs::sentences_of(launch.differs)},
                      {"beside_name", launch.beside_name},
                      {"beside", launch.beside}}}});
 }

@@ -63,9 +63,12 @@ Json answer_export(Message& request, const Connection&) {
       config::read_scenario(config::tree_from_json(request.json.at("scenario")));
   const jobs::Framework& framework = framework_of(request.json.at("framework").get<std::string>());
   const jobs::Launch launch = jobs::export_job(scenario, framework, *planned_launch(scenario));
-  return {
-      {"text", launch.text},       {"extension", launch.extension},     {"differs", launch.differs},
-      {"refused", launch.refused}, {"beside_name", launch.beside_name}, {"beside", launch.beside}};
+  return {{"text", launch.text},
+          {"extension", launch.extension},
+          {"differs", jobs::sentences_of(launch.differs)},
+          {"refused", launch.refused},
+          {"beside_name", launch.beside_name},
+          {"beside", launch.beside}};
 }
 
 Json answer_library(Message& request, const Connection&) {

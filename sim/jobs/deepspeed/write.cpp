@@ -123,7 +123,7 @@ Unexpressed unexpressed(const LaunchInput& input, Request request, const std::st
   } catch (const config::Error& refusal) {
     refused = refusal.what();
   }
-  return {sentences_of(reasons, differences), refusal_of(input, refused)};
+  return {stated_differences(reasons, differences), refusal_of(input, refused)};
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ Launch write(const LaunchInput& launch_input) {
                                    .gpus_from = "the scenario"},
                                   json, written.reasons);
   Launch launch{.extension = ".sh",
-                .differs = std::move(parts.sentences),
+                .differs = std::move(parts.differs),
                 .refused = std::move(parts.refused),
                 .beside_name = "ds_config.json",
                 .beside = json};

@@ -10,7 +10,7 @@ Launch write_script(const LaunchInput& input) {
   const Written written = write(scenario, input.plan, true);
   Unexpressed unexpressed_parts = unexpressed(input, written, Dialect::megatron);
   Launch launch{.extension = ".sh",
-                .differs = std::move(unexpressed_parts.sentences),
+                .differs = std::move(unexpressed_parts.differs),
                 .refused = std::move(unexpressed_parts.refused)};
   const LaunchNodes nodes = launch_nodes(scenario, input.plan);
   const bool is_hybrid = !scenario.model->value.pattern.empty();

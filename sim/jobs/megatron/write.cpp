@@ -473,7 +473,7 @@ Unexpressed unexpressed(const LaunchInput& input, const Written& written, Dialec
   } catch (const config::Error& refusal) {
     refused = refusal.what();
   }
-  return {sentences_of(reasons, differences), refusal_of(input, refused)};
+  return {stated_differences(std::move(reasons), differences), refusal_of(input, refused)};
 }
 
 }  // namespace pipewright::jobs::megatron

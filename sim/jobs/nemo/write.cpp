@@ -134,7 +134,7 @@ Launch write_overrides(const LaunchInput& input, std::string_view command, bool 
   }
   Unexpressed unexpressed = megatron::unexpressed(input, written, Dialect::recipe);
   Launch launch{.extension = ".sh",
-                .differs = std::move(unexpressed.sentences),
+                .differs = std::move(unexpressed.differs),
                 .refused = std::move(unexpressed.refused)};
   launch.text =
       fmt::format("#!/bin/bash\n{}{}{}", heading(input, launch), environment_lines(input), command);

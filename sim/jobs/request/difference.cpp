@@ -1,6 +1,7 @@
 #include "sim/jobs/request/difference.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace pipewright::jobs {
 namespace {
@@ -13,15 +14,21 @@ bool explains(const std::string& key, const std::string& different) {
 
 }  // namespace
 
-std::vector<std::string> sentences_of(std::span<const Difference> reasons,
-                                      std::span<const Difference> differences) {
+std::vector<Difference> stated_differences(std::vector<Difference> reasons,
+                                           std::span<const Difference> differences) {
+  const auto is_explained = [&](const Difference& difference) {
+    return std::ranges::any_of(
+        reasons, [&](const Difference& reason) { return explains(reason.key, difference.key); });
+  };
+  std::vector<Difference> unexplained;
+  std::ranges::remove_copy_if(differences, std::back_inserter(unexplained), is_explained);
+  reasons.insert(reasons.end(), unexplained.begin(), unexplained.end());
+  return reasons;
+}
+
+std::vector<std::string> sentences_of(std::span<const Difference> differences) {
   std::vector<std::string> sentences;
-  for (const Difference& reason : reasons) sentences.push_back(reason.text);
-  for (const Difference& difference : differences)
-    if (std::ranges::none_of(reasons, [&](const Difference& reason) {
-          return explains(reason.key, difference.key);
-        }))
-      sentences.push_back(difference.text);
+  for (const Difference& difference : differences) sentences.push_back(difference.text);
   return sentences;
 }
 

@@ -13,8 +13,11 @@ struct Difference {
   std::string text;  // "training.reserved is 3 GiB, and would be left out"
 };
 
-// Sentences for the user: all reasons, and the differences in keys that no reason explains.
-std::vector<std::string> sentences_of(std::span<const Difference> reasons,
-                                      std::span<const Difference> differences);
+// Differences to state: all reasons, and the differences in keys that no reason explains.
+std::vector<Difference> stated_differences(std::vector<Difference> reasons,
+                                           std::span<const Difference> differences);
+
+// Sentences for the user.
+std::vector<std::string> sentences_of(std::span<const Difference> differences);
 
 }  // namespace pipewright::jobs

@@ -4,12 +4,14 @@
 #include <array>
 #include <bitset>
 #include <cstdlib>
+#include <initializer_list>
 #include <map>
 #include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "schedules/families/catalog.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/config/settings.hpp"
 #include "sim/config/stack.hpp"
@@ -42,6 +44,59 @@ std::string flag_text(bool flag) { return flag ? "true" : "false"; }
 // Keys that no framework has a setting for, and whose defaults are of the stack.
 constexpr std::array keys_of_memory{"training.fragmentation", "training.reserved"};
 
+// Replaces the keys of the optimizer's data types by those that hold.
+void add_data_types(const config::Optimizer& optimizer, std::map<std::string, std::string>& keys) {
+  keys["training.optimizer.main_grads"] =
+      base::name_of(config::main_grads_names, optimizer.main_grads);
+  keys["training.optimizer.exp_avg"] = base::name_of(config::moment_names, optimizer.exp_avg);
+  keys["training.optimizer.exp_avg_sq"] = base::name_of(config::moment_names, optimizer.exp_avg_sq);
+  keys["training.optimizer.main_params"] =
+      base::name_of(config::main_params_names, optimizer.main_params);
+}
+
+// Drops the bytes of gradients and of the optimizer's state if they follow from data types in both
+// scenarios, and the data types if a scenario states the bytes.
+void drop_bytes_or_data_types(const config::Training& a, const config::Training& b,
+                              std::map<std::string, std::string>& keys) {
+  const auto drop = [&](bool has_bytes, const char* bytes,
+                        std::initializer_list<const char*> types) {
+    if (!has_bytes) keys.erase(bytes);
+    if (has_bytes)
+      for (const char* const type : types) keys.erase(type);
+  };
+  drop(a.bytes.gradients || b.bytes.gradients, "training.bytes.gradients",
+       {"training.optimizer.main_grads"});
+  drop(a.bytes.optimizer || b.bytes.optimizer, "training.bytes.optimizer",
+       {"training.optimizer.exp_avg", "training.optimizer.exp_avg_sq",
+        "training.optimizer.main_params"});
+}
+
+// Replaces the keys of how tokens are routed by one, as it is a name or a map.
+void add_routing(const config::Scenario& scenario, std::map<std::string, std::string>& keys) {
+  std::erase_if(keys,
+                [](const auto& key) { return key.first.starts_with("training.experts.routing"); });
+  if (!scenario.model || !scenario.model->value.experts) return;
+  const config::ExpertTraining& experts = scenario.training.experts;
+  keys["training.experts.routing"] =
+      experts.imbalance > 1
+          ? fmt::format("{{imbalance: {}}}", experts.imbalance)
+          : std::string(base::name_of(config::router_balance_names, experts.routing));
+}
+
+// Replaces the keys of a schedule whose meaning depends on others.
+void settle_schedule(const config::Scenario& scenario, std::map<std::string, std::string>& keys) {
+  const config::ScheduleSpec& spec = scenario.schedules.front();
+  const auto& fused = spec[&schedules::Parameters::fused];
+  const bool is_fused = fused ? fused->value != 0 : spec.name.starts_with("dualpipe");
+  keys["schedule.fused"] = flag_text(is_fused);
+  // Leaving out schedule.chunks means one chunk.
+  if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
+  // A single microbatch has one order on one device.
+  if (scenario.devices.value == 1 && scenario.microbatches.value == 1 &&
+      schedules::is_plain_on_one_device(spec.name))
+    keys["schedule.name"] = "1f1b";
+}
+
 std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
   std::map<std::string, std::string> keys;
   for (const config::Entry& entry : spelled_out(scenario).entries)
@@ -58,6 +113,7 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   keys["parallel.zero"] = fmt::format("{}", scenario.parallel.zero);
   keys["parallel.etp"] = fmt::format("{}", scenario.parallel.expert_tp());
   keys["schedule.name"] = scenario.schedules.front().name;
+  settle_schedule(scenario, keys);
   keys["global_batch"] =
       fmt::format("{}", std::uint64_t{scenario.microbatches.value} * scenario.parallel.dp.value *
                             scenario.training.microbatch_size);
@@ -77,27 +133,25 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   keys["training.cuda_graphs"] = to_string(scenario.training.cuda_graphs);
   keys["training.bytes.weights"] = normal(fmt::format("{}", weight_bytes(scenario.training)));
   keys["training.bytes.gathered"] = normal(fmt::format("{}", gathered_bytes(scenario.training)));
-  keys["training.gradients"] = normal(fmt::format("{}", gradient_bytes(scenario.training)));
-  keys["training.optimizer"] = normal(fmt::format("{}", optimizer_bytes(scenario.training)));
-  for (const char* const key :
-       {"training.optimizer.main_grads", "training.optimizer.exp_avg",
-        "training.optimizer.exp_avg_sq", "training.optimizer.main_params",
-        "training.bytes.gradients", "training.bytes.optimizer", "training.sequence"})
-    keys.erase(key);
+  keys["training.bytes.gradients"] = normal(fmt::format("{}", gradient_bytes(scenario.training)));
+  keys["training.bytes.optimizer"] = normal(fmt::format("{}", optimizer_bytes(scenario.training)));
+  add_data_types(scenario.training.optimizer, keys);
+  keys.erase("training.sequence");
+  add_routing(scenario, keys);
   if (scenario.parallel.zero == 0) keys.erase("communication.overlap_param_gather");
-  if (scenario.parallel.dp.value == 1) {
+  // A single rank shards, gathers and reduces nothing.
+  if (scenario.parallel.dp.value == 1 && scenario.parallel.cp.value == 1) {
     keys.erase("communication.overlap_grad_reduce");
     keys.erase("communication.overlap_param_gather");
-  }
-  // A single rank shards nothing.
-  if (scenario.parallel.dp.value == 1 && scenario.parallel.cp.value == 1)
     keys["parallel.zero"] = "0";
-  if (scenario.parallel.tp.value == 1) keys.erase("parallel.sp");
+  }
+  if (scenario.parallel.tp.value == 1) {
+    keys.erase("parallel.sp");
+    keys.erase("communication.tp_comm_overlap");
+  }
   // Leaving out parallel.max_unsharded_stages means the value of the stack.
   if (scenario.parallel.max_unsharded_stages == scenario.training.stack.max_unsharded_stages)
     keys.erase("parallel.max_unsharded_stages");
-  // Leaving out schedule.chunks means one chunk.
-  if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
   return keys;
 }
 
@@ -286,6 +340,8 @@ std::vector<Difference> differences(const LaunchInput& input, Job job) {
   const config::Scenario actual = config::read_scenario(job.tree);
   auto wanted_keys = plain_keys(planned);
   auto actual_keys = plain_keys(actual);
+  for (auto* const keys : {&wanted_keys, &actual_keys})
+    drop_bytes_or_data_types(planned.training, actual.training, *keys);
   // Without the key, another software has another default.
   for (const char* const key : keys_of_memory)
     if (config::value_at(planned.tree, key) == nullptr) {

@@ -78,7 +78,7 @@ std::string heading(const LaunchInput& input, const Launch& launch) {
   if (!input.plan.lacks_memory.empty())
     text += fmt::format("# {}\n", comment_text(input.plan.lacks_memory));
   if (!launch.refused.empty()) text += fmt::format("# {}\n", comment_text(launch.refused));
-  for (const std::string& sentence : launch.differs)
+  for (const std::string& sentence : sentences_of(launch.differs))
     text += fmt::format("# not expressed: {}\n", comment_text(sentence));
   return text;
 }
@@ -150,7 +150,7 @@ std::vector<Difference> placement_differences(const LaunchInput& input) {
         {"placement.gpu_types", "the launcher chooses the hosts, and so the types of GPUs"});
   if (placement.domain && hosts_per_domain(input) == 0)
     differences.push_back(
-        {"placement.domain",
+        {"",  // reading the heading gives the domain again
          fmt::format("placement.domain is {}: the launcher has to give the job as many GPUs of "
                      "each NVLink domain",
                      placement.domain->value)});

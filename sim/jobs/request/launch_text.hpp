@@ -25,7 +25,7 @@ struct LaunchInput {
 struct Launch {
   std::string text;                  // script, overrides or TOML; comments name the differences
   std::string extension;             // extension of a file with the text: ".sh"
-  std::vector<std::string> differs;  // what the framework cannot express, in sentences
+  std::vector<Difference> differs;   // what the framework cannot express
   std::string refused;               // why the framework refuses the job; empty if it starts
   // Name and text of a second file to which the text refers (PyTorch's schedule.csv,
   // ds_config.json); empty if there is none.
@@ -35,8 +35,8 @@ struct Launch {
 
 // How a job that is read from a launch differs from the scenario.
 struct Unexpressed {
-  std::vector<std::string> sentences;  // "training.reserved is 3 GiB, and would be 2 GiB"
-  std::string refused;                 // why the framework refuses the job; empty if it starts
+  std::vector<Difference> differs;
+  std::string refused;  // why the framework refuses the job; empty if it starts
 };
 
 // Comment at the top of a launch: the model, the GPUs, the stack if the launch alone does not tell

@@ -111,6 +111,9 @@ std::vector<Difference> read_back(const LaunchInput& input, const SettingsWriter
     return setting.name == "parallelism.pipeline_parallel_schedule_csv";
   });
   Job job = read(std::move(request));
+  // torchtitan's name of another model says nothing about its shape.
+  if (std::erase(job.missing, "model") > 0)
+    config::set_value(job.tree, "model", *config::find(scenario.tree, "model"));
   if (!job.missing.empty()) return {};
   std::vector<Difference> result = differences(input, std::move(job));
   if (needs_schedule_file(writer))
@@ -294,7 +297,7 @@ Launch write(const LaunchInput& input) {
     launch.refused = refusal.what();
   }
   launch.refused = refusal_of(input, launch.refused);
-  launch.differs = sentences_of(writer.reasons, differences);
+  launch.differs = stated_differences(std::move(writer.reasons), differences);
   launch.text = heading(input, launch);
   launch.text +=
       "# torchtitan reads such files up to v0.2.2; later versions have configurations in Python.\n";
