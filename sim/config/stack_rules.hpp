@@ -19,6 +19,9 @@ struct JobSizes {
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
   std::uint32_t pp = 1;
+  std::uint32_t ep = 1;                 // 1 without experts
+  std::uint32_t etp = 1;                // of experts
+  std::uint32_t shards = 1;             // ranks of dp that shard weights or optimizer state
   std::uint32_t zero = 0;               // ZeRO level; 0 if there is a single rank to shard over
   std::uint32_t layers = 0;             // of the model; 0 without a model
   std::uint32_t microbatches = 1;       // of a replica
@@ -111,6 +114,9 @@ struct StackRule {
 //   "must be divisible by the number of stages".
 // - no_tied_embeddings_with_pp: torchtitan, torchtitan/models/common/decoder.py: "Weight tying is
 //   not supported with Pipeline Parallel".
+// - ep_takes_shards: torchtitan, torchtitan/distributed/parallel_dims.py, _validate: "EP would
+// borrow
+//   all cp and some dp_shard degree", and with etp 1 "all cp and tp".
 // - no_graphs: nanotron, InternEvo and Megatron-LM before 2023 have no code for CUDA graphs.
 // - no_graphs_with_pp: torchtitan, torchtitan/trainer.py: "CUDA graphs do not support pipeline
 //   parallelism yet".
@@ -273,6 +279,17 @@ inline constexpr std::array stack_rules{
                            ? fmt::format("pp is {} with model.tied_embeddings", job.pp)
                            : "";
               }},
+    StackRule{
+        "ep_takes_shards",
+        "ep divides cp x shards of dp, times tp with etp 1, and is a multiple of cp, or cp x tp",
+        "set parallel.ep to such a size, or parallel.zero to 3",
+        [](const JobSizes& job) -> std::string {
+          const std::uint32_t taken = job.etp == job.tp ? job.cp : job.cp * job.tp;
+          const bool is_whole = job.ep % taken == 0 && taken * job.shards % job.ep == 0;
+          return job.ep > 1 && !is_whole ? fmt::format("ep is {} with tp {}, cp {} and shards {}",
+                                                       job.ep, job.tp, job.cp, job.shards)
+                                         : "";
+        }},
     StackRule{"no_graphs", "there are no CUDA graphs", "set training.cuda_graphs to none",
               [](const JobSizes& job) -> std::string {
                 return job.graphs.scope != CudaGraphs::Scope::none

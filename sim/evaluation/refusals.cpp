@@ -47,8 +47,15 @@ config::JobSizes sizes_of(const config::Scenario& scenario) {
       .graphs = training.cuda_graphs,
       .recompute = training.recompute};
   if (std::uint64_t{parallel.dp.value} * parallel.cp.value > 1) sizes.zero = parallel.zero;
+  if (parallel.zero > 0)
+    sizes.shards =
+        parallel.shard ? parallel.shard->value : parallel.dp.value / parallel.replicates();
   if (!scenario.model) return sizes;
   const config::Model& model = scenario.model->value;
+  if (model.experts) {
+    sizes.ep = parallel.ep.value;
+    sizes.etp = parallel.expert_tp();
+  }
   sizes.layers = model.layers;
   sizes.ties_embeddings = model.tied_embeddings;
   sizes.has_experts = model.experts.has_value();

@@ -36,6 +36,17 @@ JobSizes with(std::uint32_t JobSizes::*size, std::uint32_t value, std::uint32_t 
   return sizes;
 }
 
+JobSizes expert_ranks(std::uint32_t ep, std::uint32_t tp, std::uint32_t etp, std::uint32_t cp,
+                      std::uint32_t shards) {
+  JobSizes sizes = plain;
+  sizes.ep = ep;
+  sizes.tp = tp;
+  sizes.etp = etp;
+  sizes.cp = cp;
+  sizes.shards = shards;
+  return sizes;
+}
+
 JobSizes scheduled(std::string_view schedule, JobSizes sizes) {
   sizes.schedule = schedule;
   return sizes;
@@ -155,6 +166,11 @@ const std::vector<Case>& cases() {
       {"no_tied_embeddings_with_pp",
        {with(&JobSizes::ties_embeddings, 2)},
        {with(&JobSizes::ties_embeddings, 1), job(2, 1)}},
+      {"ep_takes_shards",
+       {expert_ranks(4, 1, 1, 1, 2), expert_ranks(2, 1, 1, 2, 4), expert_ranks(2, 4, 1, 1, 8),
+        expert_ranks(4, 2, 2, 1, 2)},
+       {expert_ranks(4, 1, 1, 1, 4), expert_ranks(4, 1, 1, 2, 4), expert_ranks(8, 4, 1, 1, 2),
+        expert_ranks(4, 2, 2, 1, 4), expert_ranks(1, 4, 1, 2, 1)}},
       {"no_graphs",
        {graphed(layer_graphs), graphed(whole_graph), graphed(graph_of(GraphModule::attn))},
        {job(2, 1)}},
