@@ -89,8 +89,11 @@ void settle_schedule(const config::Scenario& scenario, std::map<std::string, std
   const auto& fused = spec[&schedules::Parameters::fused];
   const bool is_fused = fused ? fused->value != 0 : spec.name.starts_with("dualpipe");
   keys["schedule.fused"] = flag_text(is_fused);
-  // Leaving out schedule.chunks means one chunk.
-  if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
+  // Leaving out schedule.chunks means one chunk, or those of a schedule that has no other number.
+  const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
+  const bool takes_chunks =
+      entry == schedules::catalog().end() || entry->takes(&schedules::Parameters::chunks);
+  if (keys["schedule.chunks"] == "1" || !takes_chunks) keys.erase("schedule.chunks");
   // A single microbatch has one order on one device.
   if (scenario.devices.value == 1 && scenario.microbatches.value == 1 &&
       schedules::is_plain_on_one_device(spec.name))
@@ -109,7 +112,13 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   // Keys that can be written in several ways are compared by their meaning.
   keys["parallel.dp"] = fmt::format("{}", scenario.parallel.dp.value);
   keys["parallel.pp"] = fmt::format("{}", scenario.devices.value);
-  keys["parallel.replicate"] = fmt::format("{}", scenario.parallel.replicates());
+  // Without ZeRO, all ranks have all of the state. FSDP is more than ZeRO-3: it gathers and reduces
+  // layer by layer.
+  keys["parallel.replicate"] =
+      fmt::format("{}", scenario.parallel.zero == 0 ? scenario.parallel.dp.value
+                                                    : scenario.parallel.replicates());
+  if (scenario.parallel.zero == 3 && scenario.parallel.shard)
+    keys["parallel.shard"] = fmt::format("{}", scenario.parallel.shard->value);
   keys["parallel.zero"] = fmt::format("{}", scenario.parallel.zero);
   keys["parallel.etp"] = fmt::format("{}", scenario.parallel.expert_tp());
   keys["schedule.name"] = scenario.schedules.front().name;

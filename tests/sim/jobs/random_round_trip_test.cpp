@@ -188,14 +188,14 @@ void Drawn::draw_sizes() {
   set("parallel.ep", fmt::format("{}", ep_));
   if (has_experts_) sometimes(3, "parallel.etp", {"1", fmt::format("{}", tp_)});
   if (tp_ > 1 && (is_torchtitan() || chance(2) || ep_ > 1)) set("parallel.sp", "true");
-  if (is_torchtitan() && !chance(6)) {
+  if (is_torchtitan() && !chance(4)) {
     const std::uint32_t replicate = dp_ % 2 == 0 && chance(3) ? 2 : 1;
     set("parallel.shard", fmt::format("{}", dp_ / replicate));
     set("parallel.replicate", fmt::format("{}", replicate));
     sometimes(3, "parallel.reshard_after_forward", {"true", "false"});
   } else {
     set("parallel.dp", fmt::format("{}", dp_));
-    set("parallel.zero", pick({"0", "1", "1", "1", "2", "3"}));
+    set("parallel.zero", is_torchtitan() ? pick({"0", "3"}) : pick({"0", "1", "1", "1", "2", "3"}));
     if (dp_ % 2 == 0) sometimes(6, "parallel.replicate", {"2"});
   }
   if (cp_ > 1) {
