@@ -167,7 +167,7 @@ const std::vector<Case>& cases() {
        {with(&JobSizes::ties_embeddings, 2)},
        {with(&JobSizes::ties_embeddings, 1), job(2, 1)}},
       {"ep_takes_shards",
-       {expert_ranks(4, 1, 1, 1, 2), expert_ranks(2, 1, 1, 2, 4), expert_ranks(2, 4, 1, 1, 8),
+       {expert_ranks(4, 1, 1, 1, 2), expert_ranks(2, 1, 1, 4, 4), expert_ranks(2, 4, 1, 1, 8),
         expert_ranks(4, 2, 2, 1, 2)},
        {expert_ranks(4, 1, 1, 1, 4), expert_ranks(4, 1, 1, 2, 4), expert_ranks(8, 4, 1, 1, 2),
         expert_ranks(4, 2, 2, 1, 4), expert_ranks(1, 4, 1, 2, 1)}},
