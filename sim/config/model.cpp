@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
 constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "attention"};
+constexpr std::array<std::string_view, 3> loss_names{"none", "chosen", "all"};
 constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
 
@@ -44,8 +45,8 @@ double read_parameters(const Field& field) {
 std::vector<std::string> read_pattern(const Field& field) {
   const Error refusal = wrong(
       field,
-      "one symbol per layer, M, G, *, S, +, D, P, C, - or E, such as MEME*E (in quotes if it "
-      "starts "
+      "one symbol per layer, M, G, *, S, +, D, W, I, H, P, C, - or E, such as MEME*E (in quotes if "
+      "it starts "
       "with * or -), or two in brackets, such as (GE)(*E): one for the mixer, followed by - or E");
   const auto is_among = [](char symbol, std::string_view set) {
     return set.find(symbol) != std::string_view::npos;
@@ -85,6 +86,7 @@ double read_dropout(const Field& field) {
 
 using Latent = Model::Latent;
 using Indexer = Model::Indexer;
+using Compressed = Model::Compressed;
 using Heads = Model::Heads;
 using ShortConvolution = Model::ShortConvolution;
 using Experts = Model::Experts;
@@ -140,11 +142,39 @@ constexpr std::array indexer_table{
     Key<Indexer>{{.name = "head_dim", .help = "size of a head", .default_value = "128"},
                  extent<&Indexer::head_dim>},
     Key<Indexer>{{.name = "top_k",
-                  .help = "number of keys that a query attends to; attention takes the time of all "
-                          "keys, since sparse attention is not modelled",
+                  .help = "number of keys, or of compressed keys, that a query attends to",
                   .unit = "tokens",
                   .default_value = "all keys"},
                  extent<&Indexer::top_k, max_model_tokens>},
+    Key<Indexer>{
+        {.name = "loss",
+         .help = "keys whose attention scores the indexer learns: none, the chosen ones, or "
+                 "all",
+         .default_value = "chosen"},
+        choice<&Indexer::loss, loss_names>},
+};
+
+constexpr std::array compressed_table{
+    Key<Compressed>{{.name = "query_rank", .help = "rank of compressed queries", .required = true},
+                    extent<&Compressed::query_rank>},
+    Key<Compressed>{{.name = "output_rank",
+                     .help = "rank of the results of each group of heads",
+                     .required = true},
+                    extent<&Compressed::output_rank>},
+    Key<Compressed>{{.name = "output_groups",
+                     .help = "number of groups of heads with a result of that rank",
+                     .default_value = "1"},
+                    extent<&Compressed::output_groups>},
+    Key<Compressed>{{.name = "ratio",
+                     .help = "tokens per compressed key in layers with an indexer (I)",
+                     .unit = "tokens",
+                     .default_value = "4"},
+                    extent<&Compressed::ratio>},
+    Key<Compressed>{{.name = "heavy_ratio",
+                     .help = "tokens per compressed key in layers without an indexer (H)",
+                     .unit = "tokens",
+                     .default_value = "128"},
+                    extent<&Compressed::heavy_ratio>},
 };
 
 constexpr std::array heads_table{
@@ -286,10 +316,13 @@ constexpr std::array model_table{
     Key<Model>{
         {.name = "pattern",
          .alias = "hybrid_layer_pattern",
-         .help = "layer types of a hybrid, one symbol per layer: M Mamba, G gated delta "
-                 "net, * attention, S attention with the sliding window, + latent "
-                 "attention, D latent attention with an indexer, P attention beside Mamba, "
-                 "C short convolution, - MLP, E experts; two in brackets are one layer, (GE)"},
+         .help =
+             "layer types of a hybrid, one symbol per layer: M Mamba, G gated delta "
+             "net, * attention, S attention with the sliding window, + latent "
+             "attention, D latent attention with an indexer, W compressed attention to a window "
+             "alone, I to compressed keys that an indexer chooses, H to heavily compressed keys, "
+             "P attention beside Mamba, "
+             "C short convolution, - MLP, E experts; two in brackets are one layer, (GE)"},
         into<&Model::pattern, read_pattern>({ValueType::text})},
     Key<Model>{
         {.name = "mtp_layers",
@@ -335,6 +368,11 @@ constexpr std::array model_table{
                 .help = "additional norms after attention and MLP",
                 .default_value = "false"},
                flag<&Model::post_norms>},
+    Key<Model>{{.name = "residual_streams",
+                .alias = "mhc_num_residual_streams",
+                .help = "hidden states of a token between layers, which hyper-connections mix",
+                .default_value = "1"},
+               extent<&Model::residual_streams>},
     Key<Model>{{.name = "biases",
                 .help = "matrices with a bias (none, all, those of queries, keys and values, or "
                         "those of attention)",
@@ -391,9 +429,11 @@ constexpr std::array model_table{
                map_of<&Model::sliding, heads_table>},
     Key<Model>{{.name = "latent", .help = "sizes of multi-head latent attention"},
                map_of<&Model::latent, latent_table>},
-    Key<Model>{
-        {.name = "indexer", .help = "sizes of indexers, which choose keys for latent attention"},
-        map_of<&Model::indexer, indexer_table>},
+    Key<Model>{{.name = "indexer",
+                .help = "sizes of indexers, which choose keys for latent or compressed attention"},
+               map_of<&Model::indexer, indexer_table>},
+    Key<Model>{{.name = "compressed", .help = "sizes of compressed attention (W, I, H)"},
+               map_of<&Model::compressed, compressed_table>},
     Key<Model>{{.name = "experts", .help = "number, sizes and routing of experts"},
                map_of<&Model::experts, experts_table>},
     Key<Model>{{.name = "mamba", .help = "sizes of Mamba layers"},

@@ -39,7 +39,8 @@ void complete_pattern(Model& model, const Field& field) {
     for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
                                         {"linear_attention", model.linear_attention.has_value()},
                                         {"short_convolution", model.short_convolution.has_value()},
-                                        {"sliding", model.sliding.has_value()}})
+                                        {"sliding", model.sliding.has_value()},
+                                        {"compressed", model.compressed.has_value()}})
       if (is_there)
         throw refusal(field, key,
                       fmt::format("{} needs pattern, which names the layers of that type", key));
@@ -64,13 +65,19 @@ void complete_pattern(Model& model, const Field& field) {
   for (const char symbol : {symbols::mamba, symbols::parallel})
     needs(symbol, "mamba", model.mamba.has_value());
   for (const char symbol :
-       {symbols::attention, symbols::sliding, symbols::latent, symbols::indexed, symbols::parallel})
+       {symbols::attention, symbols::sliding, symbols::latent, symbols::indexed, symbols::window,
+        symbols::compressed, symbols::heavily_compressed, symbols::parallel})
     needs(symbol, "heads", model.heads > 0);
   needs(symbols::linear_attention, "linear_attention", model.linear_attention.has_value());
   needs(symbols::sliding, "sliding_window", model.sliding_window > 0);
   for (const char symbol : {symbols::latent, symbols::indexed})
     needs(symbol, "latent", model.latent.has_value());
-  needs(symbols::indexed, "indexer", model.indexer.has_value());
+  for (const char symbol : {symbols::indexed, symbols::compressed})
+    needs(symbol, "indexer", model.indexer.has_value());
+  for (const char symbol : {symbols::window, symbols::compressed, symbols::heavily_compressed}) {
+    needs(symbol, "compressed", model.compressed.has_value());
+    needs(symbol, "sliding_window", model.sliding_window > 0);
+  }
   needs(symbols::short_convolution, "short_convolution", model.short_convolution.has_value());
   needs(symbols::experts, "experts", model.experts.has_value());
   if (model.full_attention_every > 0)
@@ -97,13 +104,22 @@ void complete_pattern(Model& model, const Field& field) {
                  model.linear_attention->key_heads);
 }
 
-// Checks that an indexer has what it needs: compressed queries of latent attention.
+// Checks that an indexer has what it needs: compressed queries.
 void complete_indexer(Model& model, const Field& field) {
-  if (!model.indexer) return;
+  if (!model.indexer || model.compressed) return;
   if (!model.latent || model.latent->query_rank == 0)
     throw refusal(field, "indexer",
                   "indexer needs latent attention with compressed queries (latent.query_rank), "
                   "from which it makes its own");
+}
+
+// Checks that compressed attention can divide its heads.
+void complete_compressed(const Model& model, const Field& field) {
+  if (!model.compressed || model.heads % model.compressed->output_groups == 0) return;
+  throw refusal(field, "compressed",
+                fmt::format("compressed.output_groups is {}, which does not divide the {} heads",
+                            model.compressed->output_groups, model.heads))
+      .allow(nearest_divisors(model.heads, model.compressed->output_groups));
 }
 
 // Sets the sizes of sliding-window layers that were left out to those of the other layers.
@@ -123,14 +139,8 @@ void complete_sliding(Model& model, const Field& field) {
 
 }  // namespace
 
-std::vector<std::string> approximations(const Model& model, std::uint32_t sequence) {
+std::vector<std::string> approximations(const Model& model) {
   std::vector<std::string> notes;
-  if (model.indexer && (model.indexer->top_k == 0 || sequence > model.indexer->top_k))
-    notes.push_back(fmt::format(
-        "indexer: sparse attention{} is not modelled; attention takes the time of all {} keys, and "
-        "indexers that of their projections alone",
-        model.indexer->top_k == 0 ? "" : fmt::format(" over {} keys", model.indexer->top_k),
-        sequence));
   if (model.linear_attention && model.linear_attention->decay_rank > 0)
     notes.emplace_back(
         "linear_attention: the kernels of Kimi delta attention take the time of those of a gated "
@@ -167,6 +177,7 @@ void complete(Model& model, const Field& field) {
                  "instead")
         .allow("false");
   complete_indexer(model, field);
+  complete_compressed(model, field);
   if (model.output_gate && model.latent)
     throw refuse("latent", "output_gate is true, and latent attention has no gate").allow("false");
   const bool attends = model.pattern.empty() || model.has_layers(layer_symbols::attention) ||

@@ -15,8 +15,7 @@ void complete(Model& model, const Field& field);
 
 inline constexpr std::uint32_t max_layers = 10'000;  // far above any model's
 
-// Returns notes on parts of a model that take other times than those that are modelled, for samples
-// of `sequence` tokens.
-std::vector<std::string> approximations(const Model& model, std::uint32_t sequence);
+// Returns notes on parts of a model that take other times than those that are modelled.
+std::vector<std::string> approximations(const Model& model);
 
 }  // namespace pipewright::config

@@ -28,12 +28,25 @@ struct Model {
     std::uint32_t rope_head_dim = 0;
     std::uint32_t value_head_dim = 0;
   };
-  // Sizes of the indexers of latent attention, which choose the keys that a query attends to
-  // (DeepSeek-V3.2, arXiv 2512.02556, section 2.1).
+  // Sizes of the indexers, which choose the keys that a query of latent attention attends to
+  // (DeepSeek-V3.2, arXiv 2512.02556, section 2.1), or the compressed keys.
   struct Indexer {
+    // Keys whose scores the indexer learns: none, those that it chooses, or all.
+    enum class Loss : std::uint8_t { none, chosen, all };
     std::uint32_t heads = 0;
     std::uint32_t head_dim = 128;
-    std::uint32_t top_k = 0;  // keys per query
+    std::uint32_t top_k = 0;  // keys per query; 0: all
+    Loss loss = Loss::chosen;
+  };
+  // Attention of DeepSeek-V4 (arXiv 2606.19348): a query attends to a window and to compressed keys
+  // before it. All heads share a key, which is the value, too. Queries and results go through
+  // vectors of low rank, the results in groups of heads.
+  struct Compressed {
+    std::uint32_t query_rank = 0;
+    std::uint32_t output_rank = 0;
+    std::uint32_t output_groups = 1;
+    std::uint32_t ratio = 4;          // tokens per compressed key of an indexer
+    std::uint32_t heavy_ratio = 128;  // tokens per compressed key of layers without an indexer
   };
   // Heads of attention with a sliding window that differ from those of full attention.
   struct Heads {
@@ -110,6 +123,9 @@ struct Model {
   bool gated = false;  // three matrices (SwiGLU), else two
   Norm norm = Norm::layernorm;
   bool post_norms = false;  // additional norms after attention and MLP
+  // Hidden states that a token has between layers. Above 1, hyper-connections mix them (arXiv
+  // 2512.24880).
+  std::uint32_t residual_streams = 1;
   Biases biases = Biases::all;
   bool qk_layernorm = false;  // norms of the queries and keys of each head
   bool output_gate = false;   // gate on the result of attention, with as many elements
@@ -129,6 +145,7 @@ struct Model {
   std::optional<Heads> sliding;  // heads of layers with a sliding window; no value: the same
   std::optional<Latent> latent;
   std::optional<Indexer> indexer;
+  std::optional<Compressed> compressed;
   std::optional<Experts> experts;
   std::optional<Mamba> mamba;
   std::optional<LinearAttention> linear_attention;
@@ -143,6 +160,8 @@ struct Model {
   }
   // Size of a head's value in attention without a window of its own heads.
   std::uint32_t value_size() const { return value_head_dim > 0 ? value_head_dim : head_dim; }
+  // Number of elements that a token has between layers.
+  std::uint64_t residual_width() const { return std::uint64_t{residual_streams} * hidden; }
   // Number of elements that a token has at the input and output of experts.
   std::uint32_t expert_width() const {
     return experts && experts->latent > 0 ? experts->latent : hidden;
@@ -151,7 +170,8 @@ struct Model {
 
 // Symbols of Megatron-LM's --hybrid-layer-pattern, and S for attention with the sliding window, D
 // for latent attention with an indexer, P for attention and Mamba side by side, C for a short
-// convolution.
+// convolution. Of compressed attention: W for a window alone, I for one with compressed keys that
+// an indexer chooses, H for one with all of the heavily compressed keys.
 namespace layer_symbols {
 inline constexpr char mamba = 'M';
 inline constexpr char linear_attention = 'G';
@@ -159,11 +179,14 @@ inline constexpr char attention = '*';
 inline constexpr char sliding = 'S';
 inline constexpr char latent = '+';
 inline constexpr char indexed = 'D';
+inline constexpr char window = 'W';
+inline constexpr char compressed = 'I';
+inline constexpr char heavily_compressed = 'H';
 inline constexpr char parallel = 'P';
 inline constexpr char short_convolution = 'C';
 inline constexpr char mlp = '-';
 inline constexpr char experts = 'E';
-inline constexpr std::string_view mixers = "MG*S+DPC";
+inline constexpr std::string_view mixers = "MG*S+DWIHPC";
 inline constexpr std::string_view feed_forwards = "-E";
 }  // namespace layer_symbols
 

@@ -21,9 +21,10 @@ enum class RecomputeModule : std::uint8_t {
   moe,      // router, permutation and experts
   mla_up_proj,
   shared_experts,
+  mhc,  // hyper-connections
 };
-inline constexpr std::array<std::string_view, 7> recompute_modules{
-    "core_attn", "layernorm", "moe_act", "mlp", "moe", "mla_up_proj", "shared_experts"};
+inline constexpr std::array<std::string_view, 8> recompute_modules{
+    "core_attn", "layernorm", "moe_act", "mlp", "moe", "mla_up_proj", "shared_experts", "mhc"};
 
 // Selects the activations that backward passes compute again instead of storing them, in the terms
 // of Megatron-LM.

@@ -26,8 +26,7 @@ void check_layer_count(const Value& root, std::string_view key, std::uint32_t co
 
 std::vector<std::string> notes_of(const Model& model, const Training& training) {
   // What is not exact comes first, since a run shows few notes.
-  std::vector<std::string> notes =
-      approximations(model, training.sequence.value_or(model.sequence));
+  std::vector<std::string> notes = approximations(model);
   for (const std::string& note : model.notes) {
     const bool is_settled = (training.sequence && note.starts_with("sequence:")) ||
                             (model.mtp_layers == 0 && note.starts_with("mtp_layers:"));
@@ -50,7 +49,9 @@ bool has_module(const Model& model, RecomputeModule module) {
     case RecomputeModule::shared_experts:
       return model.experts && model.experts->shared > 0;
     case RecomputeModule::mla_up_proj:
-      return model.latent.has_value();
+      return model.latent.has_value() || model.compressed.has_value();
+    case RecomputeModule::mhc:
+      return model.residual_streams > 1;
   }
   return false;
 }

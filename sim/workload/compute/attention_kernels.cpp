@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "sim/workload/compute/flops.hpp"
@@ -15,16 +16,24 @@ config::DataType attention_type(const ModelSetting& setting) {
   return config::has_32_bits(recipe) ? recipe : config::DataType::bf16;
 }
 
+// Returns the fused kernels of attention in order of preference. Sparse attention has one even
+// where the stack runs no other: the fastest of the GPU, which no preference means.
+std::span<const config::AttentionKernel> fused_kernels(const ModelSetting& setting) {
+  if (!setting.training.flash_attention) return {};
+  return setting.training.stack.attention;
+}
+
 PassKernels fused_attention(const ModelSetting& setting, Attention a) {
   // Attention with sinks may compute all pairs, also those that the mask and windows exclude.
-  const bool is_masked = !setting.model.attention_sinks || setting.training.stack.sinks_skip_masked;
+  const bool is_masked =
+      !setting.model.attention_sinks || setting.training.stack.sinks_skip_masked || a.sparse;
   if (!is_masked) a.windowed_share = 0;
   // Ring attention runs one kernel per block of keys (arXiv 2310.01889). If keys are gathered
   // instead and the rank holds an early and a late part of the sequence, each part has its own
   // kernel.
   using config::ContextComm;
   const Sizes& sizes = setting.sizes;
-  const bool gathers = sizes.cp > 1 && sizes.cp_comm == ContextComm::all_gather;
+  const bool gathers = sizes.cp > 1 && (sizes.cp_comm == ContextComm::all_gather || a.sparse);
   const bool balanced = sizes.cp_balance == config::ContextBalance::head_tail;
   const std::uint32_t steps = gathers ? (balanced ? 2 : 1) : sizes.cp_ring();
   const double blocks = gathers ? 1 : sizes.cp_ring();
@@ -42,10 +51,12 @@ PassKernels fused_attention(const ModelSetting& setting, Attention a) {
                  .work = Work::attention,
                  .type = attention_type(setting),
                  .flops = a.flops() * pair_share / steps,
-                 .keys = attention_keys(a, a.keys) / blocks,
+                 // A kernel that fetches the keys of a query has equal work for all queries, and
+                 // its rate depends on their number alone.
+                 .keys = (a.sparse ? a.keys : attention_keys(a, a.keys)) / blocks,
                  .head = (a.key_dim + a.value_dim) / 2.0,
-                 .is_uneven = a.key_dim != a.value_dim,
-                 .attention = setting.training.stack.attention};
+                 .is_uneven = a.key_dim != a.value_dim && !a.sparse,
+                 .attention = fused_kernels(setting)};
   Kernel backward = forward;
   // The backward pass has five matrix products instead of two, since it recomputes the scores.
   backward.flops *= 2.5;
@@ -98,7 +109,7 @@ void add_softmax(const ModelSetting& setting, double scores, PassKernels& kernel
 }  // namespace
 
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
-  if (setting.training.flash_attention) return fused_attention(setting, a);
+  if (setting.training.flash_attention || a.sparse) return fused_attention(setting, a);
   const double scores = a.scores();
   const bool dropout = setting.model.dropout > 0;
   const double value = config::value_bytes(setting.training.precision);
@@ -131,6 +142,74 @@ PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
   add_memory(kernels.forward, Part::core_attention, "dropout", dropout_bytes);
   kernels.forward.push_back(from_scores(a.value_dim));
   add_memory(kernels.input_grad, Part::core_attention, "dropout", dropout_bytes);
+  return kernels;
+}
+
+double learned_pairs(const ModelSetting& setting, const Layer& layer) {
+  using Loss = config::Model::Indexer::Loss;
+  const Indexing& indexing = layer.indexing;
+  if (indexing.heads == 0 || setting.model.indexer->loss == Loss::none) return 0;
+  const double pairs = index_pairs(indexing, pairs_of(setting.training));
+  return setting.model.indexer->loss == Loss::all ? pairs
+                                                  : std::min(pairs, indexing.chosen_pairs());
+}
+
+namespace {
+
+// Adds the loss of an indexer, the divergence of its scores from those of attention, whose kernels
+// compute the gradient of the scores, too (_compute_sparse_indexer_loss_and_grads in
+// megatron/core/transformer/experimental_attention_variant/dsa_cudnn_kernels.py). The products of
+// queries and keys of attention and of the indexer run once more for these pairs.
+void add_index_loss(const ModelSetting& setting, const Layer& layer, Kernels& forward) {
+  const double pairs = learned_pairs(setting, layer);
+  if (pairs == 0) return;
+  const Attention& a = layer.attention;
+  const Indexing& indexing = layer.indexing;
+  const auto add = [&](std::string_view name, double flops, std::uint32_t head, bool backward) {
+    forward.push_back({.name = name,
+                       .part = Part::index_scores,
+                       .work = Work::attention,
+                       .type = attention_type(setting),
+                       .flops = pairs * flops,
+                       .keys = a.keys,
+                       .head = static_cast<double>(head),
+                       .backward = backward,
+                       .attention = fused_kernels(setting)});
+  };
+  add("target", 2.0 * a.heads * a.key_dim, a.key_dim, false);
+  if (setting.sizes.tp > 1)
+    forward.push_back({.name = "all-reduce", .part = Part::index_scores, .work = Work::collective});
+  // Bytes per fp32 score: logarithm of its softmax and its exponential, target over its sum, and
+  // the divergence of both.
+  for (const double bytes : {8, 8, 8, 12})
+    add_memory(forward, Part::index_scores, "loss", bytes * pairs);
+  add("gradient", 6.0 * indexing.heads * indexing.head_dim, indexing.head_dim, true);
+}
+
+}  // namespace
+
+PassKernels index_kernels(const ModelSetting& setting, const Layer& layer) {
+  const Indexing& indexing = layer.indexing;
+  PassKernels kernels;
+  if (indexing.heads == 0) return kernels;
+  const double scores = index_pairs(indexing, pairs_of(setting.training));
+  const double value = config::value_bytes(setting.training.precision);
+  kernels.forward.push_back(
+      {.name = "scores",
+       .part = Part::index_scores,
+       .work = Work::product,
+       .type = attention_type(setting),
+       .rows = indexing.queries,
+       .columns = scores / (indexing.samples * indexing.queries),
+       .inner = static_cast<double>(indexing.head_dim),
+       .count = indexing.samples * indexing.heads,
+       .flops = 2 * scores * indexing.heads * indexing.head_dim,
+       .bytes = value * (indexing.query_size() + indexing.key_size()) + 4 * scores});
+  // A radix selection reads the fp32 scores twice and writes an index of each chosen key.
+  if (indexing.chooses())
+    add_memory(kernels.forward, Part::index_scores, "top-k",
+               8 * scores + 4 * indexing.chosen_pairs());
+  add_index_loss(setting, layer, kernels.forward);
   return kernels;
 }
 

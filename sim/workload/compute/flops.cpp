@@ -12,6 +12,12 @@ double layer_score_flops(const Layer& layer, double sequence, AttentionPairs pai
   return 2 * a.samples * a.heads * attention_pairs(a, sequence, pairs) * (a.key_dim + a.value_dim);
 }
 
+// Returns the FLOP of an indexer's scores.
+double index_score_flops(const Layer& layer, AttentionPairs pairs) {
+  const Indexing& indexing = layer.indexing;
+  return 2 * index_pairs(indexing, pairs) * indexing.heads * indexing.head_dim;
+}
+
 Layer uncut_layer(const config::Model& model, LayerKind kind, double samples, double sequence) {
   config::Model balanced = model;
   if (balanced.experts) balanced.experts->capacity_factor = 1;
@@ -40,6 +46,25 @@ double chunked_pairs(double window, double sequence, AttentionPairs pairs) {
 
 }  // namespace
 
+namespace {
+
+// Returns the pairs of a query and a compressed key. An indexer's choice has as many keys for each
+// query, whereas a causal mask leaves those of whole groups of tokens up to the query's own.
+double pooled_pairs(const Attention& attention, double sequence, AttentionPairs pairs) {
+  if (attention.pooling == 0) return 0;
+  const double keys = std::floor(sequence / attention.pooling);
+  if (attention.chosen > 0) return sequence * std::min(attention.chosen, keys);
+  if (pairs == AttentionPairs::full) return sequence * keys;
+  return attention.pooling * keys * (keys - 1) / 2 + keys;
+}
+
+}  // namespace
+
+double index_pairs(const Indexing& indexing, AttentionPairs pairs) {
+  const bool is_halved = pairs == AttentionPairs::causal && indexing.pooling == 1;
+  return indexing.samples * indexing.queries * indexing.keys * (is_halved ? 0.5 : 1);
+}
+
 double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs) {
   const double unwindowed = attention_pairs(sequence, pairs);
   const double share = attention.windowed_share;
@@ -48,7 +73,7 @@ double attention_pairs(const Attention& attention, double sequence, AttentionPai
   const double sliding =
       pairs == AttentionPairs::causal ? window * sequence - window * window / 2 : window * sequence;
   const double windowed = attention.chunked ? chunked_pairs(window, sequence, pairs) : sliding;
-  return (1 - share) * unwindowed + share * windowed;
+  return (1 - share) * unwindowed + share * windowed + pooled_pairs(attention, sequence, pairs);
 }
 
 double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs) {
@@ -81,12 +106,17 @@ double last_rank_pairs(const Attention& attention, double sequence, AttentionPai
   const double windowed = attention.chunked && window < sequence
                               ? chunked_pairs(window, sequence, pairs)
                               : causal_pairs(window);
-  return (1 - share) * causal_pairs(sequence) + share * windowed;
+  const bool sees_more = attention.pooling > 0 && attention.chosen == 0;
+  const double pooled = sees_more ? causal_pairs(sequence) / attention.pooling
+                                  : pooled_pairs(attention, sequence, pairs);
+  return (1 - share) * causal_pairs(sequence) + share * windowed + pooled;
 }
 
 double attention_keys(const Attention& attention, double sequence) {
   const double share = attention.windowed_share;
-  return (1 - share) * sequence + share * std::min(attention.window, sequence);
+  const double pooled = attention.pooling > 0 ? std::floor(sequence / attention.pooling) : 0;
+  return (1 - share) * sequence + share * std::min(attention.window, sequence) +
+         (attention.chosen > 0 ? std::min(attention.chosen, pooled) : pooled);
 }
 
 std::uint32_t layers_of(const config::Model& model, LayerKind kind) {
@@ -103,10 +133,10 @@ double head_flops(const config::Model& model, double samples, double sequence) {
 double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence,
                    AttentionPairs pairs) {
   const Layer layer = uncut_layer(model, kind, samples, sequence);
-  double flops =
-      layer_score_flops(layer, sequence, pairs) + layer.recurrence.elements(layer.recurrence.flops);
-  for (const auto* linears :
-       {&layer.attention_linears, &layer.mlp_linears, &layer.latent_linears, &layer.expert_linears})
+  double flops = layer_score_flops(layer, sequence, pairs) + index_score_flops(layer, pairs) +
+                 layer.recurrence.elements(layer.recurrence.flops);
+  for (const auto* linears : {&layer.attention_linears, &layer.mlp_linears, &layer.latent_linears,
+                              &layer.expert_linears, &layer.stream_linears})
     for (const Linear& linear : *linears) flops += linear.flops();
   return flops;
 }
@@ -120,7 +150,8 @@ double mtp_flops(const config::Model& model, double samples, double sequence,
 double score_flops(const config::Model& model, double samples, double sequence,
                    AttentionPairs pairs) {
   const auto kind_flops = [&](LayerKind kind) {
-    return layer_score_flops(uncut_layer(model, kind, samples, sequence), sequence, pairs);
+    const Layer layer = uncut_layer(model, kind, samples, sequence);
+    return layer_score_flops(layer, sequence, pairs) + index_score_flops(layer, pairs);
   };
   double flops = model.mtp_layers > 0 ? model.mtp_layers * kind_flops(kind_of_mtp(model)) : 0;
   for (const LayerKind kind : kinds_of(model)) flops += layers_of(model, kind) * kind_flops(kind);

@@ -22,8 +22,12 @@ AttentionPairs pairs_of(const config::Training& training);
 // a causal mask, where Megatron-LM has s (s + 1) / 2.
 double attention_pairs(double sequence, AttentionPairs pairs);
 // Returns the number of pairs in a layer, averaged over the layers with and without a sliding
-// window. A causal window of w keys leaves w s - w^2 / 2 pairs, a chunked one w^2 / 2 per chunk.
+// window. A causal window of w keys leaves w s - w^2 / 2 pairs, a chunked one w^2 / 2 per chunk,
+// and w keys that an indexer chooses as many as a window. Compressed keys add their pairs.
 double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs);
+// Returns the number of pairs of a query and a key whose scores an indexer computes. It computes
+// those of all compressed keys, which a mask then excludes.
+double index_pairs(const Indexing& indexing, AttentionPairs pairs);
 // Returns the mean number of pairs over those layers of a model that have attention.
 double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs);
 // Returns the number of pairs of the last rank if `ranks` ranks hold equal parts of a sequence in

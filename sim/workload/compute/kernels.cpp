@@ -99,7 +99,7 @@ struct ProductShape {
 Kernel product_kernel(const Linear& linear, DataType type, const ProductShape& shape,
                       double result_bytes) {
   const double element_bytes = config::element_bytes(type);
-  const bool is_grouped = linear.count > 1;
+  const bool is_grouped = linear.count > 1 && is_expert_part(linear.part);
   return {.name = is_grouped ? "grouped" : "product",
           .part = linear.part,
           .work = is_grouped ? Work::grouped : Work::product,
@@ -114,10 +114,12 @@ Kernel product_kernel(const Linear& linear, DataType type, const ProductShape& s
 }
 
 // Returns the data type of a product. Routers choose experts by small differences between scores,
-// and the loss depends on exact logits, so neither product uses a scaled type such as FP8.
+// the loss depends on exact logits, and weights of residual streams on exact sums, so none of these
+// products uses a scaled type such as FP8.
 DataType product_type(const ModelSetting& setting, const Linear& linear) {
   const DataType recipe = setting.training.precision;
-  const bool plain = linear.part == Part::router || linear.part == Part::head;
+  const bool plain =
+      linear.part == Part::router || linear.part == Part::head || linear.part == Part::streams;
   return plain && config::is_scaled(recipe) ? DataType::bf16 : recipe;
 }
 
@@ -139,7 +141,8 @@ void add_cast(const ModelSetting& setting, const Linear& linear, DataType type, 
   if (elements == 0) return;
   add_memory(kernels, linear.part, "cast", cast_bytes(type, elements));
   kernels.back().type = type;
-  if (type == DataType::fp8 && linear.count > 1 && !setting.training.experts.op_fuser)
+  if (type == DataType::fp8 && linear.count > 1 && is_expert_part(linear.part) &&
+      !setting.training.experts.op_fuser)
     kernels.back().looped = linear.count * casts_of_expert - 1;
 }
 
@@ -198,6 +201,15 @@ double masked_bytes(const ModelSetting& setting, double elements, double masks) 
   return 2 * width_of(setting) * elements + masks;
 }
 
+void append_passes(const PassKernels& addition, PassKernels& kernels) {
+  const auto append = [](const Kernels& source, Kernels& target) {
+    target.insert(target.end(), source.begin(), source.end());
+  };
+  append(addition.forward, kernels.forward);
+  append(addition.input_grad, kernels.input_grad);
+  append(addition.weight_grad, kernels.weight_grad);
+}
+
 void add_residual_kernels(const ModelSetting& setting, PassKernels& kernels) {
   const double elements = setting.sizes.spread_tokens * setting.model.hidden;
   const bool dropout = setting.model.dropout > 0;
@@ -207,6 +219,14 @@ void add_residual_kernels(const ModelSetting& setting, PassKernels& kernels) {
   add_memory(kernels.forward, Part::residual, "add",
              masked_bytes(setting, 3, dropout && fused ? 1 : 0) * elements);
   add_memory(kernels.input_grad, Part::residual, "dropout", dropout_bytes);
+}
+
+// Adds what comes after a mixer or an MLP: the residual addition, or the mixing of streams.
+void add_result_kernels(const ModelSetting& setting, PassKernels& kernels) {
+  if (setting.model.residual_streams > 1)
+    append_passes(stream_results(setting), kernels);
+  else
+    add_residual_kernels(setting, kernels);
 }
 
 // Adds the norm of the result of attention or of an MLP, before the residual addition.
@@ -238,15 +258,6 @@ void add_rotary_kernels(const ModelSetting& setting, double elements, PassKernel
     return add_small_kernels({fused, fused}, Part::rotary, "rotary", width_of(setting) * elements,
                              kernels);
   add_small_kernels({unfused, unfused}, Part::rotary, "rotary", elements, kernels);
-}
-
-void append_passes(const PassKernels& addition, PassKernels& kernels) {
-  const auto append = [](const Kernels& source, Kernels& target) {
-    target.insert(target.end(), source.begin(), source.end());
-  };
-  append(addition.forward, kernels.forward);
-  append(addition.input_grad, kernels.input_grad);
-  append(addition.weight_grad, kernels.weight_grad);
 }
 
 void add_linear_kernels(const ModelSetting& setting, const std::vector<Linear>& linears, Part first,
@@ -429,13 +440,36 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
 
 namespace {
 
+// Adds the products of an indexer, whose inputs get no gradients from it: only its own loss trains
+// it (DeepSeek-V3.2, arXiv 2512.02556, section 2.1.1).
+void add_indexer_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  PassKernels products;
+  add_linear_kernels(setting, layer.attention_linears, Part::indexer, Part::indexer, products);
+  products.input_grad.clear();
+  if (learned_pairs(setting, layer) == 0) products.weight_grad.clear();
+  append_passes(products, kernels);
+}
+
+// Adds the kernels that make compressed keys from those of several tokens, and their gradients.
+void add_compressor_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  if (layer.pooled_inputs == 0) return;
+  const double width = 2 * width_of(setting);
+  const double results = layer.attention.pooled() * layer.attention.key_dim;
+  add_memory(kernels.forward, Part::compressor, "pool", width * (layer.pooled_inputs + results));
+  add_memory(kernels.input_grad, Part::compressor, "pool",
+             width * (2 * layer.pooled_inputs + results));
+}
+
 void add_attention_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   const Attention& a = layer.attention;
-  add_linear_kernels(setting, layer.attention_linears, Part::qkv, Part::indexer, kernels);
+  add_linear_kernels(setting, layer.attention_linears, Part::qkv, Part::compressor, kernels);
+  add_compressor_kernels(setting, layer, kernels);
+  add_indexer_kernels(setting, layer, kernels);
   const double heads = a.query_size() + a.key_size();
   if (setting.model.qk_layernorm)
     add_small_kernels(norm_of(setting), Part::qk_norm, "norm", width_of(setting) * heads, kernels);
   if (!setting.model.learned_positions) add_rotary_kernels(setting, heads, kernels);
+  append_passes(index_kernels(setting, layer), kernels);
   append_passes(attention_kernels(setting, a), kernels);
   const double gated = setting.model.output_gate ? width_of(setting) * a.result_size() : 0;
   add_memory(kernels.forward, Part::projection, "gate", 6 * gated);
@@ -443,7 +477,13 @@ void add_attention_kernels(const ModelSetting& setting, const Layer& layer, Pass
   add_linear_kernels(setting, layer.attention_linears, Part::projection, Part::projection, kernels);
 }
 
+void add_stream_inputs(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  if (!layer.stream_linears.empty())
+    append_passes(stream_inputs(setting, layer.stream_linears.front()), kernels);
+}
+
 void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  add_stream_inputs(setting, layer, kernels);
   add_norm_kernels(setting, attention_norm_part(layer.mixer), kernels);
   if (layer.has_attention()) add_attention_kernels(setting, layer, kernels);
   if (layer.has_recurrence()) {
@@ -459,7 +499,7 @@ void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKern
     add_memory(kernels.forward, Part::recurrence_out, "sum",
                6 * width_of(setting) * setting.sizes.spread_tokens * setting.model.hidden);
   add_post_norm_kernels(setting, kernels);
-  add_residual_kernels(setting, kernels);
+  add_result_kernels(setting, kernels);
 }
 
 // Adds the kernels by which Megatron-Core adds the bias of the experts' second product, times the
@@ -500,6 +540,7 @@ void add_expert_kernels(const ModelSetting& setting, const Layer& layer, PassKer
 // Adds the kernels of an MLP, or of a router with its experts.
 void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const Layer& layer,
                               PassKernels& kernels) {
+  add_stream_inputs(setting, layer, kernels);
   add_norm_kernels(setting, mlp_norm_part(kind), kernels);
   add_linear_kernels(setting, layer.mlp_linears, Part::mlp_in, Part::mlp_in, kernels);
   add_activation_kernels(setting, Part::activation, layer.mlp, kernels);
@@ -517,7 +558,7 @@ void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const
   add_activation_kernels(setting, Part::shared_activation, layer.shared, kernels);
   add_linear_kernels(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
   add_post_norm_kernels(setting, kernels);
-  add_residual_kernels(setting, kernels);
+  add_result_kernels(setting, kernels);
 }
 
 // Adds the wait for the host. The host waits to read how many tokens its experts get, so that it
@@ -689,6 +730,14 @@ void append_chunks(const PassKernels& chunk, std::uint32_t chunks, Kernels& forw
 
 PassKernels head_kernels(const ModelSetting& setting) {
   PassKernels kernels;
+  // The residual streams become one hidden state.
+  if (setting.model.residual_streams > 1) {
+    const double elements = width_of(setting) * setting.sizes.spread_tokens;
+    const auto ends = static_cast<double>(setting.model.residual_width() + setting.model.hidden);
+    add_memory(kernels.forward, Part::head_norm, "contract", 2 * elements * ends);
+    add_memory(kernels.input_grad, Part::head_norm, "contract",
+               2 * elements * (ends + static_cast<double>(setting.model.residual_width())));
+  }
   add_norm_kernels(setting, Part::head_norm, kernels);
   const std::uint32_t chunks = setting.training.loss_chunks;
   const PassKernels loss = loss_kernels(setting, setting.sizes.tokens / chunks);

@@ -58,7 +58,7 @@ struct Kernel {
 // the pairs of queries and keys in its documents, or the tokens of the busiest rank's experts.
 enum class Scaling : std::uint8_t { tokens, pairs, experts };
 constexpr Scaling scaling_of(Part part) {
-  if (part == Part::core_attention) return Scaling::pairs;
+  if (part == Part::core_attention || part == Part::index_scores) return Scaling::pairs;
   const bool routed = Part::permute <= part && part <= Part::unpermute;
   return routed ? Scaling::experts : Scaling::tokens;
 }
@@ -117,5 +117,16 @@ PassKernels recurrence_kernels(const config::Model& model, const Layer& layer,
                                config::DataType recipe);
 // Returns the kernels of softmax(Q K') V alone, without the projections before and after.
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& attention);
+// Returns the kernels of a layer's indexer after its projections: its scores, its choice of keys
+// and its loss. As with Megatron-LM's fused kernels, all of them run in the forward pass.
+PassKernels index_kernels(const ModelSetting& setting, const Layer& layer);
+// Returns the number of pairs of a query and a key in the loss of a layer's indexer.
+double learned_pairs(const ModelSetting& setting, const Layer& layer);
+// Return the kernels of hyper-connections before a mixer or an MLP, which weigh the residual
+// streams and make one hidden state of them, and those after it, which mix the streams and add the
+// result to each (HyperConnectionModule in megatron/core/transformer/hyper_connection.py, with its
+// fused kernels).
+PassKernels stream_inputs(const ModelSetting& setting, const Linear& weights);
+PassKernels stream_results(const ModelSetting& setting);
 
 }  // namespace pipewright::workload

@@ -9,8 +9,11 @@ using Granularity = Recompute::Granularity;
 
 bool is_in_recomputed_module(Part part, const Recompute& recompute) {
   switch (part) {
+    case Part::index_scores:
     case Part::core_attention:
       return recompute.has(RecomputeModule::core_attn);
+    case Part::streams:
+      return recompute.has(RecomputeModule::mhc);
     case Part::attention_norm:
     case Part::mlp_norm:
       return recompute.has(RecomputeModule::layernorm);
@@ -62,6 +65,8 @@ double share_recomputed(const Recompute& recompute, Part part, Kernel::Work work
     case Granularity::none:
       break;
     case Granularity::selective:
+      // The weights of residual streams are kept.
+      if (part == Part::streams && work == Kernel::Work::product) return 0;
       return is_in_recomputed_module(part, recompute) ? 1 : 0;
     case Granularity::full:
       return 1;
@@ -102,7 +107,7 @@ Launches random_states(const ModelSetting& setting, LayerKind kind) {
   const config::Model& model = setting.model;
   const Mixer mixer = mixer_of(model, kind);
   const bool attends = has_attention(mixer);
-  const bool latent = is_latent(mixer);
+  const bool latent = has_low_rank(mixer);
   const bool experts = has_experts(kind);
   const bool shared = experts && model.experts->shared > 0;
   using config::GraphModule;
@@ -122,7 +127,9 @@ Launches random_states(const ModelSetting& setting, LayerKind kind) {
                    GraphModule::mlp},
         Checkpoint{RecomputeModule::moe, experts, GraphModule::moe},
         Checkpoint{RecomputeModule::mla_up_proj, latent, GraphModule::attn},
-        Checkpoint{RecomputeModule::shared_experts, shared, shared_experts}}) {
+        Checkpoint{RecomputeModule::shared_experts, shared, shared_experts},
+        Checkpoint{RecomputeModule::mhc, model.residual_streams > 1 && attends,
+                   GraphModule::attn}}) {
     const bool in_experts = experts && checkpoint.graph != GraphModule::attn;
     const bool captured = graphs.capture_all() || graphs.has(checkpoint.graph) ||
                           (in_experts && graphs.has(GraphModule::moe));

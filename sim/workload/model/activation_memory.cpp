@@ -38,14 +38,24 @@ double hidden_states(const ModelSetting& setting, double tensors) {
   return hidden_bytes(setting, tensors * value_bytes(setting));
 }
 
+// Returns the bytes of what layers pass to each other: a hidden state or the residual streams.
+double residual_states(const ModelSetting& setting) {
+  return hidden_states(setting, setting.model.residual_streams);
+}
+
 double mask_bytes(const ModelSetting& setting, double masks) {
   return setting.model.dropout > 0 ? hidden_bytes(setting, masks) : 0;
+}
+
+// Returns whether attention stores no scores.
+bool stores_no_scores(const ModelSetting& setting, const Attention& attention) {
+  return setting.training.flash_attention || attention.sparse;
 }
 
 // Returns the bytes of the attention scores that are saved: those after softmax and, with dropout,
 // also its mask and the scores after it. Flash attention saves none.
 double score_bytes(const ModelSetting& setting, const Attention& attention) {
-  if (setting.training.flash_attention) return 0;
+  if (stores_no_scores(setting, attention)) return 0;
   const double value = value_bytes(setting);
   return attention.scores() * (setting.model.dropout > 0 ? 2 * value + 1 : value);
 }
@@ -53,7 +63,7 @@ double score_bytes(const ModelSetting& setting, const Attention& attention) {
 // Returns the bytes of the fp32 row sums that flash attention saves, to recompute the scores from
 // them.
 double row_sum_bytes(const ModelSetting& setting, const Attention& attention) {
-  return setting.training.flash_attention ? 4 * attention.tokens() * attention.heads : 0;
+  return stores_no_scores(setting, attention) ? 4 * attention.tokens() * attention.heads : 0;
 }
 
 double attention_tensors(const ModelSetting& setting, const Attention& a) {
@@ -69,7 +79,7 @@ double input_element(const ModelSetting& setting) {
 // Returns the bytes of the norm's result that attention saves. The two down-projections of latent
 // attention save a copy each if the type is scaled.
 double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
-  const bool has_two_copies = is_latent(mixer) && config::is_scaled(setting.training.precision);
+  const bool has_two_copies = has_low_rank(mixer) && config::is_scaled(setting.training.precision);
   return hidden_bytes(setting, (has_two_copies ? 2 : 1) * input_element(setting));
 }
 
@@ -99,9 +109,16 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
   add(Part::mla_down, Work::product, value * layer.compressed, Module::qkv_linear);
   add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms,
       Module::qkv_linear);
-  add(is_latent(layer.mixer) ? Part::mla_up : Part::qkv, Work::product,
+  add(has_low_rank(layer.mixer) ? Part::mla_up : Part::qkv, Work::product,
       attention_tensors(setting, a), Module::core_attn);
-  add(Part::indexer, Work::product, value * layer.indexed, Saver{});
+  add(Part::projection, Work::product, value * layer.absorbed, Saver{});
+  add(Part::compressor, Work::product, value * layer.pooled_inputs, Saver{});
+  // The gradients of an indexer are computed beside its scores.
+  if (learned_pairs(setting, layer) > 0)
+    add(Part::indexer, Work::product, value * layer.indexed, Saver{});
+  constexpr double index_bytes = 4;
+  if (layer.indexing.chooses())
+    add(Part::index_scores, Work::memory, index_bytes * layer.indexing.chosen_pairs(), Saver{});
   if (setting.model.qk_layernorm)
     add(Part::qk_norm, Work::memory, value * (a.query_size() + a.key_size()), Module::qkv_linear);
   add(Part::core_attention, Work::scores, score_bytes(setting, a), Module::core_attn);
@@ -196,6 +213,18 @@ void add_result(const ModelSetting& setting, const Add& add) {
   add(Part::residual, Kernel::Work::memory, mask_bytes(setting, 1), Saver{});
 }
 
+// Adds what hyper-connections save around a mixer or an MLP: its input and result, and the fp32
+// weights of the residual streams before and after their normalization.
+template <class Add>
+void add_saved_streams(const ModelSetting& setting, const Layer& layer, const Add& add) {
+  if (layer.stream_linears.empty()) return;
+  const Linear& weights = layer.stream_linears.front();
+  add(Part::streams, Work::memory, hidden_states(setting, 1), Saver{});
+  add(Part::streams, Work::product,
+      hidden_states(setting, 1) + 2 * 4 * weights.tokens * static_cast<double>(weights.outputs),
+      Saver{});
+}
+
 // Adds the results of the last products of attention and of an MLP, which no backward pass needs.
 // Recomputation by operator keeps them as those of all its products (torchtitan's policy for
 // create_selective_checkpoint_contexts, distributed/activation_checkpoint.py).
@@ -212,6 +241,7 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
   const bool has_mixer = layer.mixer != Mixer::none;
   add_kept_results(setting, layer, add);
   if (has_mixer) {
+    add_saved_streams(setting, layer, add);
     add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer),
         layer.has_attention() ? Saver{Module::qkv_linear} : Saver{});
     if (layer.has_attention()) add_saved_attention(setting, layer, add);
@@ -219,9 +249,10 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
     add_result(setting, add);
   }
   if (feed_forward_of(kind) == FeedForward::none) return;
+  add_saved_streams(setting, layer, add);
   if (has_mixer)
-    add(Part::residual, Work::memory, hidden_states(setting, 1),
-        layer.router.empty() ? Saver{} : Saver{Module::mlp_norm});
+    add(layer.stream_linears.empty() ? Part::residual : Part::streams, Work::memory,
+        residual_states(setting), layer.router.empty() ? Saver{} : Saver{Module::mlp_norm});
   // The result of the norm before an MLP is saved in the type of the product that reads it. Routers
   // and shared experts read no scaled type.
   add(mlp_norm_part(kind), Work::memory,
@@ -260,7 +291,8 @@ double expert_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
 // function's input and output.
 double live_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double value = value_bytes(setting);
-  const double scores = setting.training.flash_attention ? 0 : 3 * value * layer.attention.scores();
+  const double scores =
+      stores_no_scores(setting, layer.attention) ? 0 : 3 * value * layer.attention.scores();
   const double attention =
       scores + attention_tensors(setting, layer.attention) + value * layer.attention.result_size();
   const Recurrence& r = layer.recurrence;
@@ -268,7 +300,7 @@ double live_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
                    value * layer.mlp.inputs_and_outputs(),
                    value * layer.shared.inputs_and_outputs(),
                    expert_gradient_bytes(setting, layer)}) +
-         hidden_states(setting, 2);
+         hidden_states(setting, 1) + residual_states(setting);
 }
 
 // Returns the number of logits of a microbatch on one GPU. The vocabulary is padded so that tp
@@ -283,7 +315,7 @@ double logits_on_gpu(const ModelSetting& setting) {
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   const config::Recompute& recompute = setting.training.recompute;
-  ActivationBytes bytes{.held = hidden_states(setting, 1),
+  ActivationBytes bytes{.held = residual_states(setting),
                         .for_w = weight_grad_bytes(setting, linears_of(layer)),
                         .working = live_gradient_bytes(setting, layer)};
   const auto& offload = setting.training.offload;
@@ -316,7 +348,7 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::
   if (!recomputes) return layer_bytes(without_recompute, kind);
   ActivationBytes bytes = layer_bytes(setting, kind);
   // Layers that are recomputed as a group save only the input of the first one.
-  if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= hidden_states(setting, 1);
+  if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= residual_states(setting);
   bytes.working += (recompute.uniform - 1) * layer_bytes(without_recompute, kind).held;
   return bytes;
 }
@@ -392,14 +424,16 @@ double working_logit(const ModelSetting& setting) {
 }  // namespace
 
 ActivationBytes head_bytes(const ModelSetting& setting) {
+  // Residual streams are saved to weigh them in the last hidden state.
+  const double streams = setting.model.residual_streams > 1 ? residual_states(setting) : 0;
   // A loss in chunks keeps the gradient of the norm's result instead of the result. The logits of a
   // chunk and their gradient exist beside all activations of the microbatch, as the tensors of a
   // backward pass do.
   if (const std::uint32_t chunks = setting.training.loss_chunks; chunks > 1)
-    return {.held = hidden_states(setting, 2),
+    return {.held = streams + hidden_states(setting, 2),
             .working =
                 (stored_logit(setting) + working_logit(setting)) * logits_on_gpu(setting) / chunks};
-  return {.held = hidden_states(setting, 2),
+  return {.held = streams + hidden_states(setting, 2),
           .for_w = hidden_states(setting, 1),
           .working = working_logit(setting) * logits_on_gpu(setting)};
 }
@@ -428,8 +462,8 @@ Attention model_attention(const ModelSetting& setting) {
 }  // namespace
 
 double score_buffer_bytes(const ModelSetting& setting) {
-  if (setting.training.flash_attention) return 0;
-  return value_bytes(setting) * model_attention(setting).scores();
+  const Attention attention = model_attention(setting);
+  return stores_no_scores(setting, attention) ? 0 : value_bytes(setting) * attention.scores();
 }
 
 double context_buffer_bytes(const ModelSetting& setting) {
@@ -437,6 +471,7 @@ double context_buffer_bytes(const ModelSetting& setting) {
   if (setting.sizes.cp == 1) return 0;
   const Attention attention = model_attention(setting);
   const double value = value_bytes(setting);
+  if (attention.sparse) return 2 * setting.sizes.cp * value * attention.gathered_size();
   const double keys = value * (attention.key_size() + attention.value_size());
   const double ring = 2 * 2 * keys;
   const double exchanged = value * (attention.query_size() + attention.result_size()) + keys;

@@ -239,22 +239,34 @@ void add_head_exchange(const ModelSetting& setting, const Attention& attention, 
     calls.add_to_input_grad(group, Collective::all_to_all, bytes);
 }
 
-void add_context_calls(const ModelSetting& setting, const Attention& attention,
-                       const config::Gpu& gpu, PassCalls& calls) {
+// Adds the gathers of keys before attention. They are gathered once more in the backward pass,
+// which also sums their gradients.
+void add_key_gathers(const ModelSetting& setting, double bytes, PassCalls& calls) {
+  calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::all_gather, bytes);
+  calls.add_to_input_grad(Group::cp, Collective::all_gather, bytes);
+  calls.add_to_input_grad(Group::cp, Collective::reduce_scatter, bytes);
+}
+
+void add_context_calls(const ModelSetting& setting, const Layer& layer, const config::Gpu& gpu,
+                       PassCalls& calls) {
   using config::ContextComm;
+  const Attention& attention = layer.attention;
   const std::uint32_t cp = setting.sizes.cp;
   if (cp == 1) return;
+  // An indexer scores the keys of the whole sequence, and any of them may be chosen.
+  const double index_keys =
+      layer.indexing.heads > 0 ? element_bytes(setting, layer.indexing.key_size()) : 0;
+  if (attention.sparse)
+    return add_key_gathers(
+        setting, cp * (element_bytes(setting, attention.gathered_size()) + index_keys), calls);
+  if (index_keys > 0) add_key_gathers(setting, cp * index_keys, calls);
   const double keys = element_bytes(setting, attention.key_size() + attention.value_size());
   switch (setting.sizes.cp_comm) {
     case ContextComm::p2p:
       add_ring_calls(setting, attention, gpu, Group::cp, cp * keys, calls);
       break;
-    // Keys and values are gathered once more in the backward pass, which also sums their gradients.
     case ContextComm::all_gather:
-      calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::all_gather,
-                           cp * keys);
-      calls.add_to_input_grad(Group::cp, Collective::all_gather, cp * keys);
-      calls.add_to_input_grad(Group::cp, Collective::reduce_scatter, cp * keys);
+      add_key_gathers(setting, cp * keys, calls);
       break;
     case ContextComm::a2a:
       add_head_exchange(setting, attention, Group::cp, calls);
@@ -288,7 +300,11 @@ PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config:
   PassCalls calls;
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   add_linear_calls(setting, layer.attention_linears, gpu, communication, calls);
-  if (layer.has_attention()) add_context_calls(setting, layer.attention, gpu, calls);
+  if (layer.has_attention()) add_context_calls(setting, layer, gpu, calls);
+  // The ranks of tp sum the scores of their heads, from which an indexer learns.
+  if (setting.sizes.tp > 1)
+    calls.add_to_forward(setting, Part::index_scores, Group::tp, Collective::all_reduce,
+                         4 * learned_pairs(setting, layer));
   // A short convolution needs only the few tokens before its own, which take no time to send.
   if (layer.has_recurrence() && layer.mixer != Mixer::convolution)
     add_recurrence_calls(setting, layer.recurrence, calls);
@@ -396,7 +412,7 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     for (std::uint32_t run = 0; stage.head && run <= setting.model.mtp_layers; ++run)
       add_head_calls(setting, calls);
     if (communication.scatter_gather && !setting.sizes.sequence_parallel) {
-      const double bytes = hidden_state_bytes(setting);
+      const double bytes = setting.model.residual_streams * hidden_state_bytes(setting);
       if (stage.receives) calls.forward.add(Group::tp, Collective::all_gather, bytes);
       if (stage.sends) calls.add_to_input_grad(Group::tp, Collective::all_gather, bytes);
     }

@@ -268,7 +268,7 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   for (std::uint32_t run = 0; run < heads; ++run) add(head_bytes(setting));
   if (!setting.training.deallocate_outputs && (stage.sends || !stage.head))
     sum.held += config::value_bytes(setting.training.precision) * setting.sizes.spread_tokens *
-                setting.model.hidden;
+                static_cast<double>(setting.model.residual_width());
   sum.held -= offloaded(held_setting, stage).bytes;
   Activations result;
   result.held = round_bytes(sum.held / slices);
@@ -489,8 +489,8 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     const std::uint32_t device = routes.device(stage, 0);
     const ModelSetting& setting = settings[device];
     costs.activations.push_back(activations_of(setting, parts, slices));
-    costs.input_bytes.push_back(
-        round_bytes(value * setting.sizes.spread_tokens * job.model.hidden / slices));
+    const auto width = static_cast<double>(job.model.residual_width());
+    costs.input_bytes.push_back(round_bytes(value * setting.sizes.spread_tokens * width / slices));
     parameters.push_back(stage_parameters(setting, parts));
     const config::Gpu& gpu = job.gpus[device];
     StageTraffic traffic =
@@ -518,7 +518,8 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   costs.gathered_element = config::gathered_bytes(job.training);
   const double parts = cuts_boundary(job.parallel, job.communication) ? job.parallel.tp.value : 1;
   costs.boundary_bytes =
-      round_bytes(value * setting.sizes.tokens * job.model.hidden / parts / slices);
+      round_bytes(value * setting.sizes.tokens * static_cast<double>(job.model.residual_width()) /
+                  parts / slices);
   return costs;
 }
 

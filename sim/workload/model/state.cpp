@@ -128,7 +128,9 @@ std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
                            std::uint32_t slices) {
   const double value = config::value_bytes(setting.training.precision);
   double bytes = score_buffer_bytes(setting) + context_buffer_bytes(setting);
-  if (devices > 1) bytes += 2 * value * setting.sizes.spread_tokens * setting.model.hidden;
+  if (devices > 1)
+    bytes += 2 * value * setting.sizes.spread_tokens *
+             static_cast<double>(setting.model.residual_width());
   if (setting.sizes.sequence_parallel) bytes += value * setting.sizes.tokens * setting.model.hidden;
   return static_cast<std::uint64_t>(std::llround(bytes / slices));
 }

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "sim/workload/shape/recurrence.hpp"
 #include "sim/workload/shape/shape.hpp"
 
@@ -13,6 +15,33 @@ double windowed_share(const Model& model) {
   const double full =
       model.full_attention_every == 0 ? 0 : model.layers / model.full_attention_every;
   return 1 - full / model.layers;
+}
+
+// Sets the sizes of attention in which each query fetches the keys that an indexer chose. All heads
+// share the compressed vector of a token as their key and value (DeepSeek-V3.2, section 2.1), and
+// queries and results have its size. Documents that are no longer than the choice see all keys.
+void set_chosen_keys(const Model& model, Attention& attention) {
+  if (!model.indexer || model.indexer->top_k == 0 || attention.keys <= model.indexer->top_k) return;
+  attention.kv_heads = 1;
+  attention.key_dim = model.latent->kv_rank + model.latent->rope_head_dim;
+  attention.value_dim = model.latent->kv_rank;
+  attention.window = model.indexer->top_k;
+  attention.windowed_share = 1;
+  attention.sparse = attention.gathers_tokens = attention.keys_are_values = true;
+}
+
+// Sets the sizes of compressed attention, whose heads share one key and value.
+void set_compressed_keys(const Model& model, Mixer mixer, Attention& attention) {
+  attention.kv_heads = 1;
+  attention.value_dim = attention.key_dim;
+  attention.windowed_share = 1;
+  attention.sparse = attention.keys_are_values = true;
+  if (mixer == Mixer::compressed) {
+    attention.pooling = model.compressed->ratio;
+    attention.chosen = model.indexer->top_k;
+  } else if (mixer == Mixer::heavily_compressed) {
+    attention.pooling = model.compressed->heavy_ratio;
+  }
 }
 
 Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
@@ -39,8 +68,18 @@ Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
     attention.kv_heads = attention.heads;
     attention.key_dim = model.latent->nope_head_dim + model.latent->rope_head_dim;
     attention.value_dim = model.latent->value_head_dim;
+    set_chosen_keys(model, attention);
   }
+  if (is_compressed(mixer)) set_compressed_keys(model, mixer, attention);
   return attention;
+}
+
+// Sizes of a head's query after the first products, and of its result before the last ones.
+std::uint32_t query_dim(const Model& model, Mixer mixer, const Attention& a) {
+  return is_latent(mixer) ? model.latent->nope_head_dim + model.latent->rope_head_dim : a.key_dim;
+}
+std::uint32_t result_dim(const Model& model, Mixer mixer, const Attention& a) {
+  return is_latent(mixer) ? model.latent->value_head_dim : a.value_dim;
 }
 
 // Returns the width of the output of the QKV product: queries, keys and values and, with an output
@@ -59,7 +98,7 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
   const Attention& a = layer.attention;
   const std::uint64_t hidden = model.hidden;
   auto& linears = layer.attention_linears;
-  const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
+  const std::uint64_t queries = std::uint64_t{a.heads} * query_dim(model, layer.mixer, a);
   if (latent.query_rank > 0)
     linears.push_back({Part::mla_down, sizes.spread_tokens, hidden, latent.query_rank});
   linears.push_back({.part = Part::mla_up,
@@ -77,26 +116,97 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
        .gathers_input = true});
   layer.compressed_norms = sizes.spread_tokens * (latent.query_rank + latent.kv_rank);
   layer.compressed = layer.compressed_norms + sizes.spread_tokens * latent.rope_head_dim;
+  // The up-projections of keys and values become products with the queries before sparse attention
+  // and with its results, of equal FLOP. Their inputs and results are saved.
+  if (a.sparse)
+    layer.absorbed = sizes.tokens * a.heads * (latent.nope_head_dim + latent.value_head_dim);
+}
+
+// Width of the products from which compressed keys of `size` elements are made: numbers and their
+// weights. Keys of an indexer's layers overlap, so that a token counts in two of them.
+std::uint64_t compressor_width(Mixer mixer, std::uint64_t size) {
+  return 2 * (mixer == Mixer::compressed ? 2 : 1) * size;
+}
+
+// Counts the parameters of a compressor: its products, a position for each token of a key, and a
+// norm.
+std::uint64_t compressor_parameters(const Model& model, Mixer mixer, std::uint64_t size) {
+  if (mixer == Mixer::window) return 0;
+  const std::uint64_t ratio =
+      mixer == Mixer::compressed ? model.compressed->ratio : model.compressed->heavy_ratio;
+  const std::uint64_t width = compressor_width(mixer, size);
+  return model.hidden * width + ratio * width / 2 + size;
+}
+
+// Adds the products of compressed attention before its scores. As in latent attention, tp splits
+// the up-projection of the queries alone.
+void add_compressed(const Model& model, const Sizes& sizes, Layer& layer) {
+  const Attention& a = layer.attention;
+  const std::uint64_t hidden = model.hidden;
+  const std::uint64_t rank = model.compressed->query_rank;
+  auto& linears = layer.attention_linears;
+  linears.push_back({Part::mla_down, sizes.spread_tokens, hidden, rank});
+  linears.push_back({.part = Part::mla_up,
+                     .tokens = sizes.tokens,
+                     .inputs = rank,
+                     .outputs = std::uint64_t{a.heads} * a.key_dim,
+                     .gathers_input = true});
+  linears.push_back({Part::mla_down, sizes.spread_tokens, hidden, a.key_dim});
+  layer.compressed = layer.compressed_norms =
+      sizes.spread_tokens * static_cast<double>(rank + a.key_dim);
+  if (layer.mixer == Mixer::window) return;
+  const std::uint64_t width = compressor_width(layer.mixer, a.key_dim);
+  linears.push_back({Part::compressor, sizes.spread_tokens, hidden, width});
+  layer.pooled_inputs = sizes.spread_tokens * static_cast<double>(width);
+}
+
+// Adds the product that makes vectors of low rank from the results of each group of heads.
+void add_output_groups(const Model& model, const Sizes& sizes, Layer& layer) {
+  const Model::Compressed& compressed = *model.compressed;
+  const Attention& a = layer.attention;
+  const std::uint32_t groups = compressed.output_groups / sizes.tp;
+  layer.attention_linears.push_back(
+      {.part = Part::projection,
+       .tokens = sizes.tokens,
+       .inputs = std::uint64_t{model.heads / compressed.output_groups} * a.value_dim,
+       .outputs = compressed.output_rank,
+       .count = groups});
+  layer.absorbed = sizes.tokens * groups * compressed.output_rank;
 }
 
 // Adds the products of an indexer, which every tp rank computes for all heads: queries from the
-// compressed queries of latent attention, one key per token, and a weight per head.
+// compressed queries of attention, a key per token or the numbers from which compressed keys are
+// made, and a weight per head.
 void add_indexer(const Model& model, const Sizes& sizes, Layer& layer) {
   const Model::Indexer& indexer = *model.indexer;
+  const bool pools = layer.mixer == Mixer::compressed;
+  const std::uint64_t rank = pools ? model.compressed->query_rank : model.latent->query_rank;
   const std::uint64_t queries = std::uint64_t{indexer.heads} * indexer.head_dim;
+  const std::uint64_t width =
+      pools ? compressor_width(layer.mixer, indexer.head_dim) : indexer.head_dim;
   auto& linears = layer.attention_linears;
-  linears.push_back({Part::indexer, sizes.spread_tokens, model.latent->query_rank, queries});
-  linears.push_back(
-      {Part::indexer, sizes.spread_tokens, model.hidden, indexer.head_dim + indexer.heads});
-  layer.indexed =
-      sizes.spread_tokens * static_cast<double>(queries + indexer.head_dim + indexer.heads);
+  linears.push_back({Part::indexer, sizes.spread_tokens, rank, queries});
+  linears.push_back({Part::indexer, sizes.spread_tokens, model.hidden, width + indexer.heads});
+  layer.indexed = sizes.spread_tokens * static_cast<double>(queries + width + indexer.heads);
+  const double pooling = pools ? model.compressed->ratio : 1;
+  layer.indexing = {.samples = sizes.samples,
+                    .queries = sizes.queries,
+                    .keys = std::floor(sizes.document / pooling),
+                    .pooling = pooling,
+                    .chosen = static_cast<double>(indexer.top_k),
+                    .heads = indexer.heads,
+                    .head_dim = indexer.head_dim};
 }
 
-std::uint64_t indexer_parameters(const Model& model) {
+// Counts the parameters of an indexer. A key per token has a LayerNorm.
+std::uint64_t indexer_parameters(const Model& model, Mixer mixer) {
   const Model::Indexer& indexer = *model.indexer;
-  return std::uint64_t{model.latent->query_rank} * indexer.heads * indexer.head_dim +
-         std::uint64_t{model.hidden} * (indexer.head_dim + indexer.heads) +
-         2ULL * indexer.head_dim;  // a LayerNorm of the keys
+  const bool pools = mixer == Mixer::compressed;
+  const std::uint64_t rank = pools ? model.compressed->query_rank : model.latent->query_rank;
+  const std::uint64_t keys = pools ? compressor_parameters(model, mixer, indexer.head_dim)
+                                   : (model.hidden + 2ULL) * indexer.head_dim;
+  return rank * indexer.heads * indexer.head_dim + std::uint64_t{model.hidden} * indexer.heads +
+         keys;
 }
 
 void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
@@ -104,16 +214,24 @@ void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
   const Attention& a = layer.attention;
   if (is_latent(layer.mixer))
     add_latent(model, sizes, layer);
+  else if (is_compressed(layer.mixer))
+    add_compressed(model, sizes, layer);
   else
     layer.attention_linears.push_back({.part = Part::qkv,
                                        .tokens = sizes.tokens,
                                        .inputs = model.hidden,
                                        .outputs = qkv_width(model, layer.mixer, a),
                                        .gathers_input = true});
-  if (layer.mixer == Mixer::indexed) add_indexer(model, sizes, layer);
+  if (has_indexer(layer.mixer)) add_indexer(model, sizes, layer);
+  std::uint64_t results = std::uint64_t{a.heads} * result_dim(model, layer.mixer, a);
+  if (is_compressed(layer.mixer)) {
+    add_output_groups(model, sizes, layer);
+    results =
+        std::uint64_t{model.compressed->output_groups} * model.compressed->output_rank / sizes.tp;
+  }
   layer.attention_linears.push_back({.part = Part::projection,
                                      .tokens = sizes.tokens,
-                                     .inputs = std::uint64_t{a.heads} * a.value_dim,
+                                     .inputs = results,
                                      .outputs = model.hidden,
                                      .scatters_output = true});
 }
@@ -193,24 +311,40 @@ std::uint64_t mlp_parameters(const Model& model, std::uint64_t width, std::uint6
          matrix_parameters(biased, ffn, width);
 }
 
+// Counts the parameters of compressed attention: the products of queries, with a norm of their
+// low-rank vectors, of keys with theirs, and of results.
+std::uint64_t compressed_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
+  const Model::Compressed& compressed = *model.compressed;
+  const std::uint64_t hidden = model.hidden;
+  const std::uint64_t rank = compressed.query_rank;
+  const std::uint64_t results = std::uint64_t{model.heads / sizes.tp} * model.head_dim;
+  const std::uint64_t groups = compressed.output_groups / sizes.tp;
+  return rank * (hidden + results) + norm_parameters(model, rank) + hidden * model.head_dim +
+         norm_parameters(model, model.head_dim) +
+         compressed.output_rank * (results + groups * hidden) +
+         compressor_parameters(model, mixer, model.head_dim) +
+         (has_indexer(mixer) ? indexer_parameters(model, mixer) : 0);
+}
+
 std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
+  if (is_compressed(mixer)) return compressed_parameters(model, mixer, sizes);
   const Attention a = layer_attention(model, mixer, sizes);
   const bool biased = model.biases == Biases::all || model.biases == Biases::attention;
   const std::uint64_t out =
-      matrix_parameters(biased, std::uint64_t{a.heads} * a.value_dim, model.hidden);
+      matrix_parameters(biased, std::uint64_t{a.heads} * result_dim(model, mixer, a), model.hidden);
   if (!is_latent(mixer))
     return out +
            matrix_parameters(model.biases != Biases::none, model.hidden,
                              qkv_width(model, mixer, a)) +
            (model.qk_layernorm ? 2 * norm_parameters(model, a.key_dim) : 0);
   const Model::Latent& latent = *model.latent;
-  const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
+  const std::uint64_t queries = std::uint64_t{a.heads} * query_dim(model, mixer, a);
   const std::uint64_t from_query =
       latent.query_rank == 0 ? matrix_parameters(biased, model.hidden, queries)
                              : matrix_parameters(biased, model.hidden, latent.query_rank) +
                                    norm_parameters(model, latent.query_rank) +
                                    matrix_parameters(biased, latent.query_rank, queries);
-  return out + from_query + (mixer == Mixer::indexed ? indexer_parameters(model) : 0) +
+  return out + from_query + (has_indexer(mixer) ? indexer_parameters(model, mixer) : 0) +
          matrix_parameters(biased, model.hidden, latent.kv_rank + latent.rope_head_dim) +
          norm_parameters(model, latent.kv_rank) +
          matrix_parameters(biased, latent.kv_rank,
@@ -247,9 +381,39 @@ Linear mtp_projection(const Model& model, const Sizes& sizes) {
           .gathers_input = true};
 }
 
+namespace {
+
+// Width of the product that weighs residual streams: a weight of each stream before a mixer or an
+// MLP, one after it, and a matrix that mixes them.
+std::uint64_t stream_weights(const Model& model) {
+  const std::uint64_t streams = model.residual_streams;
+  return streams * (streams + 2);
+}
+
+// Counts the parameters of hyper-connections around a mixer or an MLP: the product, its bias and
+// three scales.
+std::uint64_t stream_parameters(const Model& model) {
+  if (model.residual_streams == 1) return 0;
+  return stream_weights(model) * (model.residual_width() + 1) + 3;
+}
+
+// Counts the parameters that make one hidden state from the streams: a weight of each, with a bias,
+// and a scale.
+std::uint64_t last_stream_parameters(const Model& model) {
+  if (model.residual_streams == 1) return 0;
+  return model.residual_streams * (model.residual_width() + 1) + 1;
+}
+
+}  // namespace
+
 Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
   Layer layer;
   layer.mixer = mixer_of(model, kind);
+  const std::uint32_t parts =
+      (layer.mixer != Mixer::none ? 1 : 0) + (feed_forward_of(kind) != FeedForward::none ? 1 : 0);
+  if (model.residual_streams > 1)
+    layer.stream_linears.assign(
+        parts, {Part::streams, sizes.spread_tokens, model.residual_width(), stream_weights(model)});
   add_mixer(model, sizes, layer);
   const FeedForward feed_forward = feed_forward_of(kind);
   if (feed_forward == FeedForward::experts) add_experts(model, sizes, layer);
@@ -262,15 +426,16 @@ Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
 
 std::vector<Linear> linears_of(const Layer& layer) {
   std::vector<Linear> products = layer.attention_linears;
-  for (const auto* linears :
-       {&layer.router, &layer.mlp_linears, &layer.latent_linears, &layer.expert_linears})
+  for (const auto* linears : {&layer.router, &layer.mlp_linears, &layer.latent_linears,
+                              &layer.expert_linears, &layer.stream_linears})
     products.insert(products.end(), linears->begin(), linears->end());
   return products;
 }
 
 Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
   Parameters parameters;
-  const std::uint64_t norm = (model.post_norms ? 2 : 1) * norm_parameters(model, model.hidden);
+  const std::uint64_t norm =
+      (model.post_norms ? 2 : 1) * norm_parameters(model, model.hidden) + stream_parameters(model);
   const Mixer mixer = mixer_of(model, kind);
   const FeedForward feed_forward = feed_forward_of(kind);
   if (mixer != Mixer::none) parameters.dense += norm + mixer_parameters(model, mixer, sizes);
@@ -293,8 +458,8 @@ Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& siz
 Parameters mtp_parameters(const Model& model, const Sizes& sizes) {
   Parameters parameters = layer_parameters(model, kind_of_mtp(model), sizes);
   const Linear projection = mtp_projection(model, sizes);
-  parameters.dense +=
-      projection.inputs * projection.outputs + 3 * norm_parameters(model, model.hidden);
+  parameters.dense += projection.inputs * projection.outputs +
+                      3 * norm_parameters(model, model.hidden) + last_stream_parameters(model);
   return parameters;
 }
 
@@ -311,7 +476,7 @@ std::uint64_t position_parameters(const Model& model, const Sizes& sizes) {
 }
 
 std::uint64_t head_parameters(const Model& model, const Sizes& sizes) {
-  return norm_parameters(model, model.hidden) +
+  return norm_parameters(model, model.hidden) + last_stream_parameters(model) +
          (model.tied_embeddings ? 0 : embedding_parameters(model, sizes));
 }
 

@@ -30,6 +30,14 @@ constexpr std::array<KindRow, layer_kinds> layer_kind_rows{{
     {"GE", "gated delta net of experts", Mixer::linear, FeedForward::experts},
     {"D-", "dense indexed attention layer", Mixer::indexed, FeedForward::dense},
     {"DE", "indexed attention layer of experts", Mixer::indexed, FeedForward::experts},
+    {"W-", "dense low-rank window layer", Mixer::window, FeedForward::dense},
+    {"WE", "low-rank window layer of experts", Mixer::window, FeedForward::experts},
+    {"I-", "dense compressed attention layer", Mixer::compressed, FeedForward::dense},
+    {"IE", "compressed attention layer of experts", Mixer::compressed, FeedForward::experts},
+    {"H-", "dense heavily compressed attention layer", Mixer::heavily_compressed,
+     FeedForward::dense},
+    {"HE", "heavily compressed attention layer of experts", Mixer::heavily_compressed,
+     FeedForward::experts},
     {"P-", "dense attention and Mamba layer", Mixer::parallel, FeedForward::dense},
     {"PE", "attention and Mamba layer of experts", Mixer::parallel, FeedForward::experts},
     {"C-", "dense short convolution", Mixer::convolution, FeedForward::dense},
@@ -40,6 +48,9 @@ constexpr std::array<KindRow, layer_kinds> layer_kind_rows{{
     {"M", "Mamba layer", Mixer::mamba, FeedForward::none},
     {"G", "gated delta net", Mixer::linear, FeedForward::none},
     {"D", "indexed attention layer", Mixer::indexed, FeedForward::none},
+    {"W", "low-rank window layer", Mixer::window, FeedForward::none},
+    {"I", "compressed attention layer", Mixer::compressed, FeedForward::none},
+    {"H", "heavily compressed attention layer", Mixer::heavily_compressed, FeedForward::none},
     {"P", "attention and Mamba layer", Mixer::parallel, FeedForward::none},
     {"C", "short convolution", Mixer::convolution, FeedForward::none},
     {"-", "MLP layer", Mixer::none, FeedForward::dense},
@@ -78,6 +89,7 @@ LayerKind kind_of_layer(const Model& model, std::uint32_t layer) {
 
 LayerKind kind_of_mtp(const Model& model) {
   if (model.pattern.empty()) return kind_of_layer(model, model.layers - 1);
+  if (model.compressed) return model.experts ? LayerKind::window_experts : LayerKind::window_dense;
   if (model.has_layers(symbols::indexed))
     return model.experts ? LayerKind::indexed_experts : LayerKind::indexed_dense;
   if (model.has_layers(symbols::latent))

@@ -26,6 +26,12 @@ enum class LayerKind : std::uint8_t {
   linear_experts,
   indexed_dense,
   indexed_experts,
+  window_dense,
+  window_experts,
+  compressed_dense,
+  compressed_experts,
+  heavy_dense,
+  heavy_experts,
   parallel_dense,
   parallel_experts,
   convolution_dense,
@@ -36,24 +42,39 @@ enum class LayerKind : std::uint8_t {
   mamba,
   linear_attention,
   indexed_attention,
+  window_attention,
+  compressed_attention,
+  heavy_attention,
   parallel,
   convolution,
   mlp,
   experts_alone,
 };
-inline constexpr std::size_t layer_kinds = 26;
+inline constexpr std::size_t layer_kinds = 35;
 enum class Mixer : std::uint8_t {
   none,
   attention,
   sliding,
   latent,
-  indexed,   // latent attention with an indexer
+  indexed,  // latent attention with an indexer
+  // Compressed attention: to a window, and to compressed keys that an indexer chooses, or to all.
+  window,
+  compressed,
+  heavily_compressed,
   parallel,  // attention and Mamba, whose results are added
   mamba,
   linear,
   convolution,  // a short convolution
 };
 constexpr bool is_latent(Mixer mixer) { return mixer == Mixer::latent || mixer == Mixer::indexed; }
+constexpr bool is_compressed(Mixer mixer) {
+  return Mixer::window <= mixer && mixer <= Mixer::heavily_compressed;
+}
+// Returns whether attention makes its queries from vectors of low rank.
+constexpr bool has_low_rank(Mixer mixer) { return is_latent(mixer) || is_compressed(mixer); }
+constexpr bool has_indexer(Mixer mixer) {
+  return mixer == Mixer::indexed || mixer == Mixer::compressed;
+}
 constexpr bool has_attention(Mixer mixer) {
   return Mixer::attention <= mixer && mixer <= Mixer::parallel;
 }

@@ -90,7 +90,7 @@ void add_tp_rules(const config::Model& model, std::vector<DivisorRule>& rules) {
   bool has_kv_heads = false;  // keys and values have heads of their own
   for (const LayerKind kind : kinds_of(model)) {
     const Mixer mixer = mixer_of(model, kind);
-    has_kv_heads = has_kv_heads || (has_attention(mixer) && !is_latent(mixer));
+    has_kv_heads = has_kv_heads || (has_attention(mixer) && !has_low_rank(mixer));
     has_dense_mlp = has_dense_mlp || feed_forward_of(kind) == FeedForward::dense;
   }
   if (has_kv_heads) add(model.kv_heads, "the model's kv_heads");
@@ -99,6 +99,8 @@ void add_tp_rules(const config::Model& model, std::vector<DivisorRule>& rules) {
     add(model.sliding->heads, "the heads of the model's layers with a sliding window");
     add(model.sliding->kv_heads, "the kv_heads of the model's layers with a sliding window");
   }
+  if (model.compressed)
+    add(model.compressed->output_groups, "the output groups of the model's compressed attention");
   if (model.mamba) add(model.mamba->groups, "the groups of the model's Mamba layers");
   if (model.short_convolution)
     add(model.short_convolution->channels, "the channels of the model's short convolutions");

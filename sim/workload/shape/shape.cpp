@@ -14,13 +14,16 @@ using config::Model;
 
 // Names of a model's parts, in the order of the enum Part.
 constexpr std::array<std::string_view, part_count> part_names{"embedding",
+                                                              "streams",
                                                               "attention norm",
                                                               "qkv",
                                                               "mla down",
                                                               "mla up",
+                                                              "compressor",
                                                               "indexer",
                                                               "qk norm",
                                                               "rotary",
+                                                              "index scores",
                                                               "core attention",
                                                               "projection",
                                                               "recurrence in",
@@ -67,6 +70,9 @@ Part attention_norm_part(Mixer mixer) {
   switch (mixer) {
     case Mixer::latent:
     case Mixer::indexed:
+    case Mixer::window:
+    case Mixer::compressed:
+    case Mixer::heavily_compressed:
     case Mixer::parallel:
       return Part::attention_norm;
     case Mixer::mamba:

@@ -81,13 +81,16 @@ std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple
 // parts by the names of Megatron-LM's modules.
 enum class Part : std::uint8_t {
   embedding,
+  streams,  // hyper-connections: mixing of residual streams
   attention_norm,
   qkv,
   mla_down,
   mla_up,
+  compressor,  // keys of several tokens
   indexer,
   qk_norm,
   rotary,
+  index_scores,  // scores of an indexer, its choice of keys, and its loss
   core_attention,
   projection,
   recurrence_in,  // input projection of a Mamba-2 layer or a gated delta net
@@ -118,7 +121,7 @@ enum class Part : std::uint8_t {
   head,
   loss,
 };
-inline constexpr std::size_t part_count = 37;
+inline constexpr std::size_t part_count = 40;
 std::string_view name_of(Part part);
 // Returns the part that the norm before the mixer, or before the MLP, belongs to. If only one
 // product consumes the result, norm and product are one module (Transformer Engine's
@@ -161,6 +164,13 @@ struct Attention {
   double window = 0;          // keys in the sliding window of a query
   double windowed_share = 0;  // share of the layers that have the window
   bool chunked = false;       // windows follow each other in chunks instead of sliding
+  double pooling = 0;  // > 0: tokens per compressed key, which a query sees beside its window
+  double chosen = 0;   // compressed keys that a query sees at most; 0: all before it
+  // Kernels fetch the keys of each query, and ranks of cp gather them before attention: compressed
+  // keys, or those of all tokens.
+  bool sparse = false;
+  bool gathers_tokens = false;
+  bool keys_are_values = false;  // values are parts of the keys
 
   double scores() const { return samples * heads * queries * keys; }
   // Returns the FLOP with all scores, without a causal mask.
@@ -168,9 +178,33 @@ struct Attention {
   double tokens() const { return samples * queries; }
   // Numbers of elements of Q, K, V and the result.
   double query_size() const { return tokens() * heads * key_dim; }
-  double key_size() const { return tokens() * kv_heads * key_dim; }
-  double value_size() const { return tokens() * kv_heads * value_dim; }
+  double key_size() const { return (tokens() + pooled()) * kv_heads * key_dim; }
+  double value_size() const { return keys_are_values ? 0 : tokens() * kv_heads * value_dim; }
+  // Elements of keys that ranks of cp gather for sparse attention: those of all tokens, or
+  // compressed ones. The few tokens of a window before those of a rank take almost no time.
+  double gathered_size() const {
+    return (pooled() + (gathers_tokens ? tokens() : 0)) * kv_heads * key_dim;
+  }
+  double pooled() const { return pooling > 0 ? tokens() / pooling : 0; }  // compressed keys
   double result_size() const { return tokens() * heads * value_dim; }
+};
+
+// Sizes of an indexer on one GPU, which computes the scores of all heads.
+struct Indexing {
+  double samples = 0;
+  double queries = 0;
+  double keys = 0;     // keys of a document, compressed or not
+  double pooling = 1;  // tokens per key
+  double chosen = 0;   // keys that it chooses for a query
+  std::uint32_t heads = 0;
+  std::uint32_t head_dim = 0;
+
+  double query_size() const { return samples * queries * heads * head_dim; }
+  double key_size() const { return samples * queries / pooling * head_dim; }
+  bool chooses() const { return heads > 0 && chosen > 0 && chosen < keys; }
+  double chosen_pairs() const {
+    return samples * queries * (chosen > 0 && chosen < keys ? chosen : keys);
+  }
 };
 
 // Numbers of tokens that are routed to experts. Each tp rank sends a part of its tokens; the ranks
@@ -225,7 +259,14 @@ struct Layer {
   // norm.
   double compressed = 0;
   double compressed_norms = 0;
-  double indexed = 0;  // number of elements of an indexer's queries, keys and weights
+  // Number of elements of low-rank queries and results that sparse attention saves beside its own.
+  double absorbed = 0;
+  double indexed = 0;        // number of elements of an indexer's queries, keys and weights
+  double pooled_inputs = 0;  // number of elements from which compressed keys are made
+  Indexing indexing;         // has no heads if the layer has no indexer
+  // Products that make the weights with which residual streams are mixed, one before the mixer and
+  // one before the MLP.
+  std::vector<Linear> stream_linears;
 
   bool has_recurrence() const { return workload::has_recurrence(mixer); }
   bool has_attention() const { return workload::has_attention(mixer); }

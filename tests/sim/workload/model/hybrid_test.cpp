@@ -316,10 +316,12 @@ TEST_CASE("an indexer adds its products to latent attention", "[model][hybrid]")
   constexpr std::uint64_t products = 24 * 32 + 64 * (16 + 2);
   CHECK(workload::parameter_count(hybrid("D", indexed)) ==
         workload::parameter_count(hybrid("+", indexed)) + products + 2 * 16);
-  CHECK(flops(model, LayerKind::indexed_attention) ==
-        flops(model, LayerKind::latent_attention) + 256.0 * 2 * products);
+  CHECK(flops(model, LayerKind::indexed_attention) == flops(model, LayerKind::latent_attention) +
+                                                          256.0 * 2 * products +
+                                                          256.0 * 256 / 2 * 2 * 2 * 16);
+  // The layer saves 128 indices of 4 bytes for each query, too.
   CHECK(held(model, LayerKind::indexed_attention) ==
-        held(model, LayerKind::latent_attention) + 256.0 * 2 * (32 + 16 + 2));
+        held(model, LayerKind::latent_attention) + 256.0 * (2 * (32 + 16 + 2) + 4 * 128));
   const SettingFixture fixture(model, "{}", {});
   const auto kernels = layer_kernels(fixture.setting, LayerKind::indexed_attention);
   CHECK(std::ranges::count(kernels.forward, Part::indexer, &workload::Kernel::part) == 2);
