@@ -25,6 +25,8 @@ constexpr std::array families{
     Family{.type = "deepseek_v2"},
     Family{.type = "deepseek_v3"},
     Family{.type = "deepseek_v32", .indexer = true},
+    Family{.type = "deepseek_v4", .layers = Layers::compressed, .indexer = true},
+    Family{.type = "deepseek_ref", .layers = Layers::compressed, .indexer = true},
     Family{.type = "dots1", .qk_norm = true},
     Family{.type = "ernie4_5", .tied = true},
     Family{.type = "ernie4_5_moe", .tied = true},

@@ -18,6 +18,7 @@ struct Family {
     mixed,        // attention, Mamba or a short convolution, and an MLP or experts
     parallel,     // attention and Mamba-2 side by side, and an MLP
     kimi,         // latent attention or Kimi delta attention, and an MLP or experts
+    compressed,   // compressed attention, and experts
   };
 
   std::string_view type;

@@ -31,6 +31,22 @@ Number number_or(Config& config, Names names, std::uint32_t default_value) {
   return default_value > 0 ? config.number(names, default_value) : config.required_number(names);
 }
 
+void add_indexer(Config& config, Shape& shape) {
+  shape.set("indexer.heads", config.required_number({"index_n_heads"}));
+  shape.set("indexer.head_dim", config.number({"index_head_dim"}));
+  shape.set("indexer.top_k", config.number({"index_topk"}));
+}
+
+// Adds compressed attention, whose heads share one key and value.
+void add_compressed(Config& config, Shape& shape) {
+  shape.set("head_dim", config.required_number({"head_dim"}));
+  shape.set("compressed.query_rank", config.required_number({"q_lora_rank"}));
+  shape.set("compressed.output_rank", config.required_number({"o_lora_rank"}));
+  shape.set("compressed.output_groups", config.number({"o_groups"}));
+  config.find({"qk_rope_head_dim", "num_key_value_heads"});
+  add_indexer(config, shape);
+}
+
 void add_latent(Config& config, const Family& family, Shape& shape) {
   shape.set("latent.query_rank", config.number({"q_lora_rank"}));
   shape.set("latent.kv_rank", config.required_number({"kv_lora_rank"}));
@@ -39,10 +55,7 @@ void add_latent(Config& config, const Family& family, Shape& shape) {
   shape.set("latent.value_head_dim", config.required_number({"v_head_dim"}));
   // Marks these keys as read: their values follow from the sizes of latent attention.
   config.find({"num_key_value_heads", "head_dim", "qk_head_dim"});
-  if (!family.indexer) return;
-  shape.set("indexer.heads", config.required_number({"index_n_heads"}));
-  shape.set("indexer.head_dim", config.number({"index_head_dim"}));
-  shape.set("indexer.top_k", config.number({"index_topk"}));
+  if (family.indexer) add_indexer(config, shape);
 }
 
 // Checks that attention is causal. The value "vision" concerns tokens of images alone.
@@ -89,6 +102,7 @@ void add_attention(Config& config, const Family& family, const Layout& layout, S
   check_causal(config);
   const Number heads = number_or(config, {"num_attention_heads", "n_head"}, family.heads);
   shape.set("heads", heads);
+  if (family.layers == Family::Layers::compressed) return add_compressed(config, shape);
   if (config.find({"kv_lora_rank"})) return add_latent(config, family, shape);
   shape.set("kv_heads", config.number({"num_key_value_heads", "num_attention_groups"},
                                       family.kv_heads > 0 ? family.kv_heads : heads.value));
@@ -272,6 +286,17 @@ void add_mtp(Config& config, Shape& shape) {
       modules->origin);
 }
 
+// Adds hyper-connections and what is not exact of the routing of DeepSeek-V4.
+void add_streams(Config& config, Shape& shape) {
+  shape.set("residual_streams", config.number({"hc_mult"}));
+  if (const auto hashed = config.number({"num_hash_layers"}); hashed && hashed->value > 0)
+    shape.note(
+        fmt::format("num_hash_layers: the first {} layers choose experts by a table of tokens, "
+                    "which takes the time of the other layers' choice",
+                    hashed->value),
+        hashed->origin);
+}
+
 // Adds the model's name without its owner, such as "Llama-3.1-8B" from "meta-llama/Llama-3.1-8B". A
 // path on the machine where the file was written is no name.
 void add_name(Config& config, Shape& shape) {
@@ -320,6 +345,8 @@ Value model_map(const Value& whole) {
   Config config(whole, text_of(whole));
   const Family& family = family_of(config);
   if (family.indexer) config.find({"index_topk"});
+  const bool is_compressed = family.layers == Family::Layers::compressed;
+  if (is_compressed) config.find({"compress_ratios", "o_lora_rank", "hc_mult", "num_hash_layers"});
   check_missing(config);
   Shape shape(whole.origin);
   add_name(config, shape);
@@ -335,6 +362,7 @@ Value model_map(const Value& whole) {
   add_ffn(config, family, layout, shape);
   shape.set("norm", family.layernorm ? "layernorm" : "rmsnorm", config.origin());
   if (family.post_norms) shape.set("post_norms", "true", config.origin());
+  if (is_compressed) add_streams(config, shape);
   add_biases(config, family, shape);
   add_dropout(config, shape);
   shape.set("tied_embeddings", is_tied(config, family) ? "true" : "false", config.origin());

@@ -32,6 +32,7 @@ constexpr std::array block_words{Word{"mamba", 'M'}, Word{"attention", '*'}, Wor
 constexpr std::array mixed_words{Word{"attention", '*'}, Word{"full_attention", '*'},
                                  Word{"mamba", 'M'}, Word{"conv", 'C'}};
 constexpr std::array indexer_words{Word{"full", '*'}, Word{"shared", '+'}};
+constexpr std::array compressed_ratios{Word{"0", 'W'}, Word{"4", 'I'}, Word{"128", 'H'}};
 constexpr std::array sparse_words{Word{"deepseek_sparse_attention", '*'}};
 constexpr std::array numbered_attention{Word{"1", '*'}};  // 0: lightning attention
 constexpr std::array numbered_windows{Word{"0", '*'}, Word{"1", 'S'}};
@@ -223,6 +224,15 @@ void set_indexers(Config& config, LayerList& layers) {
     if (i + 1 > offset && (i + 1 - offset) % period != 0) layers[i].mixer = '+';
 }
 
+// Finds the kinds of compressed attention by the tokens per compressed key of each layer.
+void set_compressed(Config& config, LayerList& layers, Shape& shape) {
+  if (!set_by_list(config, "compress_ratios", compressed_ratios, &LayerSymbols::mixer, layers))
+    throw Error(
+        config.origin(),
+        "compress_ratios is missing in config.json: tokens per compressed key of each layer");
+  shape.set("sliding_window", config.required_number({"sliding_window"}));
+}
+
 // Finds the layers that have a gated delta net, by a list or a period. All layers keep their MLP or
 // experts.
 void set_linear(Config& config, const Family& family, LayerList& layers) {
@@ -339,7 +349,9 @@ Layout add_layout(Config& config, const Family& family, Shape& shape) {
   const auto experts =
       config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
   LayerList layers(count.value);
-  if (family.indexer)
+  if (family.layers == Family::Layers::compressed)
+    set_compressed(config, layers, shape);
+  else if (family.indexer)
     set_indexers(config, layers);
   else if (family.layers == Family::Layers::transformer)
     add_windows(config, family, layers, shape);
@@ -363,7 +375,7 @@ Layout add_layout(Config& config, const Family& family, Shape& shape) {
     layout.convolutions = layout.convolutions || layer.mixer == 'C';
     layout.windows = layout.windows || layer.mixer == 'S';
     layout.attention =
-        layout.attention || std::string_view("*S+P").find(layer.mixer) != std::string_view::npos;
+        layout.attention || std::string_view("*S+PWIH").find(layer.mixer) != std::string_view::npos;
   }
   const bool has_rules = !(layout.windows && family.window_has_heads);
   if (has_rules && add_rules(config, layers, layout, shape)) {

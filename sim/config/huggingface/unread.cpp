@@ -40,6 +40,7 @@ constexpr auto idle_names = std::to_array<std::string_view>(
      "chunk_size_feed_forward",
      "enable_attention_fp32_softmax",
      "ep_size",
+     "hc_sinkhorn_iters",              // in one kernel
      "index_share_for_mtp_iteration",  // of text generation
      "lm_head_bias",                   // one number per token of the vocabulary
      "mamba_chunk_size",               // of kernels of Mamba-2

@@ -60,8 +60,7 @@ constexpr std::uint64_t mamba_2(std::uint64_t hidden, std::uint64_t heads, std::
 
 }  // namespace
 
-TEST_CASE("a sparse attention model counts its indexers and notes that it attends to all keys",
-          "[model][huggingface]") {
+TEST_CASE("a sparse attention model counts its indexers", "[model][huggingface]") {
   const auto keys = [](const std::string& type, const std::string& sizes) {
     return fmt::format(R"("model_type": "{}", "kv_lora_rank": 512, "qk_rope_head_dim": 64,
 "index_head_dim": 128, "index_topk": 2048, "n_routed_experts": 256, "num_experts_per_tok": 8,
@@ -95,10 +94,31 @@ TEST_CASE("a sparse attention model counts its indexers and notes that it attend
   CHECK(read(shared).pattern[3] == "+E");
   CHECK(read(shared).pattern[6] == "DE");
 
-  CHECK_THAT(notes_of(glm_5), Contains("indexer: sparse attention over 2048 keys is not modelled; "
-                                       "attention takes the time of all 4096 keys"));
-  CHECK_THAT(notes_of(glm_5), Catch::StartsWith("indexer:") && !Contains("mtp_layers:"));
-  CHECK_THAT(notes_of(glm_5, "{sequence: 2048}"), !Contains("indexer") && !Contains("sequence:"));
+  CHECK(read(glm_5).indexer->top_k == 2048);
+  CHECK_THAT(notes_of(glm_5), !Contains("indexer") && !Contains("mtp_layers:"));
+  CHECK_THAT(notes_of(glm_5, "{sequence: 2048}"), !Contains("sequence:"));
+  CHECK(workload::parameter_count(library_model("glm-5")) == count(glm_5));
+  CHECK(workload::parameter_count(library_model("deepseek-v3.2")) == count(deepseek));
+}
+
+TEST_CASE("a model of compressed attention is read", "[model][huggingface]") {
+  const std::string keys = R"("model_type": "deepseek_v4", "head_dim": 512, "hc_mult": 4,
+"hc_sinkhorn_iters": 20, "hidden_size": 4096, "index_head_dim": 128, "index_n_heads": 64,
+"index_topk": 512, "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1,
+"num_attention_heads": 64, "num_experts_per_tok": 6, "num_hidden_layers": 5, "num_hash_layers": 3,
+"num_key_value_heads": 1, "num_nextn_predict_layers": 1, "o_groups": 8, "o_lora_rank": 1024,
+"q_lora_rank": 1024, "qk_rope_head_dim": 64, "sliding_window": 128, "vocab_size": 129280,
+"compress_rope_theta": 160000, "compress_ratios": [0, 0, 4, 128, 4, 0])";
+  const config::Model model = read(keys);
+  CHECK(fmt::format("{}", fmt::join(model.pattern, " ")) == "WE WE IE HE IE");
+  CHECK(model.residual_streams == 4);
+  config::Model released = library_model("deepseek-v4-flash");
+  CHECK(workload::parameter_count(released) == Approx(284e9).epsilon(0.002));
+  released.pattern.resize(5);
+  released.layers = 5;
+  CHECK(workload::parameter_count(released) == workload::parameter_count(model));
+  CHECK_THAT(notes_of(keys), Contains("num_hash_layers: the first 3 layers choose experts by a "
+                                      "table of tokens"));
 }
 
 TEST_CASE("layers of Mamba and of attention have experts", "[model][huggingface]") {
