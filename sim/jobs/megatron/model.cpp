@@ -327,12 +327,39 @@ void read_layers(Draft& draft) {
   if (modules > 0) draft.set("model.mtp_layers", fmt::format("{}", modules), *pattern);
 }
 
+// Reads the sizes of the indexers of sparse attention, which have no default; returns false if one
+// is missing. Without a weight of the loss nothing trains them.
+bool read_indexer(Draft& draft) {
+  struct Size {
+    std::string_view flag, key;
+  };
+  for (const auto& [flag, key] :
+       {Size{"dsa_indexer_n_heads", "heads"}, Size{"dsa_indexer_head_dim", "head_dim"},
+        Size{"dsa_indexer_topk", "top_k"}}) {
+    const auto value = draft.count(flag);
+    if (!value) return false;
+    draft.set(fmt::format("model.indexer.{}", key), fmt::format("{}", *value), *draft.find(flag));
+  }
+  const bool is_sparse = draft.on("dsa_indexer_use_sparse_loss");
+  const bool has_loss = draft.fraction("dsa_indexer_loss_coeff", 0) > 0;
+  draft.set("model.indexer.loss",
+            !has_loss   ? "none"
+            : is_sparse ? "chosen"
+                        : "all",
+            "as --dsa-indexer-loss-coeff and --dsa-indexer-use-sparse-loss say");
+  if (const Setting* const period = draft.find("dsa_indexer_topk_freq");
+      period != nullptr && whole_number(*period) > 1)
+    draft.not_understood(*period, "every layer is predicted with an indexer of its own");
+  return true;
+}
+
 // Reads gated delta nets between layers of attention. Each layer has two symbols, one for its MLP
 // or experts.
 void read_linear_pattern(Draft& draft) {
   const Setting* const variant = draft.find("experimental_attention_variant");
   const Setting* const frequency = draft.find("linear_attention_freq");
   if (variant == nullptr || variant->values.empty() || says_no(variant->values.front())) return;
+  if (variant->values.front() == "dsa" && read_indexer(draft)) return;
   if (variant->values.front() != "gated_delta_net" || frequency == nullptr ||
       frequency->values.empty())
     return draft.not_modelled(

@@ -201,7 +201,10 @@ void check_layers(const config::Model& model) {
         Missing{symbols::short_convolution, "Megatron-LM has no short convolutions"},
         Missing{symbols::indexed,
                 "arguments of sparse attention in some of the layers are not "
-                "written for Megatron-LM"}})
+                "written for Megatron-LM"},
+        Missing{symbols::window, "Megatron-LM has no compressed attention"},
+        Missing{symbols::compressed, "Megatron-LM has no compressed attention"},
+        Missing{symbols::heavily_compressed, "Megatron-LM has no compressed attention"}})
     if (model.has_layers(symbol))
       throw config::Error(fmt::format("{} (layers of type {} in model.pattern)", reason, symbol));
 }
@@ -220,6 +223,8 @@ void report_unwritable(SettingsWriter& writer, const config::Model& model) {
   cannot(model.keys_as_values, "model.keys_as_values", "Megatron-LM computes values of their own");
   cannot(model.indexer.has_value(), "model.indexer",
          "the arguments of sparse attention (--dsa-indexer-*) are not written");
+  cannot(model.residual_streams > 1, "model.residual_streams",
+         "the arguments of hyper-connections (--mhc-*) are not written");
   cannot(model.mamba && model.mamba->step_rank > 0, "model.mamba.step_rank",
          "Megatron-LM has Mamba-2 alone");
   cannot(model.linear_attention && model.linear_attention->decay_rank > 0,

@@ -25,8 +25,11 @@ struct Aliases {
 constexpr std::array model_aliases{
     Aliases{"deepseek-v2", "DeepSeek-V2-236B"},
     Aliases{"deepseek-v3", "DeepSeek-V3-671B DeepSeek-V3-0324 DeepSeek-V3.1 DeepSeek-R1"},
+    Aliases{"deepseek-v3.2", "DeepSeek-V3.2-Exp"},
+    Aliases{"deepseek-v4-flash", "DeepSeek-V4-Flash-284B"},
     Aliases{"glm-4.5", "GLM-4.5-355B GLM-4.5-355B-A32B"},
     Aliases{"glm-4.5-air", "GLM-4.5-Air-106B GLM-4.5-Air-106B-A12B"},
+    Aliases{"glm-5", "GLM-5-744B GLM-5.1"},
     Aliases{"gpt3-175b", "GPT-3-175B"},
     Aliases{"kimi-k2", "Kimi-K2-1T Kimi-K2-Thinking"},
     Aliases{"llama-3-8b", "Meta-Llama-3-8B Llama-3.1-8B Meta-Llama-3.1-8B"},

@@ -25,13 +25,15 @@ TEST_CASE("names of recipes and repositories mean the model with exactly these s
   CHECK(model_named("mistralai/Mixtral-8x7B-Instruct-v0.1") == "mixtral-8x7b");
   CHECK(model_named("mistralai/Mixtral-8x7B-v0.1") == "mixtral-8x7b");
   CHECK(model_named("Qwen/Qwen3-Next-80B-A3B-Instruct") == "qwen3-next-80b-a3b");
+  CHECK(model_named("deepseek_v32_pretrain_config") == "deepseek-v3.2");
+  CHECK(model_named("deepseek_v4_flash_pretrain_32gpu_h100_bf16_config") == "deepseek-v4-flash");
   CHECK(model_named("moonlight_16b_pretrain_config") == "moonlight-16b");
 }
 
 TEST_CASE("a part of a name is no model", "[jobs]") {
   for (const std::string name :
        {"deepseek_v3_16b", "deepseek_v3 236B", "deepseek_v3-debugmodel", "deepseek_v2_lite",
-        "deepseek-ai/DeepSeek-V2-Lite", "deepseek_v32_pretrain_config", "glm_45v_sft_config",
+        "deepseek-ai/DeepSeek-V2-Lite", "deepseek_v5_pretrain_config", "glm_45v_sft_config",
         "zai-org/GLM-4.5V", "qwen3_4b_pretrain_config", "nemotron_3_nano_4b_pretrain_config",
         "llama3_1b", "my-llama-3-8b-cut", "8b", ""}) {
     CAPTURE(name);
@@ -40,7 +42,7 @@ TEST_CASE("a part of a name is no model", "[jobs]") {
 }
 
 TEST_CASE("an advice names no model of another generation or size", "[jobs]") {
-  CHECK(model_advice("deepseek_v32") == "give --model");
+  CHECK(model_advice("deepseek_v5") == "give --model");
   CHECK(model_advice("zai-org/GLM-4.5V") == "give --model");
   CHECK(model_advice("deepseek_v3_16b") == "give --model");
   CHECK(model_advice("lama-3-8b") == "give --model, such as --model llama-3-8b");

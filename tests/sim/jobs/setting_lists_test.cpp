@@ -151,6 +151,25 @@ TEST_CASE("settings worth gigabytes say what they would change", "[jobs]") {
   CHECK(changes(nemo("  bucket_cap_mb: 400\n"), "bucket_cap_mb") == time);
 }
 
+TEST_CASE("the indexers of sparse attention are read", "[jobs]") {
+  const auto indexer = [](const std::string& arguments) {
+    const jobs::Job job = script(
+        "--multi-latent-attention --q-lora-rank 64 --experimental-attention-variant dsa "
+        "--dsa-indexer-n-heads 4 --dsa-indexer-head-dim 32 --dsa-indexer-topk 256 " +
+        arguments);
+    CHECK(!has_note(job.not_modelled, "variant"));
+    return *scenario_of(job).model->value.indexer;
+  };
+  using Loss = config::Model::Indexer::Loss;
+  CHECK(indexer("").heads == 4);
+  CHECK(indexer("").head_dim == 32);
+  CHECK(indexer("").top_k == 256);
+  CHECK(indexer("").loss == Loss::none);
+  CHECK(indexer("--dsa-indexer-loss-coeff 0.01").loss == Loss::all);
+  CHECK(indexer("--dsa-indexer-loss-coeff 0.01 --dsa-indexer-use-sparse-loss").loss ==
+        Loss::chosen);
+}
+
 TEST_CASE("the size of latent experts is read", "[jobs]") {
   const jobs::Job job = script("--num-experts 8 --moe-latent-size 256 --moe-router-topk 2");
   CHECK(job.not_modelled.empty());
