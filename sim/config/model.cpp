@@ -146,12 +146,10 @@ constexpr std::array indexer_table{
                   .unit = "tokens",
                   .default_value = "all keys"},
                  extent<&Indexer::top_k, max_model_tokens>},
-    Key<Indexer>{
-        {.name = "loss",
-         .help = "keys whose attention scores the indexer learns: none, the chosen ones, or "
-                 "all",
-         .default_value = "chosen"},
-        choice<&Indexer::loss, loss_names>},
+    Key<Indexer>{{.name = "loss",
+                  .help = "keys whose attention scores the indexer learns",
+                  .default_value = "chosen"},
+                 choice<&Indexer::loss, loss_names>},
 };
 
 constexpr std::array compressed_table{

@@ -468,7 +468,12 @@ void add_attention_kernels(const ModelSetting& setting, const Layer& layer, Pass
   const double heads = a.query_size() + a.key_size();
   if (setting.model.qk_layernorm)
     add_small_kernels(norm_of(setting), Part::qk_norm, "norm", width_of(setting) * heads, kernels);
-  if (!setting.model.learned_positions) add_rotary_kernels(setting, heads, kernels);
+  // Of the long queries and keys of sparse latent attention, only the part with positions is
+  // rotated.
+  const bool is_long = is_latent(layer.mixer) && a.sparse;
+  const double rotated =
+      is_long ? a.tokens() * (a.heads + 1.0) * setting.model.latent->rope_head_dim : heads;
+  if (!setting.model.learned_positions) add_rotary_kernels(setting, rotated, kernels);
   append_passes(index_kernels(setting, layer), kernels);
   append_passes(attention_kernels(setting, a), kernels);
   const double gated = setting.model.output_gate ? width_of(setting) * a.result_size() : 0;

@@ -119,6 +119,8 @@ TEST_CASE("an indexer scores all keys, chooses some and learns from attention", 
   CHECK(forward("top-k").bytes == 4 * (2 * scores + chosen));
   CHECK(forward("target").flops == 2 * chosen * 8 * 20);
   CHECK(forward("gradient").flops == 3 * 2 * chosen * 2 * 16);
+  // Of each of 8 queries and of the key, 4 elements are rotated, read and written in 2 bytes.
+  CHECK(kernel_named(kernels.forward, "rotary", Part::rotary).bytes == 4 * 256.0 * (8 + 1) * 4);
   // The products of the indexer give no gradients to their inputs.
   const auto indexers = [](const std::vector<workload::Kernel>& pass) {
     return std::ranges::count(pass, Part::indexer, &workload::Kernel::part);
