@@ -57,6 +57,7 @@ void add_compute_settings(std::string& text, const JobInfo& job) {
   if (!job.flash_attention) text += ", scores kept";
   add_choice(text, "recompute", job.recompute, "none");
   add_choice(text, "offload", job.offload, "none");
+  if (!job.optimizer.empty()) add_choice(text, "optimizer", job.optimizer, "adam");
 }
 
 std::string in_capitals(std::string word) {

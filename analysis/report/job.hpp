@@ -32,6 +32,7 @@ struct JobInfo {
   bool flash_attention = true;        // false: attention scores are stored
   std::string recompute;              // none, selective, full
   std::string offload;                // none, all layers, 4 layers a stage
+  std::string optimizer;              // adam, "muon (layer_wise; 5 Newton-Schulz steps)"
   std::string partition;              // even, ends_less, by_cost, by_weights, listed, or a layout
   bool symmetric = false;             // one replica was simulated for all
   std::string lengths;                // distribution of document lengths, if they vary

@@ -1,9 +1,42 @@
 #include "sim/config/optimizer.hpp"
 
+#include <fmt/format.h>
+
+#include "sim/base/enum_names.hpp"
+
 namespace pipewright::config {
 namespace {
 
 constexpr std::array optimizer_table{
+    Key<Optimizer>{{.name = "name",
+                    .help = "optimizer; Muon updates matrices and Adam the rest",
+                    .default_value = "adam"},
+                   choice<&Optimizer::name, optimizer_names>},
+    Key<Optimizer>{{.name = "mode",
+                    .help = "Muon: distribution of matrices over replicas: whole matrices on one "
+                            "rank, momentum that all ranks gather, or shards that one rank gathers",
+                    .default_value = "fsdp with ZeRO-3, otherwise layer_wise"},
+                   choice<&Optimizer::mode, muon_mode_names>},
+    Key<Optimizer>{{.name = "layout",
+                    .help = "Muon, layer_wise: buffers of padded shards, or matrices dealt to the "
+                            "ranks by size without padding",
+                    .default_value = "padded"},
+                   choice<&Optimizer::layout, muon_layout_names>},
+    Key<Optimizer>{
+        {.name = "ns_steps", .help = "Muon: Newton-Schulz iterations", .default_value = "5"},
+        count<&Optimizer::ns_steps, "5">},
+    Key<Optimizer>{{.name = "tp_mode",
+                    .help = "Muon: Newton-Schulz iterations of matrices that tp cuts",
+                    .default_value = "duplicated"},
+                   choice<&Optimizer::tp_mode, muon_tp_mode_names>},
+    Key<Optimizer>{{.name = "ns_precision",
+                    .help = "Muon: data type of Newton-Schulz products",
+                    .default_value = "bf16"},
+                   choice<&Optimizer::ns_precision, ns_precision_names>},
+    Key<Optimizer>{{.name = "split_qkv",
+                    .help = "Muon: orthogonalize queries, keys and values one by one",
+                    .default_value = "true"},
+                   flag<&Optimizer::split_qkv>},
     Key<Optimizer>{{.name = "exp_avg",
                     .alias = "exp_avg_dtype",
                     .help = "data type of the first moment",
@@ -47,16 +80,52 @@ double moment_bytes(Optimizer::Moment moment) {
 }  // namespace
 
 double moments_bytes(const Optimizer& optimizer) {
-  return moment_bytes(optimizer.exp_avg) + moment_bytes(optimizer.exp_avg_sq);
+  using Name = Optimizer::Name;
+  const double first = moment_bytes(optimizer.exp_avg);
+  const double second = moment_bytes(optimizer.exp_avg_sq);
+  switch (optimizer.name) {
+    case Name::adam:
+    case Name::muon:
+      break;
+    case Name::adafactor:
+      return second;
+    case Name::adam_8bit: {
+      constexpr double block = 256;  // elements (bitsandbytes, torchao)
+      return 2 * (1 + 4 / block);
+    }
+    case Name::ademamix:
+      return 2 * first + second;
+  }
+  return first + second;
 }
 
-double state_bytes(const Optimizer& optimizer) {
-  const double main_params = optimizer.main_params == Optimizer::MainParams::fp32 ? 4 : 2;
-  return main_params + moments_bytes(optimizer);
+double matrix_moments_bytes(const Optimizer& optimizer) {
+  if (optimizer.name == Optimizer::Name::muon) return moment_bytes(optimizer.exp_avg);
+  if (optimizer.name == Optimizer::Name::adafactor) return 0;
+  return moments_bytes(optimizer);
+}
+
+double main_bytes(const Optimizer& optimizer) {
+  return optimizer.main_params == Optimizer::MainParams::fp32 ? 4 : 2;
 }
 
 double gradient_bytes(const Optimizer& optimizer) {
   return optimizer.main_grads == Optimizer::MainGrads::fp32 ? 4 : 2;
+}
+
+Optimizer::Mode mode_of(const Optimizer& optimizer, std::uint32_t zero) {
+  using Mode = Optimizer::Mode;
+  return optimizer.mode.value_or(zero >= 3 ? Mode::fsdp : Mode::layer_wise);
+}
+
+std::string to_string(const Optimizer& optimizer, std::uint32_t zero) {
+  const std::string_view name = base::name_of(optimizer_names, optimizer.name);
+  if (optimizer.name != Optimizer::Name::muon) return std::string(name);
+  const std::string mode =
+      zero == 0 ? ""
+                : fmt::format("{}; ", base::name_of(muon_mode_names, mode_of(optimizer, zero)));
+  return fmt::format("{} ({}{} Newton-Schulz {})", name, mode, optimizer.ns_steps,
+                     optimizer.ns_steps == 1 ? "step" : "steps");
 }
 
 Optimizer read_optimizer(const Field& field) { return read_map<optimizer_table>(field); }

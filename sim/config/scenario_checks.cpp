@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/training_checks.hpp"
 
@@ -393,6 +394,45 @@ void check_optimizer_offload(const Scenario& scenario, const Value& root) {
   check(offload->weights, "weights", "weights", 3);
 }
 
+// Checks that the layout can distribute matrices as Muon's mode says.
+void check_muon(const Scenario& scenario, const Value& root) {
+  const Optimizer& optimizer = scenario.training.optimizer;
+  if (optimizer.name != Optimizer::Name::muon) return;
+  const Parallel& parallel = scenario.parallel;
+  const Origin origin = origin_of(root, "training.optimizer.mode");
+  const bool is_fsdp = mode_of(optimizer, parallel.zero) == Optimizer::Mode::fsdp;
+  if (optimizer.mode && parallel.zero > 0 && is_fsdp != (parallel.zero == 3))
+    throw Error(origin, fmt::format("training.optimizer.mode is {}, but parallel.zero is {}, which "
+                                    "{} weights",
+                                    base::name_of(muon_mode_names, *optimizer.mode), parallel.zero,
+                                    parallel.zero == 3 ? "shards" : "does not shard"))
+        .allow(is_fsdp ? "parallel.zero 3" : "fsdp with ZeRO-3, or leave the key out");
+  if (is_fsdp && parallel.zero == 3 && (parallel.tp.value > 1 || parallel.expert_tp() > 1))
+    throw Error(origin,
+                fmt::format("Muon with FSDP orthogonalizes matrices that one dimension of the "
+                            "layout cuts, but parallel.tp is {}",
+                            parallel.tp_text()))
+        .allow("tp 1 and etp 1 with ZeRO-3, or parallel.zero 1");
+  if (!is_fsdp && parallel.zero > 0 && parallel.replicates() > 1 &&
+      mode_of(optimizer, parallel.zero) == Optimizer::Mode::layer_wise)
+    throw Error(origin,
+                fmt::format("Muon's layer_wise mode gives whole matrices to all replicas, but "
+                            "parallel.replicate is {}",
+                            parallel.replicates()))
+        .allow("replicate 1");
+}
+
+// Checks that the host can make the step of the optimizer.
+void check_offloaded_step(const Scenario& scenario, const Value& root) {
+  const Optimizer& optimizer = scenario.training.optimizer;
+  if (!optimizer.offload || optimizer.name == Optimizer::Name::adam) return;
+  throw Error(origin_of(root, "training.optimizer.offload"),
+              fmt::format("the CPU updates parameters by Adam only, but training.optimizer.name is "
+                          "{}",
+                          base::name_of(optimizer_names, optimizer.name)))
+      .suggest("set name to adam, or leave out offload");
+}
+
 }  // namespace
 
 void check_scenario(Scenario& scenario, const Value& root) {
@@ -411,6 +451,8 @@ void check_scenario(Scenario& scenario, const Value& root) {
   check_symmetric(scenario, root);
   check_network(scenario, root);
   check_optimizer_offload(scenario, root);
+  check_offloaded_step(scenario, root);
+  check_muon(scenario, root);
   if (scenario.model) {
     check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));
     check_cuda_graphs(root, scenario.model->value, scenario.training);

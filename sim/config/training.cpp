@@ -43,7 +43,8 @@ constexpr std::array bytes_table{
                          .default_value = "as optimizer.main_grads"},
                         bytes_of<&ParameterBytes::gradients>},
     Key<ParameterBytes>{{.name = "optimizer",
-                         .help = "bytes of optimizer state per parameter",
+                         .help = "bytes of optimizer state per parameter with Adam; another "
+                                 "optimizer has its own moments instead of 8 of them",
                          .default_value = "as optimizer"},
                         bytes_of<&ParameterBytes::optimizer>},
     Key<ParameterBytes>{{.name = "gathered",
@@ -133,8 +134,9 @@ constexpr std::array training_table{
                    .help = "bytes per parameter: {weights, gradients, optimizer, gathered, "
                            "gradient_buckets}"},
                   map_of<&Training::bytes, bytes_table>},
-    Key<Training>{{.name = "optimizer", .help = "data types and place of the state of Adam"},
-                  section<&Training::optimizer, read_optimizer, optimizer_keys>},
+    Key<Training>{
+        {.name = "optimizer", .help = "optimizer, with data types and place of its state"},
+        section<&Training::optimizer, read_optimizer, optimizer_keys>},
     Key<Training>{{.name = "activation_func_fp8_input_store",
                    .help = "store the input of gated activation functions in FP8",
                    .default_value = "false"},
@@ -215,10 +217,23 @@ double gradient_bytes(const Training& training) {
   return training.bytes.gradients.value_or(gradient_bytes(training.optimizer));
 }
 
+double main_weight_bytes(const Training& training) {
+  constexpr double moments = 8;
+  if (training.bytes.optimizer) return std::max(0.0, *training.bytes.optimizer - moments);
+  return has_32_bits(training.precision) ? 0 : main_bytes(training.optimizer);
+}
+
 double optimizer_bytes(const Training& training) {
-  if (training.bytes.optimizer) return *training.bytes.optimizer;
-  return has_32_bits(training.precision) ? moments_bytes(training.optimizer)
-                                         : state_bytes(training.optimizer);
+  const bool is_given =
+      training.bytes.optimizer && (training.optimizer.name == Optimizer::Name::adam ||
+                                   training.optimizer.name == Optimizer::Name::muon);
+  return is_given ? *training.bytes.optimizer
+                  : main_weight_bytes(training) + moments_bytes(training.optimizer);
+}
+
+double matrix_optimizer_bytes(const Training& training) {
+  if (training.optimizer.name == Optimizer::Name::adam) return optimizer_bytes(training);
+  return main_weight_bytes(training) + matrix_moments_bytes(training.optimizer);
 }
 
 std::vector<KeyRow> training_keys() { return rows_of(training_table); }

@@ -77,9 +77,14 @@ struct Training {
 // copies by rows and by columns besides its 2 bytes, or with fp8_param_gather only these copies.
 double weight_bytes(const Training& training);
 double gathered_bytes(const Training& training);
-// Bytes per accumulated gradient, and bytes of optimizer state per parameter.
+// Bytes per accumulated gradient.
 double gradient_bytes(const Training& training);
+// Bytes of optimizer state per parameter: of main weights, of all state of parameters that are no
+// matrix, and of all state of matrices. ParameterBytes::optimizer states those of Adam, with two
+// moments of 8 bytes; other optimizers have their moments instead.
+double main_weight_bytes(const Training& training);
 double optimizer_bytes(const Training& training);
+double matrix_optimizer_bytes(const Training& training);
 
 Training read_training(const Field& field);
 // Sets the stack of the training. The stack determines flash_attention, fused_loss,

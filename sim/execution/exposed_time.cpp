@@ -115,6 +115,11 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
         times_by_stage[stage] += costs.exposed(pass);
     }
   }
+  for (std::uint32_t device = 0; device < costs.step_calls.size(); ++device)
+    for (const workload::Call& call : costs.step_calls[device])
+      costs.optimizer_seconds[device] +=
+          call.times *
+          hidden(seconds(call, device), call.overlappable_compute / call.times, 1).waits;
 }
 
 }  // namespace pipewright::execution

@@ -53,7 +53,9 @@ class CollectiveTimes {
 // Simulates the collectives inside passes, each once, with all groups of the job at once. The part
 // that kernels do not hide, and the slowdown of kernels beside collectives, are added to the waits
 // of `costs`, which are the job's. Pass times grow by the part that waits for the host do not
-// cover, unless the run simulates these collectives in full detail.
+// cover, unless the run simulates these collectives in full detail. Optimizer steps grow by the
+// part of their own collectives that compute does not hide. Optimizer steps grow by the
+// part of their own collectives that compute does not hide.
 void add_exposed_time(const cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs);
 
 // Does the same with durations from a callback, which returns the seconds of a single collective of

@@ -231,6 +231,7 @@ std::uint64_t ReplicaGroups::embedding_bytes() const {
 
 std::uint32_t ReplicaGroups::parts(std::uint32_t stage) const {
   if (const auto layers = layers_at_once(stage); layers && job_.conditions.by_layer) return *layers;
+  if (const std::uint32_t buckets = job_.costs.traffic[stage].buckets; buckets > 0) return buckets;
   return workload::gradient_parts(job_.costs.traffic[stage].parameters,
                                   job_.conditions.communication, job_.ranks->group_size(Group::dp));
 }

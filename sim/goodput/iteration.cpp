@@ -45,8 +45,18 @@ std::string figures(const config::Scenario& scenario) {
 double state_bytes(const config::Scenario& scenario) {
   constexpr double bf16 = 2;
   if (scenario.model) {
-    const double parameter_bytes = bf16 + config::optimizer_bytes(scenario.training);
-    return parameter_bytes * static_cast<double>(workload::parameter_count(scenario.model->value));
+    const config::Model& model = scenario.model->value;
+    const workload::Sizes sizes = workload::uncut_sizes(model, 1, model.sequence);
+    std::uint64_t matrices = 0;
+    for (std::uint32_t layer = 0; layer < model.layers; ++layer) {
+      const workload::Parameters parameters =
+          workload::layer_parameters(model, workload::kind_of_layer(model, layer), sizes);
+      matrices += parameters.matrices + parameters.expert_matrices;
+    }
+    const double all = config::optimizer_bytes(scenario.training);
+    const double of_matrix = config::matrix_optimizer_bytes(scenario.training);
+    return (bf16 + all) * static_cast<double>(workload::parameter_count(model)) +
+           (of_matrix - all) * static_cast<double>(matrices);
   }
   double bytes = 0;
   for (std::uint32_t device = 0; device < scenario.devices.value; ++device)

@@ -127,6 +127,9 @@ struct StageCosts {
         gathered_element);
   }
   std::vector<double> optimizer_seconds;  // of the optimizer step, per device
+  // Collectives of the optimizer step, per device; empty: none. Once a cluster has timed them,
+  // optimizer_seconds includes what compute does not hide.
+  std::vector<std::vector<Call>> step_calls;
   // FLOP per microbatch of F, I and W of the whole model (3 x forward), as MFU counts them. The
   // first number counts only the attention scores that a causal mask leaves, the second all scores.
   double model_flops_per_microbatch = 0;

@@ -116,8 +116,11 @@ struct StageTraffic {
   const std::vector<Call>& operator[](schedules::PassKind kind) const {
     return inside[static_cast<std::size_t>(kind)];
   }
-  std::uint64_t parameters = 0;         // dense parameters, whose gradients go over Group::dp
-  std::uint64_t expert_parameters = 0;  // gradients go over Group::edp
+  // Dense parameters, whose gradients go over Group::dp, and those of experts, which go over
+  // Group::edp; with the padding of their buffers.
+  std::uint64_t parameters = 0;
+  std::uint64_t expert_parameters = 0;
+  std::uint32_t buckets = 0;  // of gradients; 0: as many as communication.bucket makes
   // Number of dense parameters that are tied to another stage's, so that their gradients are also
   // reduced over Group::embedding.
   std::uint64_t embedding_parameters = 0;

@@ -129,4 +129,12 @@ double optimizer_seconds(const config::Training& training, double parameters, co
                                            weight_bytes(training) + read_weights + cast));
 }
 
+double adafactor_seconds(double parameters, const Gpu& gpu) {
+  // Norms of the parameter, the rows, the columns and the update (16), decay (8), the estimate (4),
+  // its division, limit and root (24), its product with the gradient (12), the update (12) and the
+  // copy into the weights (6).
+  constexpr double bytes = 16 + 8 + 4 + 24 + 12 + 12 + 6;
+  return memory_seconds(gpu, parameters * bytes);
+}
+
 }  // namespace pipewright::workload

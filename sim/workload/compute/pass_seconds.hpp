@@ -69,5 +69,8 @@ PartSeconds head_seconds(const ModelSetting& setting, const config::Gpu& gpu);
 // reads and writes optimizer state, and writes weights.
 double optimizer_seconds(const config::Training& training, double parameters,
                          const config::Gpu& gpu);
+// Returns the seconds of Adafactor's step for matrices with `parameters` elements, whose operations
+// each read and write whole tensors (torch/optim/_adafactor.py).
+double adafactor_seconds(double parameters, const config::Gpu& gpu);
 
 }  // namespace pipewright::workload

@@ -16,10 +16,12 @@
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/model/offload.hpp"
 #include "sim/workload/model/optimizer_offload.hpp"
+#include "sim/workload/model/optimizer_step.hpp"
 #include "sim/workload/model/shares.hpp"
 #include "sim/workload/model/stage_sums.hpp"
 #include "sim/workload/model/state.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
+#include "sim/workload/shape/matrices.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -315,6 +317,53 @@ std::uint64_t workspace_bytes(const ModelJob& job, const config::Gpu& gpu) {
   return gpu.products.fp8 ? bytes : bytes / part_without_fp8;
 }
 
+// What updating matrices apart from other parameters takes on a device, and these others.
+struct ApartStep {
+  MatrixOptimizer matrices;
+  Parameters others;
+};
+
+ApartStep apart_step(const ModelJob& job, const DeviceSettings& settings,
+                     const std::vector<std::uint32_t>& stages_of_device, std::uint32_t device,
+                     const std::vector<StageParts>& stages,
+                     const std::vector<Parameters>& parameters) {
+  using config::Optimizer;
+  const Optimizer& optimizer = job.training.optimizer;
+  std::vector<OptimizedStage> optimized;
+  ApartStep step;
+  for (const std::uint32_t stage : stages_of_device) {
+    optimized.push_back({.matrices = stage_matrices(settings[device], stages[stage]),
+                         .parameters = parameters[stage],
+                         .embedding = embedding_parameters(job.model, settings[device].sizes)});
+    step.others += parameters[stage];
+  }
+  step.matrices = matrix_optimizer(optimized, job.training, job.parallel, job.communication, device,
+                                   job.gpus[device]);
+  const bool has_vocabulary =
+      optimizer.name == Optimizer::Name::adafactor ||
+      (optimizer.layout == Optimizer::Layout::ping_pong && job.parallel.zero > 0 &&
+       config::mode_of(optimizer, job.parallel.zero) == Optimizer::Mode::layer_wise);
+  step.others.dense -= step.others.matrices + (has_vocabulary ? step.others.vocabulary : 0);
+  step.others.experts -= step.others.expert_matrices;
+  return step;
+}
+
+// Adds the padding of a stage's buffers of gradients and weights to its traffic and to the memory
+// of its device.
+void add_padding(const ModelJob& job, const ZeroGroups& zero, const StageBuffers& buffers,
+                 const Parameters& parameters, StageTraffic& traffic, DeviceState& state) {
+  if (buffers.buckets == 0) return;
+  traffic.parameters = parameters.dense + buffers.padding;
+  traffic.expert_parameters = parameters.experts + buffers.expert_padding;
+  traffic.buckets = buffers.buckets;
+  const auto padding = static_cast<double>(buffers.padding);
+  const auto expert_padding = static_cast<double>(buffers.expert_padding);
+  const double held = zero.level >= 2 ? padding / zero.dense + expert_padding / zero.experts
+                                      : padding + expert_padding;
+  state.gradients += round_bytes(held * config::gradient_bytes(job.training));
+  state.weights += round_bytes((padding + expert_padding) * config::gathered_bytes(job.training));
+}
+
 // Sets each device's memory for weights, gradients, optimizer state and buffers, and the time of
 // its optimizer step.
 void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
@@ -328,9 +377,11 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
   std::vector<std::uint64_t> delayed(devices);
   std::vector<std::uint64_t> casts(devices);
   std::vector<std::uint64_t> unused(devices);
+  std::vector<std::vector<std::uint32_t>> stages_of(devices);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage)) {
       device_parameters[device] += parameters[stage];
+      stages_of[device].push_back(stage);
       tensors[device] += weight_tensors(job.model, stages[stage]);
       unsharded[device] = std::max(
           unsharded[device], reduced_by_layer(job.parallel, job.communication)
@@ -352,14 +403,28 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
                     workspace_bytes(job, job.gpus[device]) + unsharded[device] + casts[device] +
                     unused[device];
     state.allowance = job.training.reserved + delayed[device] / slices;
-    const double updated = updated_parameters(device_parameters[device], zero);
-    state.step = round_bytes(job.training.optimizer.fraction_on_gpu() * updated *
-                             job.training.stack.memory.optimizer_working);
-    costs.state.push_back(state);
     const config::Gpu& gpu = job.gpus[device];
+    std::optional<ApartStep> apart;
+    if (updates_matrices_apart(job.training.optimizer)) {
+      apart = apart_step(job, settings, stages_of[device], device, stages, parameters);
+      const MatrixOptimizer& matrices = apart->matrices;
+      if (matrices.state > 0) state.optimizer = round_bytes(matrices.state);
+      for (std::size_t i = 0; i < matrices.buffers.size(); ++i) {
+        const std::uint32_t stage = stages_of[device][i];
+        add_padding(job, zero, matrices.buffers[i], parameters[stage], costs.traffic[stage], state);
+      }
+      costs.step_calls.push_back(matrices.calls);
+    }
+    const double updated =
+        updated_parameters(apart ? apart->others : device_parameters[device], zero);
+    state.step = round_bytes(job.training.optimizer.fraction_on_gpu() * updated *
+                             job.training.stack.memory.optimizer_working) +
+                 round_bytes(apart ? apart->matrices.working : 0);
+    costs.state.push_back(state);
     const config::HostTimes& host = job.training.stack.host;
     costs.optimizer_seconds.push_back(
         step_seconds(job.training, updated, tensors[device], zero, gpu) +
+        (apart ? apart->matrices.seconds : 0) +
         (host.iteration + host.kernel * weight_copies(job, tensors[device], zero)) *
             gpu.launch_factor);
     costs.peak_flops += gpu.flops / devices;

@@ -16,12 +16,14 @@ namespace {
 std::vector<Parameters> part_parameters(const ModelSetting& setting, const StageParts& stage) {
   const config::Model& model = setting.model;
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
+  const std::uint64_t sides = setting.model.hidden + embedding / setting.model.hidden;
   std::vector<Parameters> parts;
   if (stage.embedding)
     parts.push_back({.dense = embedding + (stage.receives && setting.sizes.cuts_vocabulary
                                                ? 0
                                                : position_parameters(model, setting.sizes)),
-                     .vocabulary = embedding});
+                     .vocabulary = embedding,
+                     .sides = sides});
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(
         layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
@@ -29,11 +31,12 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
     parts.push_back(mtp_parameters(model, setting.sizes));
   const bool head_has_embedding = stage.head && model.tied_embeddings;
   if (stage.embedding_copy && !head_has_embedding)
-    parts.push_back({.dense = embedding, .vocabulary = embedding});
+    parts.push_back({.dense = embedding, .vocabulary = embedding, .sides = sides});
   if (stage.head)
     parts.push_back(
         {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0),
-         .vocabulary = embedding});
+         .vocabulary = embedding,
+         .sides = sides});
   return parts;
 }
 
@@ -49,6 +52,24 @@ double shard_bytes(const config::Training& training, const ZeroGroups& zero) {
   return weight_bytes(training);
 }
 
+// Bytes by which the optimizer's state of weight matrices differs from that of other parameters.
+// Adafactor, unlike Muon, treats embeddings and output layers as matrices, too.
+double matrix_state(const Parameters& parameters, const config::Training& training,
+                    const ZeroGroups& zero) {
+  const bool is_factored = training.optimizer.name == config::Optimizer::Name::adafactor;
+  const double difference =
+      config::matrix_optimizer_bytes(training) - config::optimizer_bytes(training);
+  const auto bytes = [&](std::uint64_t elements, std::uint64_t sides, double ranks) {
+    constexpr double sum = 4;  // bytes of the sum of a row or a column
+    const double all = difference * static_cast<double>(elements) +
+                       (is_factored ? sum * static_cast<double>(sides) : 0);
+    return all / (zero.level >= 1 ? ranks : 1);
+  };
+  return bytes(parameters.matrices + (is_factored ? parameters.vocabulary : 0), parameters.sides,
+               zero.dense) +
+         bytes(parameters.expert_matrices, parameters.expert_sides, zero.experts);
+}
+
 }  // namespace
 
 Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage) {
@@ -57,6 +78,8 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
   if (stage.head && setting.model.tied_embeddings && !stage.embedding_copy) {
     sum.dense -= embedding_parameters(setting.model, setting.sizes);
     sum.vocabulary -= embedding_parameters(setting.model, setting.sizes);
+    sum.sides -= setting.model.hidden +
+                 embedding_parameters(setting.model, setting.sizes) / setting.model.hidden;
   }
   return sum;
 }
@@ -100,7 +123,8 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   // of sharded weights.
   const auto& offload = training.optimizer.offload;
   const double on_gpu = training.optimizer.fraction_on_gpu();
-  state.optimizer = whole(on_gpu * sharded(config::optimizer_bytes(training), 1));
+  state.optimizer = whole(on_gpu * (sharded(config::optimizer_bytes(training), 1) +
+                                    matrix_state(parameters, training, zero)));
   constexpr std::uint32_t no_level = 4;
   const bool is_reduced = zero.dense > 1 || zero.experts > 1;
   // Whole gradients stay on the GPU until they are complete.

@@ -432,8 +432,23 @@ std::vector<Linear> linears_of(const Layer& layer) {
   return products;
 }
 
+namespace {
+
+// Counts the elements of a weight matrix, and its rows and columns.
+void add_matrix(const Linear& linear, Parameters& parameters) {
+  const std::uint64_t elements = linear.count * linear.inputs * linear.outputs;
+  const std::uint64_t sides = linear.count * (linear.inputs + linear.outputs);
+  const bool is_expert = is_expert_part(linear.part);
+  (is_expert ? parameters.expert_matrices : parameters.matrices) += elements;
+  (is_expert ? parameters.expert_sides : parameters.sides) += sides;
+}
+
+}  // namespace
+
 Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
   Parameters parameters;
+  for (const Linear& linear : linears_of(layer_on_gpu(model, kind, sizes)))
+    add_matrix(linear, parameters);
   const std::uint64_t norm =
       (model.post_norms ? 2 : 1) * norm_parameters(model, model.hidden) + stream_parameters(model);
   const Mixer mixer = mixer_of(model, kind);
@@ -460,6 +475,7 @@ Parameters mtp_parameters(const Model& model, const Sizes& sizes) {
   const Linear projection = mtp_projection(model, sizes);
   parameters.dense += projection.inputs * projection.outputs +
                       3 * norm_parameters(model, model.hidden) + last_stream_parameters(model);
+  add_matrix(projection, parameters);
   return parameters;
 }
 

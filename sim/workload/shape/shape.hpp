@@ -287,12 +287,22 @@ struct Parameters {
   std::uint64_t dense = 0;
   std::uint64_t experts = 0;
   std::uint64_t vocabulary = 0;  // part of `dense` to which no precision recipe applies
+  // Parts of `dense` and of `experts` that are weight matrices of layers, without biases, and sums
+  // of rows and columns of all matrices, including embeddings and output layers.
+  std::uint64_t matrices = 0;
+  std::uint64_t expert_matrices = 0;
+  std::uint64_t sides = 0;
+  std::uint64_t expert_sides = 0;
 
   std::uint64_t total() const { return dense + experts; }
   Parameters& operator+=(const Parameters& rhs) {
     dense += rhs.dense;
     experts += rhs.experts;
     vocabulary += rhs.vocabulary;
+    matrices += rhs.matrices;
+    expert_matrices += rhs.expert_matrices;
+    sides += rhs.sides;
+    expert_sides += rhs.expert_sides;
     return *this;
   }
   bool operator==(const Parameters&) const = default;
