@@ -12,6 +12,7 @@
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
 #include "sim/jobs/request/model_names.hpp"
+#include "sim/jobs/request/optimizer_name.hpp"
 
 namespace pipewright::jobs::automodel {
 namespace {
@@ -119,6 +120,8 @@ void read_training(Draft& draft) {
   if (const Setting* const all = draft.find("distributed.activation_checkpointing");
       all != nullptr && draft.on(all->name))
     draft.set("training.recompute.granularity", "full", *all);
+  if (const Setting* const optimizer = draft.find("optimizer._target_"))
+    read_optimizer_name(draft, *optimizer);
   const Setting* const loss = draft.find("loss_fn._target_");
   if (loss == nullptr) return;
   const bool is_fused = draft.text(loss->name).find("FusedLinear") != std::string::npos ||
@@ -145,6 +148,7 @@ constexpr std::array automodel_flags{
     Flag{.name = "distributed.activation_checkpointing",
          .key = "training.recompute",
          .read = read_training},
+    Flag{.name = "optimizer._target_", .key = "training.optimizer.name", .read = read_training},
 };
 
 // Settings that are not used.

@@ -67,9 +67,6 @@ void read_zero(Draft& draft) {
       draft.set("parallel.zero", "1", *optimizer);
     } else if (layer_wise != nullptr) {
       draft.set("parallel.zero", "1", *layer_wise);
-      draft.assume(
-          "the state of the optimizer and its work are divided evenly among the ranks of data "
-          "parallelism, which get whole matrices there, and all gradients");
     } else if (optimizer == nullptr && !has_argument_defaults(draft)) {
       draft.set("parallel.zero", "1", "the distributed optimizer, as in its recipes");
     }

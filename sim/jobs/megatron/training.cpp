@@ -310,6 +310,30 @@ void read_remainders(Draft& draft) {
             store != nullptr ? store->written : "by default of --use-precision-aware-optimizer");
 }
 
+// Reads the settings of Muon. The layer-wise optimizer gives whole matrices to ranks: in padded
+// buffers if DDP has them, as by default of Megatron-LM's arguments (arguments.py, training.py), or
+// else by their size, with gradients that are all-reduced. Recipes of Megatron Bridge have no such
+// buffers (training/optim.py).
+void read_muon(Draft& draft, const Setting& optimizer) {
+  for (const char* const name : {"use_megatron_fsdp", "use_torch_fsdp2"})
+    if (draft.on(name))
+      throw refusal(*draft.find(name),
+                    "Emerging optimizer does not support FSDP for now (of --optimizer muon)");
+  if (draft.on("fp16"))
+    throw refusal(*draft.find("fp16"), "emerging optimizer with fp16 is not supported.");
+  draft.set("training.optimizer.name", "muon", optimizer);
+  const Setting* const layout = draft.find("no_use_layer_wise_param_layout");
+  const config::Value* const zero = draft.at("parallel.zero");
+  if (zero == nullptr || zero->text == "0") {
+    if (layout != nullptr) draft.without_effect(*layout, "without --use-distributed-optimizer");
+    return;
+  }
+  if (layout == nullptr && has_argument_defaults(draft)) return;
+  const Setting& from = layout != nullptr ? *layout : optimizer;
+  draft.set("training.optimizer.layout", "ping_pong", from);
+  draft.set("communication.zero_gradients", "all_reduce", from);
+}
+
 }  // namespace
 
 // Reads the variable of PyTorch's allocator. Expandable segments give back each free page of 20 MiB
@@ -333,10 +357,8 @@ void read_optimizer(Draft& draft) {
     const std::string& name = optimizer->values.front();
     if (name == "adam" || name == "adamw" || name.find("fused_adam") != std::string::npos)
       draft.without_effect(*optimizer, "Adam, which is modelled");
-    else if (name.find("muon") != std::string::npos)
-      draft.not_modelled(*optimizer, Changes::time_and_memory,
-                         "Muon would keep 4 bytes a parameter of matrices less than Adam, which is "
-                         "predicted, and multiply matrices in its step");
+    else if (name == "muon" || name == "dist_muon")
+      read_muon(draft, *optimizer);
     else
       draft.not_modelled(*optimizer, Changes::time_and_memory,
                          "an optimizer with other state than Adam's, which is predicted");

@@ -167,7 +167,32 @@ void write_bucket(SettingsWriter& writer) {
   if (parameters && writer.writes_arguments()) writer.add("ddp_bucket_size", *parameters);
 }
 
+// Writes Muon, whose matrices the ranks of the distributed optimizer share as a whole. Recipes
+// write its layout by the name of the optimizer.
+void write_muon(SettingsWriter& writer) {
+  using config::Optimizer;
+  const Optimizer& optimizer = writer.scenario().training.optimizer;
+  const std::uint32_t zero = writer.scenario().parallel.zero;
+  if (optimizer.name != Optimizer::Name::muon) {
+    if (optimizer.name != Optimizer::Name::adam)
+      writer.cannot("training.optimizer.name",
+                    fmt::format("Megatron-LM has no {}",
+                                base::name_of(config::optimizer_names, optimizer.name)));
+    for (const char* const name : {"muon_num_ns_steps", "muon_tp_mode", "muon_fp32_matmul_prec",
+                                   "muon_no_split_qkv", "muon_split_qkv"})
+      writer.remove({name});
+    return;
+  }
+  if (zero > 1 || config::mode_of(optimizer, zero) != Optimizer::Mode::layer_wise)
+    writer.cannot("training.optimizer.mode",
+                  "Megatron-LM's Muon gives whole matrices to ranks, with parallel.zero 1");
+  const bool is_dealt = zero == 1 && optimizer.layout == Optimizer::Layout::ping_pong;
+  writer.add("optimizer", is_dealt && !writer.writes_arguments() ? "dist_muon" : "muon");
+  if (is_dealt && writer.writes_arguments()) writer.add("no_use_layer_wise_param_layout");
+}
+
 void write_optimizer(SettingsWriter& writer) {
+  write_muon(writer);
   const Scenario& scenario = writer.scenario();
   const config::Optimizer& optimizer = scenario.training.optimizer;
   const bool half = scenario.communication.gradient_bytes == 2;

@@ -131,7 +131,7 @@ constexpr std::array setting_rows{
     Flag{.name = "float8.enable_fsdp_float8_all_gather",
          .key = "training.bytes.gathered",
          .read = read_training},
-    Flag{.name = "optimizer.name", .key = "training.optimizer", .read = read_training},
+    Flag{.name = "optimizer.name", .key = "training.optimizer.name", .read = read_training},
     Flag{.name = "parallelism.enable_sequence_parallel",
          .key = "parallel.sp",
          .read = read_training},

@@ -10,6 +10,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/optimizer_name.hpp"
 #include "sim/jobs/request/toml.hpp"
 #include "sim/jobs/torchtitan/rules.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
@@ -366,9 +367,8 @@ void read_training(Draft& draft) {
     draft.set("parallel.sp", off == nullptr || draft.on(off->name) ? "true" : "false",
               off != nullptr ? off->written : "torchtitan's default");
   }
-  const Setting* const optimizer = draft.find("optimizer.name");
-  if (optimizer != nullptr && !base::lowercase(optimizer->values.front()).starts_with("adam"))
-    draft.not_understood(*optimizer, "only Adam is modelled");
+  if (const Setting* const optimizer = draft.find("optimizer.name"))
+    read_optimizer_name(draft, *optimizer);
 }
 
 void read_recompute(Draft& draft) {

@@ -15,6 +15,7 @@
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
 #include "sim/jobs/request/model_names.hpp"
+#include "sim/jobs/request/optimizer_name.hpp"
 #include "sim/jobs/request/zero_offload.hpp"
 #include "sim/jobs/trainer/trainer.hpp"
 
@@ -110,9 +111,7 @@ void read_training(Draft& draft) {
       (draft.text("flash_attn") == "disabled" || draft.text("flash_attn") == "eager"))
     draft.set("training.flash_attention", "false", *kernels);
   if (draft.on("fp16")) draft.set("training.precision", "fp16", *draft.find("fp16"));
-  if (const Setting* const optimizer = draft.find("optim");
-      optimizer != nullptr && !draft.text("optim").starts_with("adam"))
-    draft.not_understood(*optimizer, "only Adam is modelled");
+  if (const Setting* const optimizer = draft.find("optim")) read_optimizer_name(draft, *optimizer);
 }
 
 constexpr std::array trainer_flags{
