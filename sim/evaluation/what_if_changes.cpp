@@ -215,6 +215,11 @@ void add_training(const Scenario& scenario, const std::vector<std::string>& reci
   }
   for (const std::string_view graphs : config::cuda_graph_names)
     if (graphs != to_string(training.cuda_graphs)) add_setting("cuda_graphs", graphs, changes);
+  if (training.optimizer.name != config::Optimizer::Name::adam)
+    changes.push_back(
+        {.words = fmt::format("adam instead of {}",
+                              base::name_of(config::optimizer_names, training.optimizer.name)),
+         .settings = {{"training.optimizer.name", "adam"}}});
 }
 
 // Adds changes of the job's software: fused small kernels, other attention kernels, and checkpoints

@@ -167,8 +167,8 @@ void write_bucket(SettingsWriter& writer) {
   if (parameters && writer.writes_arguments()) writer.add("ddp_bucket_size", *parameters);
 }
 
-// Writes Muon, whose matrices the ranks of the distributed optimizer share as a whole. Recipes
-// write its layout by the name of the optimizer.
+// Writes Muon, whose matrices the ranks of the distributed optimizer share as a whole. Recipes name
+// that optimizer dist_muon and have no padded layout.
 void write_muon(SettingsWriter& writer) {
   using config::Optimizer;
   const Optimizer& optimizer = writer.scenario().training.optimizer;
@@ -187,7 +187,7 @@ void write_muon(SettingsWriter& writer) {
     writer.cannot("training.optimizer.mode",
                   "Megatron-LM's Muon gives whole matrices to ranks, with parallel.zero 1");
   const bool is_dealt = zero == 1 && optimizer.layout == Optimizer::Layout::ping_pong;
-  writer.add("optimizer", is_dealt && !writer.writes_arguments() ? "dist_muon" : "muon");
+  writer.add("optimizer", zero == 1 && !writer.writes_arguments() ? "dist_muon" : "muon");
   if (is_dealt && writer.writes_arguments()) writer.add("no_use_layer_wise_param_layout");
 }
 

@@ -124,14 +124,15 @@ void add_absent_sizes(bool has_experts, std::vector<Setting>& settings) {
 
 Launch write_overrides(const LaunchInput& input, std::string_view command, bool for_nemo) {
   megatron::Written written = megatron::write(input.scenario, input.plan, false);
-  if (!for_nemo) {
+  if (!for_nemo)
     add_absent_sizes(input.scenario.model->value.experts.has_value(), written.settings);
-    // The precision's recipe decides the data type of gradients.
-    std::erase_if(written.settings, [](const Setting& setting) {
-      return setting.name == "grad_reduce_in_bf16" ||
-             setting.name == "accumulate_allreduce_grads_in_fp32";
-    });
-  }
+  std::erase_if(written.settings, [&](const Setting& setting) {
+    // NeMo's configurations of Megatron GPT choose between Adam and its fused versions. In
+    // Megatron-Bridge, the recipe of the precision decides the data type of gradients.
+    return for_nemo ? setting.name == "optimizer" || setting.name.starts_with("muon_")
+                    : setting.name == "grad_reduce_in_bf16" ||
+                          setting.name == "accumulate_allreduce_grads_in_fp32";
+  });
   Unexpressed unexpressed = megatron::unexpressed(input, written, Dialect::recipe);
   Launch launch{.extension = ".sh",
                 .differs = std::move(unexpressed.differs),

@@ -166,3 +166,19 @@ TEST_CASE("a job whose groups can be reduced by switches uses them", "[in-passes
   job.set_parameters(1'000'000);
   CHECK(tests::last_end(job.HybridJob::run(cluster)) > 0);
 }
+
+TEST_CASE("collectives of the optimizer's step lengthen it by what its compute does not hide",
+          "[in-passes][muon]") {
+  auto cluster = tests::make_cluster({{2}});
+  for (const double beside : {0.0, 0.1}) {
+    Job job("1f1b", 1, {.tp = 2});
+    const trace::Trace bare = job.run(cluster, Detail::fast);
+    job.costs.step_calls = {{{.group = workload::Group::tp,
+                              .bytes = 10'000'000'000,
+                              .times = 3,
+                              .overlappable_compute = 3 * beside}}};
+    CAPTURE(beside);
+    CHECK(tests::last_end(job.run(cluster, Detail::fast)) ==
+          Approx(tests::last_end(bare) + 3 * (all_reduce(10e9) - beside)));
+  }
+}

@@ -12,6 +12,7 @@
 #include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/optimizer_name.hpp"
 #include "sim/jobs/setting_list.hpp"
 #include "sim/jobs/support.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
@@ -139,7 +140,11 @@ TEST_CASE("settings worth gigabytes say what they would change", "[jobs]") {
   using enum jobs::Changes;
   CHECK(changes(script("--cross-entropy-fusion-impl linear"), "linear") == time_and_memory);
   CHECK(changes(script("--cross-entropy-fusion-impl te"), "te") == nothing);
-  CHECK(changes(script("--optimizer muon"), "muon") == time_and_memory);
+  CHECK(changes(script("--optimizer muon"), "muon") == nothing);
+  CHECK(changes(script("--optimizer muon --muon-use-syrk"), "syrk") == time);
+  CHECK(changes(script("--optimizer muon --muon-scalar-optimizer lion"), "lion") ==
+        time_and_memory);
+  CHECK(changes(script("--optimizer lion"), "lion") == time_and_memory);
   CHECK(changes(script("--optimizer adam"), "adam") == nothing);
   CHECK(changes(script("--experimental-attention-variant dsa --dsa-indexer-topk 2048"),
                 "variant") == time_and_memory);
@@ -175,6 +180,45 @@ TEST_CASE("the size of latent experts is read", "[jobs]") {
   CHECK(job.not_modelled.empty());
   CHECK(scenario_of(job).model->value.experts->latent == 256);
   CHECK(has_note(script("--moe-latent-size 256").without_effect, "without --num-experts"));
+}
+
+TEST_CASE("Muon and the settings of its iterations are read", "[jobs][muon]") {
+  using config::Optimizer;
+  const auto optimizer = [](const std::string& flags) {
+    return scenario_of(script(flags)).training.optimizer;
+  };
+  CHECK(optimizer("--optimizer adam").name == Optimizer::Name::adam);
+  const Optimizer padded = optimizer(
+      "--optimizer muon --muon-num-ns-steps 3 --muon-tp-mode blockwise --muon-fp32-matmul-prec "
+      "high --muon-no-split-qkv");
+  CHECK(mode_of(padded, 1) == Optimizer::Mode::layer_wise);
+  CHECK(padded.layout == Optimizer::Layout::padded);
+  CHECK(padded.ns_steps == 3);
+  CHECK(padded.tp_mode == Optimizer::TensorMode::blockwise);
+  CHECK(padded.ns_precision == Optimizer::Products::tf32);
+  CHECK_FALSE(padded.split_qkv);
+  CHECK(padded.name == Optimizer::Name::muon);
+  const config::Scenario dealt =
+      scenario_of(script("--optimizer muon --no-use-layer-wise-param-layout"));
+  CHECK(dealt.training.optimizer.layout == Optimizer::Layout::ping_pong);
+  CHECK(dealt.communication.zero_gradients == config::ZeroGradients::all_reduce);
+}
+
+TEST_CASE("frameworks name the same optimizers by classes and by options", "[jobs][muon]") {
+  const auto named = [](std::string_view name) {
+    return jobs::optimizer_named(name).value_or("none");
+  };
+  for (const char* const name :
+       {"AdamW", "adamw_torch_fused", "torch.optim.Adam", "FusedAdam", "paged_adamw_32bit"})
+    CHECK(named(name) == "adam");
+  for (const char* const name : {"adamw_bnb_8bit", "bitsandbytes.optim.Adam8bit"})
+    CHECK(named(name) == "adam_8bit");
+  CHECK(named("dion.Muon") == "muon");
+  CHECK(named("adafactor") == "adafactor");
+  CHECK(named("AdEMAMix") == "ademamix");
+  for (const char* const name :
+       {"sgd", "lion_8bit", "adamw_torch_4bit", "adaptive_muon", "ademamix_8bit", "NAdam"})
+    CHECK(named(name) == "none");
 }
 
 // optimizer_config.py: store_param_remainders is true.

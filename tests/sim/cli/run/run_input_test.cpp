@@ -162,6 +162,7 @@ TEST_CASE("outputs describe the job", "[run]") {
                     {"flash_attention", true},
                     {"recompute", "full"},
                     {"offload", "none"},
+                    {"optimizer", "adam"},
                     {"partition", "by_cost"},
                     {"symmetric", false},
                     {"lengths", ""},
