@@ -121,9 +121,14 @@ Optimizer::Mode mode_of(const Optimizer& optimizer, std::uint32_t zero) {
 std::string to_string(const Optimizer& optimizer, std::uint32_t zero) {
   const std::string_view name = base::name_of(optimizer_names, optimizer.name);
   if (optimizer.name != Optimizer::Name::muon) return std::string(name);
-  const std::string mode =
-      zero == 0 ? ""
-                : fmt::format("{}; ", base::name_of(muon_mode_names, mode_of(optimizer, zero)));
+  std::string mode;
+  if (zero > 0) {
+    mode = base::name_of(muon_mode_names, mode_of(optimizer, zero));
+    if (mode_of(optimizer, zero) == Optimizer::Mode::layer_wise &&
+        optimizer.layout == Optimizer::Layout::ping_pong)
+      mode += " ping_pong";
+    mode += "; ";
+  }
   return fmt::format("{} ({}{} Newton-Schulz {})", name, mode, optimizer.ns_steps,
                      optimizer.ns_steps == 1 ? "step" : "steps");
 }

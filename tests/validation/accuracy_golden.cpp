@@ -31,10 +31,9 @@ std::string hindrance(const Cells& row) {
   if (says(row, "use-megatron-fsdp")) return "with FSDP";
   const std::string& name = row.at("case");
   if (name.find("loss_fusion") != std::string::npos ||
-      name.find("defer_embedding") != std::string::npos ||
-      name.find("frozen") != std::string::npos || name.find("muon") != std::string::npos)
+      name.find("defer_embedding") != std::string::npos || name.find("frozen") != std::string::npos)
     return "with what is not modelled (loss fused by PyTorch, deferred W of the embedding, frozen "
-           "weights, Muon)";
+           "weights)";
   if (row.at("gpus") != "8") return "not on 8 GPUs, or not told on how many";
   if (node_of(row.at("platform")).empty()) return "on GPUs that are not told";
   if (row.at("median_iteration_s").empty() || row.at("max_mem_allocated_bytes").empty())

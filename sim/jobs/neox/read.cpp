@@ -11,6 +11,7 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/optimizer_name.hpp"
 #include "sim/jobs/request/zero_offload.hpp"
 
 namespace pipewright::jobs::neox {
@@ -145,6 +146,10 @@ void read_recompute(Draft& draft) {
     draft.set("training.recompute.num_layers", draft.text(layers->name), *layers);
 }
 
+void read_optimizer(Draft& draft) {
+  if (const Setting* const type = draft.find("optimizer.type")) read_optimizer_name(draft, *type);
+}
+
 constexpr std::array neox_flags{
     Flag{.name = "num_layers", .key = "model.layers", .form = Form::copy},
     Flag{.name = "hidden_size", .key = "model.hidden", .form = Form::copy},
@@ -193,6 +198,7 @@ constexpr std::array neox_flags{
     Flag{.name = "train_batch_size", .key = "global_batch", .read = read_batch},
     Flag{.name = "precision", .key = "training.precision", .read = read_precision},
     Flag{.name = "checkpoint_activations", .key = "training.recompute", .read = read_recompute},
+    Flag{.name = "optimizer.type", .key = "training.optimizer.name", .read = read_optimizer},
 };
 
 // Settings that are not used.

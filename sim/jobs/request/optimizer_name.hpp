@@ -14,8 +14,9 @@ namespace pipewright::jobs {
 inline std::optional<std::string> optimizer_named(std::string_view name) {
   const std::string letters = base::letters_and_digits(name);
   const auto has = [&](std::string_view word) { return letters.find(word) != std::string::npos; };
-  for (const std::string_view other : {"4bit", "fp8", "adamuon", "adaptivemuon", "normuon",
-                                       "adamax", "adammini", "nadam", "radam", "sparseadam"})
+  for (const std::string_view other :
+       {"4bit", "fp8", "adamuon", "adaptivemuon", "normuon", "adamax", "adammini", "nadam", "radam",
+        "sparseadam", "onebit", "zeroone"})
     if (has(other)) return std::nullopt;
   if (has("muon")) return "muon";
   if (has("adafactor")) return "adafactor";
@@ -24,11 +25,12 @@ inline std::optional<std::string> optimizer_named(std::string_view name) {
   return std::nullopt;
 }
 
-// Sets the optimizer by the last value of a setting, or lists the setting as not modelled.
+// Sets the optimizer by the value of a setting unless it is Adam, the default, or lists the setting
+// as not modelled.
 inline void read_optimizer_name(Draft& draft, const Setting& setting) {
-  if (const auto name = optimizer_named(draft.text(setting.name)))
-    draft.set("training.optimizer.name", *name, setting);
-  else
+  const std::optional<std::string> name = optimizer_named(draft.text(setting.name));
+  if (name && *name != "adam") draft.set("training.optimizer.name", *name, setting);
+  if (!name)
     draft.not_understood(setting, "Adam, 8-bit Adam, Muon, Adafactor and AdEMAMix are modelled");
 }
 

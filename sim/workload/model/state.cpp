@@ -24,9 +24,11 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
                                                : position_parameters(model, setting.sizes)),
                      .vocabulary = embedding,
                      .sides = sides});
+  const auto of_kind =
+      by_kind(model, [&](LayerKind kind) { return layer_parameters(model, kind, setting.sizes); });
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(
-        layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
+        of_kind[static_cast<std::size_t>(kind_of_layer(model, stage.layers.first + index))]);
   for (std::uint32_t set = 0; set < mtp_weight_sets(model, stage.mtp); ++set)
     parts.push_back(mtp_parameters(model, setting.sizes));
   const bool head_has_embedding = stage.head && model.tied_embeddings;
