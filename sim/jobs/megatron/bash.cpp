@@ -76,8 +76,7 @@ std::filesystem::path visible_folder(const std::filesystem::path& script) {
 
 }  // namespace
 
-Script run_with_bash(std::span<const Source> sources, const JobWords& words) {
-  Script script;
+void run_with_bash(std::span<const Source> sources, const JobWords& words, Script& script) {
   for (const Source& source : sources) read_batch_lines(source.text, source.name, script);
   set_batch_variables(script);
   SandboxRun run{.text = {},
@@ -114,7 +113,6 @@ Script run_with_bash(std::span<const Source> sources, const JobWords& words) {
   for (const auto& [name, record] : result.records)
     if (std::vector<Word> command = words_of(record, sources.back().name); !command.empty())
       script.commands.push_back(std::move(command));
-  return script;
 }
 
 }  // namespace pipewright::jobs

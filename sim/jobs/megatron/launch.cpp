@@ -97,19 +97,39 @@ constexpr std::array<std::string_view, 8> gpu_options{
 constexpr std::array<std::string_view, 9> node_variables{
     "NNODES", "NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "N_NODES",
     "NODES",  "NUM_NODE",  "DGXNNODES",    "PET_NNODES"};
-constexpr std::array<std::string_view, 9> gpu_variables{
-    "GPUS_PER_NODE", "NPROC_PER_NODE", "NUM_GPUS_PER_NODE", "GPU_PER_NODE",       "GPUS_PER_NODES",
-    "NUM_GPUS",      "DGXNGPU",        "N_GPUS_PER_NODE",   "SLURM_GPUS_PER_NODE"};
+constexpr std::array<std::string_view, 11> gpu_variables{"GPUS_PER_NODE",
+                                                         "NPROC_PER_NODE",
+                                                         "NUM_GPUS_PER_NODE",
+                                                         "GPU_PER_NODE",
+                                                         "GPUS_PER_NODES",
+                                                         "NUM_GPUS",
+                                                         "DGXNGPU",
+                                                         "N_GPUS_PER_NODE",
+                                                         "SLURM_GPUS_PER_NODE",
+                                                         "SLURM_GPUS_ON_NODE",
+                                                         "SLURM_NTASKS_PER_NODE"};
 
-std::optional<Option> variable_in(const Script& script, std::span<const std::string_view> names) {
+std::optional<Option> variable_in(const Script& script, std::span<const std::string_view> names,
+                                  bool of_user = false) {
   for (const std::string_view name : names) {
     const auto it = script.variables.find(std::string(name));
     if (it == script.variables.end() || it->second.words.empty()) continue;
+    if (of_user && !it->second.from_user) continue;
     const Word& word = it->second.words.front();
     if (const auto number = number_in(word.text))
       return Option{*number, fmt::format("{}={}", name, *number), word.origin};
   }
   return std::nullopt;
+}
+
+// Number that the options of the launcher give, or a variable of the command line, or the options
+// of Slurm in the script.
+std::optional<Option> size_of(const Script& script, std::span<const Word> launcher,
+                              std::span<const std::string_view> options,
+                              std::span<const std::string_view> variables) {
+  if (auto option = option_in(launcher, options)) return option;
+  if (auto variable = variable_in(script, variables, true)) return variable;
+  return option_in(script.batch, options);
 }
 
 void put_gpus(const std::optional<Option>& nodes, const std::optional<Option>& processes,
@@ -251,12 +271,15 @@ void count_gpus(std::span<const Word> words, Request& request) {
 }
 
 Script run_scripts(std::span<const Source> sources, const JobWords& words) {
-  if (words.with_bash) return run_with_bash(sources, words);
   Script script;
   for (const auto& [name, value] : words.variables)
     script.variables[name] = {.words = {{value, {.source = fmt::format("{}={}", name, value)}}},
                               .from_user = true,
                               .exported = true};
+  if (words.with_bash) {
+    run_with_bash(sources, words, script);
+    return script;
+  }
   script.read_file = [](const std::string& file) -> std::optional<std::string> {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed)) return std::nullopt;
@@ -303,11 +326,8 @@ Request read_launch(const Script& script, const std::string& name) {
   request.settings = settings_of(flags);
   note_unset(script, flags, request);
   const std::span<const Word> before = has_program ? command_words.first(program) : command_words;
-  put_gpus(option_in(before, node_options) ? option_in(before, node_options)
-                                           : option_in(script.batch, node_options),
-           option_in(before, gpu_options) ? option_in(before, gpu_options)
-                                          : option_in(script.batch, gpu_options),
-           request);
+  put_gpus(size_of(script, before, node_options, node_variables),
+           size_of(script, before, gpu_options, gpu_variables), request);
   if (!request.gpus)
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
   add_cpu_threads(script, before, request);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -29,6 +31,16 @@ std::optional<std::string> value_of(const std::vector<Word>& words, std::string_
     }
   }
   return value;
+}
+
+// Value of a variable that the command line sets. It replaces the option by which Slurm sets it.
+std::optional<std::string> given(const Script& script,
+                                 std::initializer_list<const char*> variables) {
+  for (const char* const name : variables)
+    if (const auto it = script.variables.find(name);
+        it != script.variables.end() && it->second.from_user)
+      return it->second.words.front().text;
+  return std::nullopt;
 }
 
 // Number of GPUs in "8", "gpu:8" or "a100:8"; of --gres the part for GPUs.
@@ -66,10 +78,20 @@ void set_batch_variables(Script& script) {
     script.variables[name] = {.words = {{value, origin}}, .exported = true};
     script.batch_variables.emplace_back(name, value);
   };
-  const auto nodes = value_of(words, "--nodes", "-N");
-  const auto per_node = value_of(words, "--ntasks-per-node", "");
-  const auto tasks = value_of(words, "--ntasks", "-n");
-  const auto gpus_per_node = value_of(words, "--gpus-per-node", "");
+  const auto option = [&](std::initializer_list<const char*> variables, std::string_view name,
+                          std::string_view letter) {
+    const auto value = given(script, variables);
+    return value ? value : value_of(words, name, letter);
+  };
+  const auto nodes = option({"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}, "--nodes", "-N");
+  const auto per_node = option({"SLURM_NTASKS_PER_NODE"}, "--ntasks-per-node", "");
+  const bool changes_tasks =
+      given(script, {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS_PER_NODE"}).has_value();
+  // The number of tasks follows the sizes that the command line gives.
+  auto tasks = given(script, {"SLURM_NTASKS", "SLURM_NPROCS"});
+  if (!tasks && !changes_tasks) tasks = value_of(words, "--ntasks", "-n");
+  const auto gpus_per_node =
+      option({"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}, "--gpus-per-node", "");
   const auto gres = value_of(words, "--gres", "");
   // A range such as 4-8 or 4:8 is no number of nodes.
   const std::uint64_t count = base::parse_number<std::uint64_t>(nodes.value_or("0")).value_or(0);

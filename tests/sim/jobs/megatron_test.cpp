@@ -633,7 +633,6 @@ TEST_CASE("modules of multi-token prediction may share one layer", "[jobs]") {
 TEST_CASE("an optimizer that gives each rank whole matrices divides its state", "[jobs]") {
   const jobs::Job job = small_job("--optimizer dist_muon");
   CHECK(scenario_of(job).parallel.zero == 1);
-  CHECK(tests::has_note(job.not_modelled, "Muon would keep 4 bytes a parameter"));
   CHECK(scenario_of(small_job("--optimizer muon")).parallel.zero == 0);
   CHECK(scenario_of(small_job("--optimizer muon --use-layer-wise-distributed-optimizer"))
             .parallel.zero == 1);
@@ -662,3 +661,32 @@ TEST_CASE("expandable segments of PyTorch's allocator waste less memory", "[jobs
   const jobs::Job other = with("export PYTORCH_ALLOC_CONF=max_split_size_mb:512");
   CHECK(tests::has_note(other.not_modelled, "PYTORCH_ALLOC_CONF=max_split_size_mb:512: another"));
 }
+
+TEST_CASE("sizes of Slurm on the command line replace those of the script", "[jobs][shell]") {
+  const tests::CommandFolder place;
+  place.write("train.sh",
+              "#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=8\n"
+              "NGPU=$((SLURM_NNODES * SLURM_NTASKS_PER_NODE))\n"
+              "srun python pretrain_gpt.py " +
+                  llama_flags + "--num-workers $SLURM_NTASKS --global-batch-size $((NGPU * 4))\n");
+  const std::vector<std::string> files{(place.folder() / "train.sh").string()};
+  const auto check = [&](const jobs::JobWords& words, std::uint32_t gpus) {
+    const jobs::Job job = jobs::import_job(files, words);
+    const config::Scenario scenario = scenario_of(job);
+    CHECK(scenario.parallel.dp.value == gpus);
+    CHECK(scenario.microbatches.value == 4);  // global batch / dp
+    CHECK(tests::has_note(job.without_effect, fmt::format("--num-workers {}", gpus)));
+  };
+  check({}, 64);
+  check({.variables = {{"SLURM_NNODES", "2"}}}, 16);
+  check({.variables = {{"SLURM_JOB_NUM_NODES", "2"}}}, 16);
+  check({.variables = {{"SLURM_NTASKS_PER_NODE", "4"}}}, 32);
+  check({.variables = {{"SLURM_NNODES", "2"}, {"SLURM_NTASKS_PER_NODE", "4"}}}, 8);
+  try {
+    check({.variables = {{"SLURM_NNODES", "2"}}, .with_bash = true}, 16);
+  } catch (const config::Error& error) {
+    if (std::string(error.what()).find("needs namespaces") == std::string::npos) throw;
+    WARN("skipped: " << error.what());
+  }
+}
+
