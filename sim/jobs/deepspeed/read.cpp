@@ -62,6 +62,32 @@ void read_document(const Source& document, int line, Request& request) {
     request.settings[i].origin.line += line - 1;
 }
 
+// Reads the configuration that a flag of the script names: --deepspeed_config, or --deepspeed of
+// other programs. Throws config::Error if the file is not there, as the level of ZeRO would be
+// missing.
+void read_named_config(Request& request) {
+  const auto is_name = [](const Setting& setting) {
+    return !setting.values.empty() && (setting.name == "deepspeed_config" ||
+                                       (setting.name == "deepspeed" &&
+                                        setting.values.front().find(".json") != std::string::npos));
+  };
+  const auto named = std::ranges::find_if(request.settings, is_name);
+  if (named == request.settings.end()) return;
+  const Setting setting = *named;
+  if (const auto source = find_source(setting.values.front(), setting.origin.source))
+    return read_config(*source, request);
+  // The flag --zero-stage of Megatron-DeepSpeed repeats the level.
+  if (std::ranges::find(request.settings, "zero_stage", &Setting::name) != request.settings.end())
+    return request.assumed.push_back(
+        fmt::format("{}: the file is not there, so that only --zero-stage is known of it",
+                    readable(setting.written)));
+  throw refusal(setting,
+                fmt::format("the configuration, which sets the level of ZeRO, is neither beside {} "
+                            "nor in a folder above",
+                            setting.origin.source))
+      .suggest("give the JSON as another file of the job");
+}
+
 }  // namespace
 
 std::span<const ConfigAlias> config_aliases() { return alias_rows; }
@@ -84,11 +110,15 @@ Job read_job(const JobInput& input) {
     request = std::move(files.request);
     starts_deepspeed = std::ranges::any_of(
         request.settings, [](const Setting& setting) { return setting.name == "deepspeed"; });
+    bool has_config = !configs.empty();
     for (const Word& document : files.script.documents) {
       const Source source{document.origin.source, document.text};
-      if (starts_deepspeed && is_config(SourceText(source)) && !unknown_in(document.text))
-        read_document(source, document.origin.line, request);
+      if (!starts_deepspeed || !is_config(SourceText(source)) || unknown_in(document.text))
+        continue;
+      read_document(source, document.origin.line, request);
+      has_config = true;
     }
+    if (starts_deepspeed && !has_config) read_named_config(request);
   }
   for (const Source& config : configs) read_config(config, request);
   apply_gpus(input.words, request);

@@ -8,6 +8,7 @@
 
 #include "sim/base/letters.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -69,6 +70,21 @@ Source read_source(const std::string& file) {
     throw config::Error(fmt::format("{} has more than {} bytes, which is too large for a job", file,
                                     max_source_bytes));
   return source;
+}
+
+std::optional<Source> find_source(const std::string& written, const std::string& origin) {
+  std::error_code failed;
+  std::string path = written;
+  if (const std::size_t end = path.rfind(unknown_end); end != std::string::npos) {
+    path = path.substr(end + 1);
+    path.erase(0, path.find_first_not_of('/'));
+  }
+  if (path.empty()) return std::nullopt;
+  std::filesystem::path folder = std::filesystem::absolute(origin).parent_path();
+  for (; folder.has_relative_path(); folder = folder.parent_path())
+    if (std::filesystem::is_regular_file(folder / path, failed))
+      return read_source((folder / path).lexically_normal().string());
+  return std::nullopt;
 }
 
 }  // namespace pipewright::jobs

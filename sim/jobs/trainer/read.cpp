@@ -207,14 +207,8 @@ void add_deepspeed(Request& request) {
   if (named == request.settings.end() || named->values.empty()) return;
   const Setting setting = *named;
   const std::filesystem::path path = setting.values.front();
-  std::error_code failed;
-  std::filesystem::path folder = std::filesystem::absolute(setting.origin.source).parent_path();
-  for (; folder.has_relative_path(); folder = folder.parent_path()) {
-    if (!std::filesystem::is_regular_file(folder / path, failed)) continue;
-    const Source source = read_source((folder / path).string());
-    add_json(source, request);
-    return;
-  }
+  if (const auto source = find_source(path.string(), setting.origin.source))
+    return add_json(*source, request);
   const std::optional<std::string> level = level_in(path.filename().string());
   if (!level)
     throw refusal(setting, "the file is not beside the job, and its name has no level of ZeRO")

@@ -495,6 +495,31 @@ TEST_CASE("DeepSpeed's JSON may keep gradients in fp32", "[jobs]") {
   CHECK(config::gradient_bytes(scenario.training) == 4);
 }
 
+TEST_CASE("DeepSpeed's JSON is found by its name in the script", "[jobs]") {
+  const tests::CommandFolder place;
+  const std::string flags =
+      "--num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --vocab-size 1000 "
+      "--micro-batch-size 2 --bf16 --deepspeed --deepspeed_config ";
+  const auto import = [&](const std::string& name) {
+    place.write("train.sh", "deepspeed --num_gpus 8 pretrain_gpt.py " + flags + name + "\n");
+    return jobs::import_job(std::vector<std::string>{(place.folder() / "train.sh").string()});
+  };
+  place.write("ds.json",
+              "{\"train_micro_batch_size_per_gpu\": 2, \"gradient_accumulation_steps\": 4,\n"
+              " \"zero_optimization\": {\"stage\": 2}}\n");
+  for (const char* const name : {"ds.json", "$WORK/ds.json", "$HOME/ds.json"}) {
+    const config::Scenario scenario = scenario_of(import(name));
+    CHECK(scenario.parallel.zero == 2);
+    CHECK(scenario.microbatches.value == 4);
+  }
+  CHECK_THROWS_WITH(import("ours.json"), Catch::Contains("sets the level of ZeRO") &&
+                                             Catch::Contains("give the JSON as another file"));
+  // The flag repeats the level.
+  const jobs::Job job = import("ours.json --zero-stage 1");
+  CHECK(scenario_of(job).parallel.zero == 1);
+  CHECK(job.assumed.front().find("only --zero-stage is known") != std::string::npos);
+}
+
 TEST_CASE("scenarios are not recognised as jobs", "[jobs]") {
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/scenarios"))
