@@ -33,7 +33,8 @@ struct Framework {
   Launch (*write)(const LaunchInput& input) = nullptr;
   // Throws config::Error if the framework refuses how a scenario divides layers and microbatches.
   void (*check)(const config::Value& tree) = nullptr;
-  bool on_search_page = false;  // the page of a search shows the launch of each candidate
+  bool takes_deepspeed_json = false;  // a JSON of DeepSpeed may be one of the job's files
+  bool on_search_page = false;        // the page of a search shows the launch of each candidate
 };
 
 // Table of all frameworks. If several rows recognise a file, or the files of one job, the last row

@@ -49,10 +49,9 @@ std::vector<Word> flattened(std::span<const Word> words) {
   return flat;
 }
 
-std::size_t count_flags(std::span<const Word> words) {
-  return static_cast<std::size_t>(std::ranges::count_if(words, [](const Word& word) {
-    return is_flag(word.text) &&
-           megatron::knows(flag_name(word.text.substr(0, word.text.find('='))));
+std::size_t count_flags(std::span<const Word> words, KnowsFlag knows) {
+  return static_cast<std::size_t>(std::ranges::count_if(words, [knows](const Word& word) {
+    return is_flag(word.text) && knows(flag_name(word.text.substr(0, word.text.find('='))));
   }));
 }
 
@@ -185,20 +184,22 @@ void add_allocator(const Script& script, Request& request) {
 // others have only variables, and no command that uses them.
 std::vector<Word> flags_of_variables(const Script& script) {
   std::vector<Word> words;
-  for (const auto& [name, variable] : script.variables)
-    if (!variable.from_user)
-      for (const Word& word : flattened(variable.words)) words.push_back(word);
-  if (std::ranges::none_of(words, [](const Word& word) { return is_flag(word.text); }))
-    words.clear();
+  for (const auto& [name, variable] : script.variables) {
+    if (variable.from_user) continue;
+    const std::vector<Word> own = flattened(variable.words);
+    const auto first =
+        std::ranges::find_if(own, [](const Word& word) { return is_flag(word.text); });
+    words.insert(words.end(), first, own.end());
+  }
   return words;
 }
 
 // Indexes of the commands with the most flags that are known.
-std::vector<std::size_t> best_commands(const Script& script) {
+std::vector<std::size_t> best_commands(const Script& script, KnowsFlag knows) {
   std::vector<std::size_t> best;
   std::size_t max_flags = 1;
   for (std::size_t i = 0; i < script.commands.size(); ++i) {
-    const std::size_t count = count_flags(flattened(script.commands[i]));
+    const std::size_t count = count_flags(flattened(script.commands[i]), knows);
     if (count < max_flags) continue;
     if (count > max_flags) best.clear();
     max_flags = count;
@@ -208,8 +209,8 @@ std::vector<std::size_t> best_commands(const Script& script) {
 }
 
 // Says which of several commands with as many flags is read, if they differ.
-std::optional<Note> choice_in(const Script& script) {
-  const std::vector<std::size_t> best = best_commands(script);
+std::optional<Note> choice_in(const Script& script, KnowsFlag knows) {
+  const std::vector<std::size_t> best = best_commands(script, knows);
   std::set<std::string> different;
   for (const std::size_t index : best) {
     std::string text;
@@ -294,11 +295,11 @@ std::vector<Word> training_command(const Script& script) {
   return best.empty() ? std::vector<Word>() : script.commands[best.back()];
 }
 
-std::vector<Note> notes_of(const Script& script) {
+std::vector<Note> notes_of(const Script& script, KnowsFlag knows) {
   std::vector<Note> notes;
   for (const Unfollowed& place : script.unfollowed)
     notes.push_back({.text = place.text, .origin = place.origin, .why = place.why});
-  if (std::optional<Note> choice = choice_in(script)) notes.push_back(std::move(*choice));
+  if (std::optional<Note> choice = choice_in(script, knows)) notes.push_back(std::move(*choice));
   return notes;
 }
 
@@ -306,9 +307,9 @@ void note_unfollowed(const Script& script, Request& request) {
   for (const Note& note : notes_of(script)) request.not_followed.push_back(note);
 }
 
-Request read_launch(const Script& script, const std::string& name) {
+Request read_launch(const Script& script, const std::string& name, KnowsFlag knows) {
   Request request{.name = std::filesystem::path(name).stem().string()};
-  const std::vector<std::size_t> found = best_commands(script);
+  const std::vector<std::size_t> found = best_commands(script, knows);
   std::vector<Word> best;
   if (!found.empty()) best = flattened(script.commands[found.back()]);
   if (best.empty() && script.ended_at)
@@ -332,7 +333,7 @@ Request read_launch(const Script& script, const std::string& name) {
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
   add_cpu_threads(script, before, request);
   add_allocator(script, request);
-  note_unfollowed(script, request);
+  request.not_followed = notes_of(script, knows);
   return request;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/request.hpp"
 #include "sim/jobs/request/sources.hpp"
 #include "sim/jobs/shell/script.hpp"
@@ -14,16 +15,17 @@ namespace pipewright::jobs {
 // Interprets the scripts one after the other, with the variables from the command line.
 Script run_scripts(std::span<const Source> sources, const JobWords& words);
 
-// Flags and number of GPUs of the training command in the scripts, for Megatron-LM or DeepSpeed.
-Request read_launch(const Script& script, const std::string& name);
+// Test for the names of a framework's flags.
+using KnowsFlag = bool (*)(const std::string& name);
 
-// The command among those of the scripts that has the most flags of Megatron-LM; empty if no
-// command has any.
-std::vector<Word> training_command(const Script& script);
+// Flags and number of GPUs of the training command in the scripts: of the command that has the most
+// flags of a framework.
+Request read_launch(const Script& script, const std::string& name,
+                    KnowsFlag knows = megatron::knows);
 
 // Passes on what the reader could not follow in the scripts.
 void note_unfollowed(const Script& script, Request& request);
-std::vector<Note> notes_of(const Script& script);
+std::vector<Note> notes_of(const Script& script, KnowsFlag knows = megatron::knows);
 
 // Settings for the flags among the words of a command, such as "--tp-size 8 --bf16".
 std::vector<Setting> settings_of(std::span<const Word> words);

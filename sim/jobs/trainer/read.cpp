@@ -155,6 +155,7 @@ constexpr std::array unused_rows{
                .names = "seed ddp_timeout"},
     SettingRow{.reason = "batch sizes that the Trainer fills in",
                .names = "train_batch_size train_micro_"},
+    SettingRow{.reason = "modules that FSDP divides together", .names = "fsdp_"},
     SettingRow{.reason = "sizes of parts in which ZeRO moves tensors",
                .names = "zero_optimization."},
     SettingRow{Changes::time_and_memory, "layer norms in fp32", "upcast_"},
@@ -167,14 +168,75 @@ const SettingTable& known_settings() {
   return table;
 }
 
-// Adds the settings of DeepSpeed's JSON that the Trainer does not set: it fills in "auto".
-void add_json(const Source& source, Request& request) {
-  std::vector<Setting> settings;
-  flatten(config::read_yaml_text(source.text, source.name, zero_config), "\"{}\": {}", "",
-          settings);
-  for (Setting& setting : settings)
-    if (setting.values.empty() || setting.values.front() != "auto")
-      request.settings.push_back(std::move(setting));
+// Names of arguments of training programs for those of LLaMA-Factory.
+struct Renamed {
+  std::string_view name, other;
+};
+constexpr std::array program_names{
+    Renamed{"max_seq_length", "cutoff_len"},
+    Renamed{"max_seq_len", "cutoff_len"},
+    Renamed{"model_max_length", "cutoff_len"},
+    Renamed{"max_length", "cutoff_len"},
+    Renamed{"block_size", "cutoff_len"},
+    Renamed{"attn_implementation", "flash_attn"},
+    Renamed{"use_liger_kernel", "enable_liger_kernel"},
+    Renamed{"use_liger", "enable_liger_kernel"},
+    Renamed{"zero_stage", "zero_optimization.stage"},
+};
+
+bool knows(const std::string& name) {
+  const std::string_view text = name;
+  return std::ranges::find(trainer_flags, text, &Flag::name) != trainer_flags.end() ||
+         std::ranges::find(program_names, text, &Renamed::name) != program_names.end() ||
+         known_settings().find(name) != nullptr;
+}
+
+const Setting* setting_named(const Request& request, std::string_view name) {
+  const auto setting = std::ranges::find(request.settings, name, &Setting::name);
+  return setting == request.settings.end() ? nullptr : &*setting;
+}
+
+void add(Request& request, std::string_view name, std::string_view value,
+         std::string_view comment) {
+  request.settings.push_back(
+      {.name = std::string(name), .values = {std::string(value)}, .written = std::string(comment)});
+}
+
+// Adds the defaults of Hugging Face's Trainer where they differ from those of LLaMA-Factory.
+void add_defaults(Request& request) {
+  for (const char* const name : {"use_peft", "use_lora", "lora_enable", "lora_r", "lora_dim"})
+    if (const Setting* const adapter = setting_named(request, name);
+        adapter != nullptr && (adapter->values.empty() || !says_no(adapter->values.front())))
+      throw refusal(*adapter, adapters_are_not_modelled);
+  add(request, "finetuning_type", "full", "without --use_peft");
+  if (setting_named(request, "gradient_checkpointing") == nullptr)
+    add(request, "gradient_checkpointing", "false", "without --gradient_checkpointing");
+  if (setting_named(request, "cutoff_len") != nullptr) return;
+  add(request, "cutoff_len", "None", "without --max_seq_length");
+  request.assumed.emplace_back(
+      "no flag such as --max_seq_length gives the length of a sample, so it is that of the model");
+}
+
+// Throws config::Error if DeepSpeed's JSON and the arguments have different batches, as the Trainer
+// does.
+void check_batch(const Request& request) {
+  constexpr std::uint64_t limit = 1U << 20U;
+  const auto number = [&](std::string_view name, std::uint64_t otherwise) {
+    const Setting* const setting = setting_named(request, name);
+    return setting == nullptr ? otherwise : std::min(whole_number(*setting), limit);
+  };
+  const std::uint64_t samples = number("per_device_train_batch_size", 8);
+  const std::uint64_t steps = number("gradient_accumulation_steps", 1);
+  const auto check = [&](std::string_view name, std::uint64_t value, std::string_view how) {
+    if (const Setting* const json = setting_named(request, name);
+        json != nullptr && whole_number(*json) != value)
+      throw refusal(*json, fmt::format("the arguments of the Trainer give {} ({})", value, how))
+          .suggest("write \"auto\" in the JSON");
+  };
+  check("train_micro_batch_size_per_gpu", samples, "--per_device_train_batch_size");
+  if (request.gpus && *request.gpus < limit)
+    check("train_batch_size", samples * steps * *request.gpus,
+          fmt::format("{} samples x {} accumulated x {} GPUs", samples, steps, *request.gpus));
 }
 
 // Level of ZeRO in the name of a configuration, such as "ds_z3_config.json"; none if there is none.
@@ -202,6 +264,20 @@ bool recognise(const SourceText& file) {
          (file.has("finetuning_type:") || file.has("cutoff_len:") || file.has("stage:"));
 }
 
+bool starts_program(const SourceText& file) {
+  return file.may_be_shell() &&
+         (file.has("--per_device_train_batch_size") || file.has("--per-device-train-batch-size"));
+}
+
+void add_json(const Source& source, Request& request) {
+  std::vector<Setting> settings;
+  flatten(config::read_yaml_text(source.text, source.name, zero_config), "\"{}\": {}", "",
+          settings);
+  for (Setting& setting : settings)
+    if (setting.values.empty() || setting.values.front() != "auto")
+      request.settings.push_back(std::move(setting));
+}
+
 void add_deepspeed(Request& request) {
   const auto named = std::ranges::find(request.settings, "deepspeed", &Setting::name);
   if (named == request.settings.end() || named->values.empty()) return;
@@ -225,6 +301,39 @@ Job read(Request request) {
   read_flags(zero_offload_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(trainer_flags));
   return draft.take();
+}
+
+Job read_program(const JobInput& input) {
+  std::vector<Source> scripts;
+  std::vector<Source> configs;
+  for (const Source& source : input.sources)
+    (SourceText(source).is_json() ? configs : scripts).push_back(source);
+  const Script script = run_scripts(scripts, input.words);
+  Request request = read_launch(script, scripts.back().name, knows);
+  request.name = empty_request(input).name;
+  request.single = scripts.size() == 1;
+  const std::vector<Word> command = training_command(script, knows);
+  for (const Word& word : command)
+    if (word.text == "accelerate" || word.text.ends_with("/accelerate"))
+      throw config::Error(
+          word.origin,
+          "a launch of accelerate, whose configuration chooses ZeRO or FSDP, and is "
+          "not read")
+          .suggest("write a scenario with the model, parallel sizes and batch of the job");
+  for (Setting& setting : request.settings)
+    if (const auto row =
+            std::ranges::find(program_names, std::string_view(setting.name), &Renamed::name);
+        row != program_names.end())
+      setting.name = row->other;
+  const bool is_llama_factory = setting_named(request, "finetuning_type") != nullptr;
+  if (!is_llama_factory) add_defaults(request);
+  for (const Source& config : configs) add_json(config, request);
+  if (configs.empty()) add_deepspeed(request);
+  apply_gpus(input.words, request);
+  check_batch(request);
+  Job job = read(std::move(request));
+  if (is_llama_factory) job.framework = "llamafactory";
+  return job;
 }
 
 Job read_job(const JobInput& input) {

@@ -18,9 +18,17 @@ bool recognise(const SourceText& file);
 // JSON of DeepSpeed the level of ZeRO.
 Job read_job(const JobInput& input);
 
+// True for a script that starts a program with the Trainer's arguments, and its reader, which takes
+// DeepSpeed's JSON as another file.
+bool starts_program(const SourceText& file);
+Job read_program(const JobInput& input);
+
 // Translates settings with the names of the Trainer's arguments into a scenario. Throws
 // config::Error for adapters and for training other than on given texts.
 Job read(Request request);
+
+// Adds the settings of DeepSpeed's JSON, except for values "auto", which the Trainer fills in.
+void add_json(const Source& source, Request& request);
 
 // Adds the settings of DeepSpeed's JSON that the setting `deepspeed` names, as in "ds_z3.json" and
 // "zero3". The file is looked for beside the file of the setting and in the folders above.

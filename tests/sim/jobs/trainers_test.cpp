@@ -285,3 +285,45 @@ TEST_CASE("full training of NeMo Automodel is read", "[jobs]") {
   CHECK_THROWS_WITH(import_on(24, "job.yaml", text), Contains("is not divisible by tp x cp x pp"));
   CHECK(tests::import_text("job.yaml", text).missing == std::vector<std::string>{"parallel.dp"});
 }
+
+TEST_CASE("a program with the Trainer's arguments is read with its defaults", "[jobs]") {
+  const tests::CommandFolder place;
+  const std::string start =
+      "deepspeed --num_nodes 4 --num_gpus 8 train.py --model_name_or_path "
+      "meta-llama/Meta-Llama-3-8B --per_device_train_batch_size 2 "
+      "--gradient_accumulation_steps 4 --max_seq_length 4096 --bf16 --learning_rate 2e-5 ";
+  const auto import = [&](const std::string& text) {
+    place.write("train.sh", text + "\n");
+    return jobs::import_job(std::vector<std::string>{(place.folder() / "train.sh").string()});
+  };
+  place.write("ds.json", "{\"train_batch_size\": \"auto\", \"zero_optimization\": {\"stage\": 3}}");
+  const jobs::Job job = import(start + "--gradient_checkpointing --deepspeed $HERE/ds.json");
+  CHECK(job.framework == "trainer");
+  CHECK(job.not_modelled.empty());
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "llama-3-8b");
+  CHECK(scenario.parallel.dp.value == 32);
+  CHECK(scenario.parallel.zero == 3);
+  CHECK(scenario.microbatches.value == 4);
+  CHECK(scenario.training.microbatch_size == 2);
+  CHECK(scenario.training.sequence == 4096U);
+  CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::full);
+  CHECK(scenario.training.stack.name == "deepspeed");
+  // Recomputation is off by default, other than in LLaMA-Factory.
+  CHECK(scenario_of(import(start + "--deepspeed ds.json")).training.recompute.granularity ==
+        config::Recompute::Granularity::none);
+  const config::Scenario sharded =
+      scenario_of(import("torchrun --nproc_per_node 8 train.py --model_name_or_path "
+                         "meta-llama/Meta-Llama-3-8B --per_device_train_batch_size 1 "
+                         "--fsdp 'full_shard auto_wrap'"));
+  CHECK(sharded.parallel.zero == 3);
+  CHECK(sharded.training.stack.name == "pytorch-fsdp");
+  CHECK_THROWS_WITH(import(start + "--use_peft true"), Contains("adapters (LoRA)"));
+  CHECK_THROWS_WITH(import("accelerate launch " + start), Contains("a launch of accelerate"));
+  CHECK_THROWS_WITH(import(start + "--deepspeed ours.json"),
+                    Contains("give the JSON as another file of the job"));
+  place.write("ds.json", "{\"train_batch_size\": 64, \"zero_optimization\": {\"stage\": 3}}");
+  CHECK_THROWS_WITH(import(start + "--deepspeed ds.json"),
+                    Contains("train_batch_size") && Contains("give 256"));
+}
+
