@@ -113,14 +113,16 @@ constexpr std::array framework_rows{
               .recognise = swift::recognise,
               .read = swift::read_job,
               .settings = trainer::setting_names,
-              .check = megatron::check_layout},
+              .check = megatron::check_layout,
+              .takes_deepspeed_json = true},
     Framework{.name = "llamafactory",
               .title = "LLaMA-Factory",
               .files = "YAML of full training, with DeepSpeed's JSON",
               .stack = "pytorch-fsdp",
               .recognise = trainer::recognise,
               .read = trainer::read_job,
-              .settings = trainer::setting_names},
+              .settings = trainer::setting_names,
+              .takes_deepspeed_json = true},
     Framework{.name = "automodel",
               .title = "Automodel",
               .files = "YAML of full training",
@@ -154,11 +156,17 @@ const Framework* recognise_source(const Source& source) {
 }
 
 // Throws config::Error if a file belongs to another framework than the job. Only scripts with
-// Megatron-LM's flags may accompany the files of every framework.
+// Megatron-LM's flags may accompany the files of every framework, and DeepSpeed's JSON those of
+// frameworks that run DeepSpeed.
 void check_frameworks(std::span<const Source> sources, const Framework& framework) {
+  const auto accompanies = [&](const Source& source, const Framework& row) {
+    return &row == framework_rows.data() ||
+           (framework.takes_deepspeed_json && row.read == deepspeed::read_job &&
+            SourceText(source).is_json());
+  };
   for (const Source& source : sources)
     if (const Framework* const row = recognise_source(source);
-        row != nullptr && row != &framework && row != framework_rows.data())
+        row != nullptr && row != &framework && !accompanies(source, *row))
       throw config::Error(fmt::format("{}: a file of {}, beside files of {}", source.name,
                                       row->title, framework.title))
           .suggest("give the files of one job");

@@ -184,7 +184,7 @@ Job read_megatron(Request request) {
   return megatron::read(std::move(request));
 }
 
-Job read_trainer(Request request) {
+Job read_trainer(Request request, std::span<const Source> configs) {
   rename(trainer_names, request);
   // swift/arguments: one sample by default.
   if (setting_named(request, "per_device_train_batch_size") == nullptr)
@@ -193,7 +193,8 @@ Job read_trainer(Request request) {
                                 .written = "--per_device_train_batch_size 1 by default"});
   if (setting_named(request, "cutoff_len") == nullptr)
     throw refusal(request, "--max_length is missing: the length of a sample is not known");
-  trainer::add_deepspeed(request);
+  for (const Source& config : configs) trainer::add_json(config, request);
+  if (configs.empty()) trainer::add_deepspeed(request);
   return trainer::read(std::move(request));
 }
 
@@ -208,15 +209,19 @@ bool recognise(const SourceText& file) {
 }
 
 Job read_job(const JobInput& input) {
-  Script script = run_scripts(input.sources, input.words);
+  std::vector<Source> scripts;
+  std::vector<Source> configs;
+  for (const Source& source : input.sources)
+    (SourceText(source).is_json() ? configs : scripts).push_back(source);
+  Script script = run_scripts(scripts, input.words);
   const std::optional<Command> command = command_in(script);
   // NPROC_PER_NODE=8 megatron sft
   if (command)
     for (const auto& [name, word] : script.environments[command->index])
       script.variables[name] = {.words = {word}};
-  Request request = read_launch(script, input.sources.back().name);
+  Request request = read_launch(script, scripts.back().name);
   request.name = empty_request(input).name;
-  request.single = input.sources.size() == 1;
+  request.single = scripts.size() == 1;
   apply_gpus(input.words, request);
   if (!command)
     throw refusal(request, "no command of ms-swift that runs").allow("megatron sft, swift sft");
@@ -226,7 +231,7 @@ Job read_job(const JobInput& input) {
         .allow("megatron sft, megatron pt, swift sft or swift pt");
   request.settings = command->settings;
   return command->program == "megatron" ? read_megatron(std::move(request))
-                                        : read_trainer(std::move(request));
+                                        : read_trainer(std::move(request), configs);
 }
 
 }  // namespace pipewright::jobs::swift

@@ -287,8 +287,12 @@ void add_deepspeed(Request& request) {
     return add_json(*source, request);
   const std::optional<std::string> level = level_in(path.filename().string());
   if (!level)
-    throw refusal(setting, "the file is not beside the job, and its name has no level of ZeRO")
-        .suggest("put the file there, or name the level, as in zero3");
+    throw refusal(
+        setting,
+        fmt::format("the file is neither beside {} nor in a folder above, and its name has "
+                    "no level of ZeRO",
+                    setting.origin.source))
+        .suggest("give the JSON as another file of the job, or name the level, as in zero3");
   request.settings.push_back({.name = "zero_optimization.stage",
                               .values = {*level},
                               .written = setting.written,

@@ -327,3 +327,21 @@ TEST_CASE("a program with the Trainer's arguments is read with its defaults", "[
                     Contains("train_batch_size") && Contains("give 256"));
 }
 
+TEST_CASE("DeepSpeed's JSON may be another file of jobs of the Trainer", "[jobs]") {
+  const tests::CommandFolder place;
+  place.write("zero.json",
+              "{\"train_batch_size\": \"auto\", \"gradient_accumulation_steps\": \"auto\",\n"
+              " \"zero_optimization\": {\"stage\": 2}}\n");
+  const auto level = [&](const std::string& name, const std::string& text) {
+    place.write(name, text);
+    const std::vector<std::string> files{(place.folder() / name).string(),
+                                         (place.folder() / "zero.json").string()};
+    return scenario_of(jobs::import_job(files, {.variables = {}, .gpus = 16})).parallel.zero;
+  };
+  CHECK(level("full.yaml",
+              "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\ncutoff_len: 4096\n"
+              "finetuning_type: full\ndeepspeed: /opt/elsewhere/ds.json\n") == 2);
+  CHECK(level("train.sh",
+              "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --train_type full "
+              "--max_length 4096 --deepspeed /opt/elsewhere/ds.json\n") == 2);
+}
