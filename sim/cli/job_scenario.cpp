@@ -11,8 +11,6 @@
 #include "sim/cli/fitting_clusters.hpp"
 
 namespace pipewright::cli {
-namespace {
-
 bool is_variable(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0) return false;
@@ -20,6 +18,8 @@ bool is_variable(const std::string& word) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
+
+namespace {
 
 const config::Value* value_in(const config::Value& tree, const std::string& key) {
   const std::size_t dot = key.find('.');

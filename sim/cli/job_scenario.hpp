@@ -15,6 +15,8 @@ struct JobFiles {
   std::vector<std::string> files;
   jobs::JobWords words;
 };
+// True for VAR=VALUE.
+bool is_variable(const std::string& word);
 JobFiles job_files(const std::vector<std::string>& words);
 
 // Returns true if any file belongs to a job of a framework, such as a Megatron-LM script. Only

@@ -41,6 +41,39 @@ std::vector<po::option> take_negative_numbers(std::vector<std::string>& words) {
   return number;
 }
 
+// True for an option whose values may be assignments or comparisons, such as --set KEY=VALUE.
+bool takes_equals_signs(const po::option_description& option) {
+  const std::string form = option.format_parameter();
+  return std::ranges::any_of(std::array{"=", "CONDITION", "WORD", "AXIS"}, [&](const char* part) {
+    return form.find(part) != std::string::npos;
+  });
+}
+
+// Puts the variables of a job first, so that an option before them does not take them for values:
+// --cluster dgx-h100 TP=2. The word after an option always belongs to the option.
+Arguments with_variables_first(const Arguments& arguments, const po::options_description& options) {
+  Arguments variables;
+  Arguments others;
+  bool keeps = false;  // the option before may have such values
+  bool first = false;  // the word follows an option
+  for (const std::string& word : arguments) {
+    if (word.size() > 1 && word.front() == '-' && !is_negative_number(word)) {
+      const std::size_t equals = word.find('=');
+      const std::string name = word.substr(word.starts_with("--") ? 2 : 0, equals);
+      const po::option_description* const option = options.find_nothrow(
+          word.starts_with("--") ? name.substr(0, name.find('=')) : word.substr(0, 2), false);
+      keeps = option == nullptr || takes_equals_signs(*option);
+      first = equals == std::string::npos;
+      others.push_back(word);
+      continue;
+    }
+    (!keeps && !first && is_variable(word) ? variables : others).push_back(word);
+    first = false;
+  }
+  variables.insert(variables.end(), others.begin(), others.end());
+  return variables;
+}
+
 // Keys of a scenario whose options are the same in all commands. Options for schedules and outputs
 // differ by command and are left out.
 const std::vector<KeyRow>& option_rows() {
@@ -144,12 +177,14 @@ po::variables_map parse(const Arguments& arguments, const po::options_descriptio
   if (complete.find_nothrow("help", false) == nullptr) complete.add_options()("help,h", "");
   if (complete.find_nothrow(positional, false) == nullptr)
     complete.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
+  const Arguments words =
+      positional == "scenario" ? with_variables_first(arguments, complete) : arguments;
   po::positional_options_description positions;
   positions.add(positional.c_str(), -1);
   try {
     po::variables_map flags;
     po::store(
-        po::command_line_parser(arguments)
+        po::command_line_parser(words)
             .options(complete)
             .positional(positions)
             .extra_style_parser(take_negative_numbers)

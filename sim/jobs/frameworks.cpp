@@ -254,8 +254,11 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
       return comment.second.find(name + "=") != std::string::npos;
     });
   };
+  const auto is_of_recipe = [&framework](const std::string& name) {
+    return framework.read == nemo::read_job && (name == "RECIPE" || name == "PACKAGE");
+  };
   for (const auto& [name, value] : words.variables)
-    if (name != "RECIPE" && name != "PACKAGE" && !sets_key(name) &&
+    if (!is_of_recipe(name) && !sets_key(name) &&
         std::ranges::none_of(sources, [&](const Source& source) {
           return source.text.find(name) != std::string::npos;
         }))

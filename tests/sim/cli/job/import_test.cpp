@@ -201,3 +201,23 @@ TEST_CASE("kernels that flags of fusion split take more time", "[cli][jobs]") {
   CHECK(loss("residual", dense) == 0);
   CHECK(loss("residual", dense + " --set model.dropout=0.1") > 0.005);
 }
+TEST_CASE("variables of a job stand anywhere on the command line", "[cli][jobs]") {
+  const tests::CommandFolder place;
+  place.write("train.sh",
+              "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 512 "
+              "--num-attention-heads 8 --seq-length 512 --vocab-size 1000 --micro-batch-size 1 "
+              "--bf16 --tensor-model-parallel-size ${TP:-1}\n");
+  for (const std::string words :
+       {"--cluster dgx-h100 LAYERS=4 TP=2", "LAYERS=4 --cluster dgx-h100 TP=2",
+        "TP=2 --engine timing LAYERS=4 --cluster dgx-h100"}) {
+    CAPTURE(words);
+    CHECK_THAT(place.run("run train.sh --quiet " + words).out, Catch::Contains("tp 2, dp 4"));
+  }
+  // Values of --set stay its own.
+  CHECK_THAT(place
+                 .run("run train.sh LAYERS=4 --cluster dgx-h100 --quiet --set parallel.tp=4 "
+                      "global_batch=16 training.microbatch_size=1 --set parallel.dp=2")
+                 .out,
+             Catch::Contains("tp 4, dp 2, batch 16"));
+}
+
