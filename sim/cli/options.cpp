@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/numbers.hpp"
+#include "sim/cli/fitting_clusters.hpp"
 #include "sim/cli/job_scenario.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/schedule_spec.hpp"
@@ -151,7 +153,30 @@ JobFiles files_of(const po::variables_map& flags) {
   for (const std::string& file : values(flags, "config")) words.push_back(file);
   JobFiles files = job_files(words);
   files.words.with_bash = flags.count("run-with-bash") != 0;
+  if (flags.count("gpus") != 0) files.words.gpus = read_count(flags, "gpus");
   return files;
+}
+
+// Imports the job of the command line. If its files leave the number of GPUs open, --dp gives it
+// before the job is read, so that rules of the framework that depend on it apply.
+struct JobOfFlags {
+  std::optional<jobs::Job> job;
+  bool counts_dp = false;  // the job was read with the GPUs of --dp
+};
+JobOfFlags job_of(const po::variables_map& flags) {
+  JobFiles files = files_of(flags);
+  std::optional<jobs::Job> job = read_job(files);
+  if (!job && files.words.gpus)
+    throw UsageError("--gpus is of a job of a framework, and no file is one")
+        .suggest("set parallel.dp of the scenario");
+  const bool lacks_gpus =
+      job && std::ranges::find(job->missing, "parallel.dp") != job->missing.end();
+  if (!lacks_gpus || flags.count("dp") == 0) return {std::move(job)};
+  const std::string dp = single(values(flags, "dp"), "--dp");
+  const auto replicas = base::parse_number<std::uint32_t>(dp);
+  if (!replicas || *replicas == 0) return {std::move(job)};
+  files.words.gpus = gpus_of(job->tree) * *replicas;
+  return {read_job(files), true};
 }
 
 // If set, parse() throws the syntax that a command passes to it, and parses nothing.
@@ -245,6 +270,11 @@ void add_file_options(po::options_description& options) {
   add("strict", "refuse a job of another framework that has settings that are not modelled");
 }
 
+void add_gpus_option(po::options_description& options) {
+  options.add_options()("gpus", one_word("N"),
+                        "number of GPUs of a job, if its files do not set it");
+}
+
 void add_bash_option(po::options_description& options) {
   options.add_options()(
       "run-with-bash",
@@ -292,7 +322,8 @@ std::optional<std::filesystem::path> scenario_file(const po::variables_map& flag
 
 config::Value scenario_tree(const po::variables_map& flags,
                             const std::function<void(config::Value&)>& adjust) {
-  const std::optional<jobs::Job> job = read_job(files_of(flags));
+  const JobOfFlags command_line = job_of(flags);
+  const std::optional<jobs::Job>& job = command_line.job;
   const std::optional<std::filesystem::path> file = scenario_file(flags);
   config::Value root = job    ? job->tree
                        : file ? config::read_yaml_file(*file == "-" ? "/dev/stdin" : file->string())
@@ -304,6 +335,10 @@ config::Value scenario_tree(const po::variables_map& flags,
     std::vector<std::string> words{"true"};
     if (row.value.type != ValueType::flag) words = values(flags, name);
     if (words.empty()) continue;
+    // A job that was read with the GPUs of --dp may have them as shards and replicas.
+    if (row.name == "parallel.dp" && command_line.counts_dp &&
+        config::value_at(root, "parallel.shard") != nullptr)
+      continue;
     set(root, row.name, value_of_option(row, words));
   }
   if (const auto links = failures(flags); !links.empty()) add_slow_links(root, links);

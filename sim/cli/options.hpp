@@ -65,7 +65,8 @@ inline constexpr std::array<std::string_view, 7> split_pass_keys{
 void add_scenario_options(po::options_description& options, std::span<const std::string_view> keys);
 void add_scenario_options(po::options_description& options);
 void add_file_options(po::options_description& options);
-// Adds --run-with-bash, which scenario_tree() heeds for the scripts of a job.
+// Add --gpus and --run-with-bash, which scenario_tree() heeds for the scripts of a job.
+void add_gpus_option(po::options_description& options);
 void add_bash_option(po::options_description& options);
 
 // Add and read --fail and --slow. scenario_tree() adds their links to variation.slow_links.

@@ -20,7 +20,7 @@ po::options_description job_import_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("cluster", one_word("X"), "a name of platforms/clusters, or a platform file");
-  add("gpus", one_word("N"), "number of GPUs, if the files do not set it");
+  add_gpus_option(options);
   add("print-command",
       "print the training command that the scripts start, quoted for a shell; values that only a "
       "running shell knows are expansions such as \"$NAME\"");

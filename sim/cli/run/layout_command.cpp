@@ -260,6 +260,7 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
 po::options_description layout_options() {
   po::options_description options("options", 100);
   add_scenario_options(options);
+  add_gpus_option(options);
   add_bash_option(options);
   options.add_options()("help,h", "print this help");
   return options;

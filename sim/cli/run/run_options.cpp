@@ -30,6 +30,7 @@ po::options_description visible_options() {
       add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
   add("legacy", "read a .csv of 2024, in which B is the input gradient and BW the full backward");
   add_scenario_options(options);
+  add_gpus_option(options);
   add_bash_option(options);
   add_failure_words(options);
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -103,7 +104,8 @@ po::options_description sweep_options() {
   add("top", several_words("N"), "number of best candidates to print (10)");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "show no progress");
-  add_file_options(options);
+  add_scenario_options(options, std::array<std::string_view, 1>{"cluster"});
+  add_gpus_option(options);
   add_bash_option(options);
   add("help,h", "print this help");
   return options;

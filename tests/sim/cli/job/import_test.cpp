@@ -201,6 +201,7 @@ TEST_CASE("kernels that flags of fusion split take more time", "[cli][jobs]") {
   CHECK(loss("residual", dense) == 0);
   CHECK(loss("residual", dense + " --set model.dropout=0.1") > 0.005);
 }
+
 TEST_CASE("variables of a job stand anywhere on the command line", "[cli][jobs]") {
   const tests::CommandFolder place;
   place.write("train.sh",
@@ -219,5 +220,27 @@ TEST_CASE("variables of a job stand anywhere on the command line", "[cli][jobs]"
                       "global_batch=16 training.microbatch_size=1 --set parallel.dp=2")
                  .out,
              Catch::Contains("tp 4, dp 2, batch 16"));
+}
+
+TEST_CASE("the number of GPUs of a job may be given to each command", "[cli][jobs]") {
+  const tests::CommandFolder place;
+  place.write("titan.toml",
+              "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\n"
+              "seq_len = 4096\n[parallelism]\ntensor_parallel_degree = 2\n"
+              "data_parallel_shard_degree = -1\n");
+  REQUIRE(place.run("import titan.toml --gpus 16 -o titan.yaml").status == 0);
+  const std::string time = place.run("run titan.yaml --cluster dgx-h100 --json --quiet").out;
+  CHECK_FALSE(time.empty());
+  // --dp, and --gpus, mean the same sharding and batch as the imported file.
+  for (const std::string size : {"--gpus 16", "--dp 8"})
+    CHECK(place.run("run titan.toml --cluster dgx-h100 --json --quiet " + size).out == time);
+  CHECK_THAT(place.run("layout titan.toml --cluster dgx-h100 --gpus 16").out,
+             Catch::Contains("dp 8"));
+  CHECK_THAT(
+      place.run("search titan.toml --cluster dgx-h100 --gpus 16 --quiet --set parallel.tp='[1, 2]'")
+          .err,
+      !Catch::Contains("unrecognised option") && !Catch::Contains("is unknown"));
+  CHECK_THAT(place.run("run --model llama-3-8b --cluster dgx-h100 --gpus 8").err,
+             Catch::Contains("--gpus is of a job"));
 }
 
