@@ -180,8 +180,8 @@ void add_allocator(const Script& script, Request& request) {
   }
 }
 
-// Words of all variables, if any of them holds flags. Scripts that are meant to be sourced by
-// others have only variables, and no command that uses them.
+// Words of the variables that hold flags, each from its first flag on. Scripts that are meant to be
+// sourced by others have only variables, and no command that uses them.
 std::vector<Word> flags_of_variables(const Script& script) {
   std::vector<Word> words;
   for (const auto& [name, variable] : script.variables) {
@@ -290,9 +290,9 @@ Script run_scripts(std::span<const Source> sources, const JobWords& words) {
   return script;
 }
 
-std::vector<Word> training_command(const Script& script) {
-  const auto best = best_commands(script);
-  return best.empty() ? std::vector<Word>() : script.commands[best.back()];
+std::vector<Word> training_command(const Script& script, KnowsFlag knows) {
+  const auto best = best_commands(script, knows);
+  return best.empty() ? flags_of_variables(script) : script.commands[best.back()];
 }
 
 std::vector<Note> notes_of(const Script& script, KnowsFlag knows) {

@@ -23,7 +23,10 @@ using KnowsFlag = bool (*)(const std::string& name);
 Request read_launch(const Script& script, const std::string& name,
                     KnowsFlag knows = megatron::knows);
 
-// Passes on what the reader could not follow in the scripts.
+// The words of that command. If no command has any of the flags, those of the variables with flags.
+std::vector<Word> training_command(const Script& script, KnowsFlag knows = megatron::knows);
+
+// What the reader could not follow in the scripts, and a function that passes it on.
 void note_unfollowed(const Script& script, Request& request);
 std::vector<Note> notes_of(const Script& script, KnowsFlag knows = megatron::knows);
 

@@ -35,6 +35,12 @@ bool is_environment(const std::string& path) {
   return std::ranges::find(names, name) != names.end() || path.starts_with("/etc/");
 }
 
+// True if nothing of a text is known, as of the output of a program.
+bool is_unknown(std::string_view text) {
+  while (!text.empty() && text.front() == unknown_begin) text.remove_prefix(unknown_length(text));
+  return text.find_first_not_of(" \n") == std::string_view::npos;
+}
+
 }  // namespace
 
 bool Evaluator::run_inner_shell(const Words& words) {
@@ -87,7 +93,7 @@ std::optional<Evaluator::Found> Evaluator::find_script(const std::string& writte
 
 // A shell or sbatch without a file reads its script from the input.
 bool Evaluator::run_input(const Words& words) {
-  if (input_ == nullptr || unknown_in(input_->text)) return false;
+  if (input_ == nullptr || is_unknown(input_->text)) return false;
   const std::string last = plain_text(words.back());
   const bool shell_reads =
       is_shell(last) || (words.size() > 1 && is_shell(plain_text(words.rbegin()[1])) &&

@@ -690,3 +690,19 @@ TEST_CASE("sizes of Slurm on the command line replace those of the script", "[jo
   }
 }
 
+TEST_CASE("flags that stand in variables alone are one command", "[jobs]") {
+  const tests::CommandFolder place;
+  place.write("arguments.sh",
+              "LOG_ARGS=(--wandb-exp-name)\nNOTHING=\"0 ignore\"\nOUTER=\"cd x; run " +
+                  llama_flags + "\"\nANOTHER=optim_grads\n");
+  const std::vector<std::string> files{(place.folder() / "arguments.sh").string()};
+  const jobs::Job job = jobs::import_job(files, {.gpus = 8});
+  CHECK(scenario_of(job).parallel.dp.value == 8);
+  for (const std::vector<jobs::Note>& notes : {job.without_effect, job.not_modelled})
+    for (const char* const text : {"ignore", "optim_grads", "cd x"})
+      CHECK_FALSE(tests::has_note(notes, text));
+  const std::string line = jobs::command_line(files, {}).text;
+  CHECK(line.find("--hidden-size") != std::string::npos);
+  CHECK(line.find("ignore") == std::string::npos);
+}
+

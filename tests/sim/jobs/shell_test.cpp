@@ -170,3 +170,11 @@ TEST_CASE("Python lists can be repeated and joined", "[jobs]") {
   CHECK_FALSE(jobs::python_list("[1]*99999999"));
   CHECK_FALSE(jobs::python_list("3"));
 }
+
+TEST_CASE("a here-document with unknown parts is read as a script", "[jobs][shell]") {
+  CHECK(commands("F=4\nsbatch <<EOF\n#SBATCH --nodes=2\nsrun bash -c \"cd $HOME; "
+                 "run $F \\$SLURM_NNODES\"\nEOF\n") == "[sbatch][srun][run][4][2]\n");
+  // Nothing is known of the output of a program.
+  CHECK(commands("sbatch < <(make_script)").find("[sbatch]") != std::string::npos);
+}
+
