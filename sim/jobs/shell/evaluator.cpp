@@ -32,7 +32,7 @@ std::string shown(const Node& node) {
 
 }  // namespace
 
-Evaluator::Evaluator(Script& script, std::string file) : shell_(script) {
+Evaluator::Evaluator(Script& script, std::string file) : shell_(script), start_(file) {
   shell_.file = std::move(file);
   shell_.zero = shell_.file.substr(shell_.file.rfind('/') + 1);
   shell_.substitute = [this](std::string_view text, int line) { return substitute(text, line); };

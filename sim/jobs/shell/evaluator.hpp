@@ -101,6 +101,7 @@ class Evaluator {
   void write(std::string_view text);
 
   Shell shell_;
+  std::string start_;              // the file that runs first
   std::string* output_ = nullptr;  // null: the terminal
   Stream* input_ = nullptr;        // null: the terminal
   Flow flow_ = Flow::normal;

@@ -81,9 +81,11 @@ std::optional<Evaluator::Found> Evaluator::find_script(const std::string& writte
       return Found{shell_.file, it->second};
   const std::optional<std::string> path = path_of_script(written);
   if (!path || !shell_.script.read_file) return std::nullopt;
+  // A sourced script may name files by the folder of the script that sources it.
   const std::filesystem::path folder = std::filesystem::path(shell_.file).parent_path();
+  const std::filesystem::path start = std::filesystem::path(start_).parent_path();
   for (const std::filesystem::path& candidate :
-       {folder / shell_.folder.value_or("") / *path, folder / *path}) {
+       {folder / shell_.folder.value_or("") / *path, folder / *path, start / *path}) {
     std::string file = candidate.lexically_normal().string();
     if (std::optional<std::string> text = shell_.script.read_file(file))
       return Found{std::move(file), std::move(*text)};

@@ -178,3 +178,18 @@ TEST_CASE("a here-document with unknown parts is read as a script", "[jobs][shel
   CHECK(commands("sbatch < <(make_script)").find("[sbatch]") != std::string::npos);
 }
 
+TEST_CASE("sourced scripts name files by the folder of the first script", "[jobs][shell]") {
+  jobs::Script script;
+  script.read_file = [](const std::string& file) -> std::optional<std::string> {
+    if (file == "job/conf/arguments.sh") return "source \"${HERE}/conf/${1}.sh\"\n";
+    if (file == "job/conf/Qwen/small.sh") return "L=2\n";
+    return std::nullopt;
+  };
+  jobs::read_script(
+      "HERE=$(dirname $(readlink -f $0))\nset -- Qwen/small\nsource $HERE/conf/arguments.sh\n"
+      "run $L\n",
+      "job/train.sh", script);
+  CHECK(script.unfollowed.empty());
+  REQUIRE(script.commands.size() == 1);
+  CHECK(script.commands.front().back().text == "2");
+}
