@@ -23,6 +23,9 @@ struct Unread {
 constexpr std::string_view scenario_words =
     "write a scenario with the model, parallel sizes and batch of the job";
 
+constexpr std::string_view torchtitan_files =
+    "or give the TOML, or the JSON, of the configuration that it starts; stack: torchtitan";
+
 constexpr std::array unread_rows{
     Unread{"MaxText", ".yaml", {"per_device_batch_size:", "base_emb_dim:"}, "stack: maxtext"},
     Unread{"MaxText", ".yaml", {"per_device_batch_size:", "ici_"}, "stack: maxtext"},
@@ -40,6 +43,17 @@ constexpr std::array unread_rows{
            ".py",
            {"Trainer.Config(", "torchtitan"},
            "or give the JSON that torchtitan writes of its configuration; stack: torchtitan"},
+    // Scripts that start a program with a configuration.
+    Unread{"torchtitan's train.py", "", {"torchtitan.train", ""}, torchtitan_files},
+    Unread{"torchtitan's train.py", "", {"torchtitan_train.py", ""}, torchtitan_files},
+    Unread{"verl", "", {"verl.trainer", ""}, ""},
+    Unread{"MaxText", "", {"MaxText.train", ""}, "stack: maxtext"},
+    Unread{"MaxText", "", {"maxtext.train", ""}, "stack: maxtext"},
+    Unread{"MaxText", "", {"maxtext/train.py", ""}, "stack: maxtext"},
+    Unread{"axolotl", "", {"axolotl train", ""}, "stack: pytorch-fsdp"},
+    Unread{"axolotl", "", {"axolotl.cli.train", ""}, "stack: pytorch-fsdp"},
+    Unread{"accelerate", "", {"accelerate launch", ""}, "stack: pytorch-fsdp or deepspeed"},
+    Unread{"Colossal-AI", "", {"colossalai run", ""}, ""},
 };
 
 bool has_extension(const SourceText& text, std::string_view extension) {
@@ -56,7 +70,8 @@ void check_is_read(const Source& source) {
         std::ranges::all_of(row.words, [&](std::string_view words) { return text.has(words); });
     if (!has_words || !has_extension(text, row.extension)) continue;
     throw config::Error({.source = source.name},
-                        fmt::format("a configuration of {}, which is not read", row.title))
+                        fmt::format("a {} of {}, which is not read",
+                                    row.extension.empty() ? "launch" : "configuration", row.title))
         .suggest(row.remedy.empty() ? std::string(scenario_words)
                                     : fmt::format("{} ({})", scenario_words, row.remedy));
   }

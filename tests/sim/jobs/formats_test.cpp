@@ -238,6 +238,17 @@ TEST_CASE("configurations that are not read are named, with a remedy", "[jobs]")
       "config.py",
       "from torchtitan.trainer import Trainer\ndef llama3_8b():\n  return Trainer.Config(\n  )\n",
       "torchtitan in Python");
+  // Scripts that start them are named too.
+  const auto refused_launch = [](const std::string& text, const std::string& title) {
+    CHECK_THROWS_WITH(tests::import_text("start.sh", text + "\n"),
+                      Catch::Contains("a launch of " + title + ", which is not read"));
+  };
+  refused_launch("python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo", "verl");
+  refused_launch("python3 -m MaxText.train configs/base.yml model_name=llama3-8b", "MaxText");
+  refused_launch("accelerate launch --config_file fsdp.yaml train.py", "accelerate");
+  refused_launch("axolotl train llama.yaml", "axolotl");
+  refused_launch("torchrun --nproc_per_node=8 -m torchtitan.train --module llama3",
+                 "torchtitan's train.py");
 }
 
 TEST_CASE("a job of DeepSpeed reduces gradients in the type of the weights on every stack",
