@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -74,11 +75,35 @@ std::uint64_t number_at(const config::Value& tree, std::string_view section, std
   return std::max<std::uint64_t>(number, 1);
 }
 
+// Kind of node of the library that `platform make` takes, with GPUs of a type.
+struct LibraryNode {
+  std::string name = "dgx-h100";
+  std::uint64_t gpus = 8;
+};
+
+// Chooses an NVIDIA DGX if one has GPUs of the type, else the first node that has them.
+LibraryNode node_with(const std::string& gpu) {
+  std::vector<LibraryNode> nodes;
+  for (const std::string& name : config::library_names("nodes", ".yaml")) {
+    const config::Value node =
+        config::read_yaml_file(config::library_file("nodes", name, ".yaml").string());
+    const config::Value* const type = config::find(node, "gpu");
+    if (gpu.empty() || type == nullptr || !type->text.starts_with(gpu)) continue;
+    const config::Value* const count = config::find(node, "gpus");
+    nodes.push_back({name, count == nullptr ? LibraryNode{}.gpus : number_at(node, "", "gpus")});
+  }
+  if (nodes.empty()) return {};
+  const auto dgx = std::ranges::find_if(
+      nodes, [](const LibraryNode& node) { return node.name.starts_with("dgx-"); });
+  return dgx == nodes.end() ? nodes.front() : *dgx;
+}
+
 }  // namespace
 
 std::uint64_t gpus_of(const config::Value& tree) {
   double gpus = 1;
-  for (const char* const key : {"tp", "cp", "pp", "dp"})
+  // The product of shard and replicate is dp.
+  for (const char* const key : {"tp", "cp", "pp", "dp", "shard", "replicate"})
     gpus *= static_cast<double>(number_at(tree, "parallel", key));
   gpus *= static_cast<double>(number_at(tree, "", "devices"));
   constexpr double limit = 1e15;
@@ -100,10 +125,11 @@ std::string fitting_clusters(const std::string& gpu, std::uint64_t gpus) {
   const std::string requirement = fmt::format("{} {}", gpus, gpu.empty() ? "GPUs" : gpu);
   if (!words.empty())
     return fmt::format("such as one with {}: {}", requirement, fmt::join(words, ", "));
+  const LibraryNode node = node_with(gpu);
   return fmt::format(
-      "a file of your own: no cluster of the library has {}; 'pipewright platform make --node "
-      "dgx-h100 --nodes {} -o mine.xml' makes one",
-      requirement, (gpus + 7) / 8);
+      "a file of your own: no cluster of the library has {}; 'pipewright platform make --node {} "
+      "--nodes {} -o mine.xml' makes one",
+      requirement, node.name, (gpus + node.gpus - 1) / node.gpus);
 }
 
 }  // namespace pipewright::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "sim/cli/job_scenario.hpp"
 #include "sim/cli/options.hpp"
@@ -101,6 +102,18 @@ TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[
       place.run("run " + data + "config_DGXH100_16x8x32xtp4pp8cp1.sh");
   CHECK_THAT(named.err, Catch::Contains("no cluster of the library has 128 h100") &&
                             Catch::Contains("platform make --node dgx-h100 --nodes 16"));
+  // The node that makes a cluster has the GPUs that the job's file names.
+  for (const auto& [gpu, node] : {std::pair{"b200", "dgx-b200 --nodes 512"},
+                                  {"mi300x", "mi300x-roce --nodes 512"},
+                                  {"gb200", "gb200-nvl72 --nodes 57"}}) {
+    const std::string name = fmt::format("pretrain_{}.sh", gpu);
+    place.write(name,
+                "torchrun --nnodes 512 --nproc_per_node 8 pretrain_gpt.py --num-layers 4 "
+                "--hidden-size 512 --num-attention-heads 8 --seq-length 512 --vocab-size 1000 "
+                "--micro-batch-size 1 --bf16\n");
+    CHECK_THAT(place.run("run " + name).err,
+               Catch::Contains(fmt::format("platform make --node {} -o", node)));
+  }
 }
 
 TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]") {
