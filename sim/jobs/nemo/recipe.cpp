@@ -594,7 +594,16 @@ Recipe read_python(const Source& source, const JobWords& words, Request& request
   if (name.empty() && names.size() == 1) name = names.front();
   const std::optional<Value> function =
       name.empty() ? std::nullopt : interpreter.find(module, name);
-  if (!function || std::holds_alternative<External>(*function))
+  const bool is_missing = !function || std::holds_alternative<External>(*function);
+  if (is_missing && !name.empty()) {
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    const std::string_view nearest = config::nearest_name(name, known);
+    throw config::Error(fmt::format("{}: the file has no recipe {}", source.name, name))
+        .suggest(nearest.empty()
+                     ? fmt::format("choose one by RECIPE=NAME: {}", fmt::join(names, ", "))
+                     : fmt::format("did you mean RECIPE={}?", nearest));
+  }
+  if (is_missing)
     throw config::Error(fmt::format("{}: the file has {} recipes", source.name, names.size()))
         .suggest(fmt::format("choose one by RECIPE=NAME: {}", fmt::join(names, ", ")));
   Recipe recipe = entries_of(interpreter, *function, name, {.source = source.name});
