@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letters.hpp"
 #include "sim/jobs/automodel/automodel.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/job.hpp"
@@ -209,13 +211,22 @@ void set_stated(std::span<const Source> sources, const Framework& framework, Job
   job.comments["placement.domain"] = "the heading of the launch";
 }
 
+// Letters and digits of a name: "llamafactory" for "LLaMA-Factory".
+std::string plain(std::string_view name) {
+  std::string text = base::lowercase(name);
+  std::erase_if(text, [](unsigned char c) { return std::isalnum(c) == 0; });
+  return text;
+}
+
 }  // namespace
 
 std::span<const Framework> frameworks() { return framework_rows; }
 
 const Framework* find_framework(std::string_view name) {
-  const auto it = std::ranges::find(framework_rows, name, &Framework::name);
-  return it == framework_rows.end() ? nullptr : &*it;
+  const auto row = std::ranges::find_if(framework_rows, [&](const Framework& framework) {
+    return plain(framework.name) == plain(name) || plain(framework.title) == plain(name);
+  });
+  return row == framework_rows.end() ? nullptr : &*row;
 }
 
 const Framework* find_writable_framework(std::string_view name) {

@@ -41,8 +41,8 @@ struct Framework {
 // reads them: a framework that starts another, or uses its flags, comes after it.
 std::span<const Framework> frameworks();
 
-// Return the framework with this name, or the one with this name that can write launches; null if
-// there is none.
+// Return the framework with this name or title, in any spelling such as "llama-factory", or the one
+// with this name that can write launches; null if there is none.
 const Framework* find_framework(std::string_view name);
 const Framework* find_writable_framework(std::string_view name);
 

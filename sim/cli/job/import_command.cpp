@@ -1,9 +1,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/job_scenario.hpp"
@@ -70,8 +72,13 @@ int print_command(const std::vector<std::string>& files, const jobs::JobWords& w
 // Prints what becomes of the settings with these names, or of all settings of a framework.
 void print_list(const std::string& name, const std::vector<std::string>& settings) {
   const jobs::Framework* const framework = jobs::find_framework(name);
-  if (framework == nullptr || framework->settings == nullptr)
-    throw UsageError(fmt::format("there is no framework '{}'", name));
+  if (framework == nullptr || framework->settings == nullptr) {
+    std::vector<std::string_view> known;
+    for (const jobs::Framework& row : jobs::frameworks())
+      if (row.settings != nullptr) known.push_back(row.name);
+    throw UsageError(fmt::format("there is no framework '{}'", name))
+        .allow(fmt::format("{}", fmt::join(known, ", ")));
+  }
   const jobs::SettingNames names = framework->settings();
   std::vector<jobs::SettingUse> uses;
   for (const std::string& setting : settings) uses.push_back(jobs::use_of(names, setting));

@@ -180,7 +180,10 @@ TEST_CASE("the program lists what becomes of settings", "[cli][jobs]") {
                       Catch::Contains("without effect: learning rate and its schedule") &&
                       Catch::Contains("unknown"));
   CHECK_THAT(place.run("import --settings torchtitan").out, Catch::Contains("used: parallel.tp"));
-  CHECK(place.run("import --settings nothing").status == 2);
+  CHECK_THAT(place.run("import --settings nothing").err,
+             Catch::Contains("there is no framework 'nothing'; allowed: megatron, bridge, "));
+  for (const std::string name : {"llama-factory", "LLaMA-Factory", "ms-swift", "Megatron-LM"})
+    CHECK(place.run("import --settings " + name).status == 0);
 }
 
 // Settings such as --no-rope-fusion are named as not modelled since the groups of kernels that they
