@@ -100,6 +100,27 @@ void settle_schedule(const config::Scenario& scenario, std::map<std::string, std
     keys["schedule.name"] = "1f1b";
 }
 
+// What a number of plain_keys() means, where the key alone does not say it.
+struct Meaning {
+  std::string_view key, unit, what;
+};
+constexpr std::array meanings{
+    Meaning{"training.bytes.weights", " bytes", "a stored weight, with its copies in 8 bits"},
+    Meaning{"training.bytes.gathered", " bytes", "a weight that data parallelism gathers"},
+    Meaning{"training.bytes.gradients", " bytes", "a gradient"},
+    Meaning{"training.bytes.optimizer", " bytes", "main weights and moments of a weight"},
+    Meaning{"training.experts.round_robin", "", "tokens choose experts in turn"},
+};
+
+// "training.bytes.optimizer is 8 bytes, and would be 6 bytes (main weights and moments of a weight)".
+std::string difference_text(const std::string& key, const std::string& is,
+                            const std::string& would_be) {
+  const auto meaning = std::ranges::find(meanings, std::string_view(key), &Meaning::key);
+  if (meaning == meanings.end()) return fmt::format("{} is {}, and would be {}", key, is, would_be);
+  return fmt::format("{} is {}{}, and would be {}{} ({})", key, is, meaning->unit, would_be,
+                     meaning->unit, meaning->what);
+}
+
 std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
   std::map<std::string, std::string> keys;
   for (const config::Entry& entry : spelled_out(scenario).entries)
@@ -363,8 +384,8 @@ std::vector<Difference> differences(const LaunchInput& input, Job job) {
     const std::string a = value_or_default(wanted_keys, key);
     const std::string b = value_or_default(actual_keys, key);
     if (a != b)
-      result.push_back({key, fmt::format("{} is {}, and would be {}", key,
-                                         a.empty() ? "not given" : a, b.empty() ? "left out" : b)});
+      result.push_back(
+          {key, difference_text(key, a.empty() ? "not given" : a, b.empty() ? "left out" : b)});
   }
   if (planned.model && actual.model) {
     const auto wanted_shape = shape_of(planned);

@@ -238,6 +238,14 @@ TEST_CASE("a launch for DeepSpeed has flags of Megatron-DeepSpeed alone", "[jobs
                     Catch::Contains("latent attention, which Megatron-DeepSpeed does not have"));
 }
 
+TEST_CASE("a launch says what numbers of bytes count", "[jobs][launch]") {
+  CHECK_THAT(launch_of("megatron-core\ntraining: {bytes: {optimizer: 7}}", "megatron"),
+             Catch::Contains("# not expressed: training.bytes.optimizer is 7 bytes, and would be ") &&
+                 Catch::Contains("main weights and moments of a weight"));
+  CHECK_THAT(launch_of("megatron-core\ntraining: {bytes: {weights: 3}}", "megatron"),
+             Catch::Contains("# not expressed: training.bytes.weights is 3 bytes, and would be 2"));
+}
+
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {
   const tests::CommandFolder place;
   const tests::ProgramResult ran = place.run(
