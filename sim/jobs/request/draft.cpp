@@ -39,7 +39,9 @@ void check_is_known(const Setting& setting, const std::string& value) {
     throw refusal(
         setting,
         fmt::format("its value is the output of the command {}, which is not run", *unknown))
-        .suggest("replace it by the number");
+        .suggest(
+            "set the variable that holds it on the command line, as in NAME=8, or let bash run "
+            "the script with --run-with-bash");
   throw refusal(setting, fmt::format("its value is ${}, which the script does not set", *unknown))
       .suggest(fmt::format("give it on the command line, as in {}=8", *unknown));
 }

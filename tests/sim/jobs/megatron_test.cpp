@@ -594,7 +594,9 @@ TEST_CASE("bash runs a script in a sandbox if it is asked to", "[jobs][shell]") 
   place.write("train.sh", script);
   const std::vector<std::string> files{(place.folder() / "train.sh").string()};
   // Our reader does not follow sed.
-  CHECK_THROWS_WITH(jobs::import_job(files), Catch::Contains("sed 's/2//'"));
+  CHECK_THROWS_WITH(jobs::import_job(files), Catch::Contains("sed 's/2//'") &&
+                                                 Catch::Contains("as in NAME=8") &&
+                                                 Catch::Contains("--run-with-bash"));
   try {
     const jobs::Job job = jobs::import_job(files, {.with_bash = true});
     CHECK(scenario_of(job).parallel.tp.value == 4);
