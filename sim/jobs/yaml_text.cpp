@@ -96,6 +96,7 @@ void write_without_effect(const Job& job, std::string& out) {
 
 // Explains what a missing key means, or which option gives it; may be empty.
 std::string_view meaning_of_missing(const std::string& key) {
+  if (key == "model") return "a model of the library, or a file (run --model X)";
   if (key == "parallel.dp") return "the number of GPUs (--gpus N)";
   if (key == "model.vocabulary") return "the number of tokens of the tokenizer (--vocab-size)";
   return "";

@@ -43,8 +43,7 @@ void read_model(Draft& draft) {
                        "model.config.pretrained_model_name_or_path", "model.config"});
   const std::string model = id == nullptr ? "" : model_named(draft.text(id->name));
   if (!model.empty()) return draft.set("model", model, *id);
-  if (id != nullptr)
-    draft.not_understood(*id, "the library has no model of this name; give --model");
+  if (id != nullptr) draft.not_understood(*id, "the library has no model of this name");
   draft.lacks("model");
 }
 

@@ -60,8 +60,7 @@ void read_model(Draft& draft) {
   const Setting* const id = draft.find("model_name_or_path");
   const std::string model = id == nullptr ? "" : model_named(draft.text(id->name));
   if (!model.empty()) return draft.set("model", model, *id);
-  if (id != nullptr)
-    draft.not_understood(*id, "the library has no model of this name; give --model");
+  if (id != nullptr) draft.not_understood(*id, "the library has no model of this name");
   draft.lacks("model");
 }
 

@@ -146,6 +146,13 @@ TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs
     place.write("full.yaml", other);
     return jobs::import_job(files, {.variables = {}, .gpus = 16});
   };
+  // --model may have been given, so that only what is missing asks for it.
+  const jobs::Job unnamed = with("Meta-Llama-3-8B-Instruct", "Ours-8B");
+  CHECK(unnamed.missing == std::vector<std::string>{"model"});
+  CHECK(tests::has_note(unnamed.not_modelled, "the library has no model of this name"));
+  CHECK_FALSE(tests::has_note(unnamed.not_modelled, "--model"));
+  CHECK(jobs::commented_yaml(unnamed).find("# missing: model: a model of the library") !=
+        std::string::npos);
   CHECK_THROWS_WITH(with("finetuning_type: full", "finetuning_type: lora"),
                     Contains("finetuning_type: lora") && Contains("are not modelled"));
   CHECK_THROWS_WITH(with("finetuning_type: full\n", ""), Contains("an adapter (LoRA) is trained"));
