@@ -238,6 +238,13 @@ void read_expert_overlap(Draft& draft) {
     draft.set("training.experts.overlap", "true", *overlap);
     if (draft.at("schedule.name") == nullptr)
       draft.set("schedule.name", "1f1b", "the schedule without interleaving");
+    const std::uint64_t pp = draft.count_at("parallel.pp", 1);
+    if (pp > 1 && draft.at("schedule.name")->text == "1f1b")
+      throw refusal(*overlap,
+                    fmt::format("forward and backward passes in pairs need several chunks per "
+                                "device with pipeline parallel size {}",
+                                pp))
+          .suggest("set the virtual pipeline size too, or leave the overlap out");
     draft.set("schedule.fused", "true", *overlap);
     if (const Setting* const delay = draft.find("delay_wgrad_compute");
         delay != nullptr && draft.on("delay_wgrad_compute"))

@@ -708,3 +708,17 @@ TEST_CASE("flags that stand in variables alone are one command", "[jobs]") {
   CHECK(line.find("ignore") == std::string::npos);
 }
 
+TEST_CASE("pairs of passes need several chunks on several devices", "[jobs]") {
+  const std::string flags = llama_launch +
+                            "--num-experts 8 --moe-ffn-hidden-size 512 "
+                            "--pipeline-model-parallel-size 2 --overlap-moe-expert-parallel-comm ";
+  CHECK_THROWS_WITH(tests::import_text("train.sh", flags + "\n"),
+                    Catch::Contains("train.sh:1:") &&
+                        Catch::Contains("--overlap-moe-expert-parallel-comm: ") &&
+                        Catch::Contains("several chunks per device"));
+  CHECK(scenario_of(
+            tests::import_text("train.sh", flags + "--num-layers-per-virtual-pipeline-stage 1\n"))
+            .schedules.front()
+            .name == "interleaved-1f1b");
+}
+
