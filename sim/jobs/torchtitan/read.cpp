@@ -86,24 +86,35 @@ void check_stages(Draft& draft, std::uint64_t layers, std::uint64_t layers_per_s
                   const TorchSchedule& schedule) {
   const Setting& setting = *draft.find("parallelism.pipeline_parallel_layers_per_stage");
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
-  const std::uint64_t stages = (layers + layers_per_stage - 1) / layers_per_stage;
-  const std::uint64_t of_rank = stages / pp;
-  if (stages % pp != 0)
-    throw refusal(
-        setting, fmt::format("Number of virtual stages ({}) must be divisible by pipeline parallel "
-                             "size ({})",
-                             stages, pp));
-  if (!schedule.has_chunks && of_rank != 1)
-    throw refusal(setting, fmt::format("Single stage schedule requires exactly 1 stage per rank, "
-                                       "but got {} stages per rank",
-                                       of_rank));
-  if (schedule.has_chunks && of_rank < 2)
-    throw refusal(setting, fmt::format("Multi-stage schedule requires at least 2 stages per rank, "
-                                       "but got {} stages per rank",
-                                       of_rank));
   const bool in_v = schedule.schedule == "zb-v" || schedule.schedule == "dualpipe-v";
-  if (in_v && of_rank != 2)
-    throw refusal(setting, fmt::format("v schedules assume 2 stages per rank, got {}", of_rank));
+  const auto fits = [&](std::uint64_t count) {
+    return !schedule.has_chunks ? count == pp
+           : in_v               ? count == 2 * pp
+                                : count % pp == 0 && count > pp;
+  };
+  const auto stages_by = [&](std::uint64_t size) { return (layers + size - 1) / size; };
+  const std::uint64_t stages = stages_by(layers_per_stage);
+  if (fits(stages)) return;
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = 1; size <= layers; ++size)
+    if (fits(stages_by(size))) sizes.push_back(size);
+  const std::uint64_t of_rank = stages / pp;
+  std::string message;
+  if (stages % pp != 0)
+    message = fmt::format(
+        "Number of virtual stages ({}) must be divisible by pipeline parallel size ({})", stages,
+        pp);
+  else if (in_v && of_rank > 1)
+    message = fmt::format("v schedules assume 2 stages per rank, got {}", of_rank);
+  else
+    message = fmt::format("{} per rank, but got {} stages per rank",
+                          schedule.has_chunks ? "Multi-stage schedule requires at least 2 stages"
+                                              : "Single stage schedule requires exactly 1 stage",
+                          of_rank);
+  throw refusal(setting, fmt::format("{}: {} layers, with embedding and output, / {} are {} stages",
+                                     message, layers, layers_per_stage, stages))
+      .allow(sizes.empty() ? "another pipeline parallel size"
+                           : fmt::format("{}", fmt::join(sizes, ", ")));
 }
 
 // Numbers of layers of the stages that start at the points "layers.4", "layers.8".

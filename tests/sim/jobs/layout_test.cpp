@@ -159,7 +159,8 @@ TEST_CASE("torchtitan's rules on stages are errors in its words", "[jobs][layout
   CHECK_THROWS_WITH(titan("pipeline_parallel_schedule = \"Interleaved1F1B\"\n"
                           "pipeline_parallel_layers_per_stage = 5\n"),
                     Contains("Number of virtual stages (7) must be divisible by pipeline parallel "
-                             "size (4)"));
+                             "size (4): 34 layers, with embedding and output, / 5 are 7 stages; "
+                             "allowed: 3"));
   CHECK_THROWS_WITH(titan("pipeline_parallel_schedule = \"1F1B\"\n"
                           "pipeline_parallel_layers_per_stage = 3\n"),
                     Contains("requires exactly 1 stage per rank, but got 3 stages per rank"));
