@@ -227,8 +227,8 @@ int compare_command(const Arguments& arguments) {
   const auto name = [&](std::size_t i) { return analysis::printable(request.files[i].string()); };
   if (kinds.front() != FileKind::trace)
     throw UsageError(fmt::format(
-        "{} is no trace; the first file of compare must be the trace of the predicted run, as in "
-        "'pipewright compare predicted.h5 measured.json'",
+        "{} is no trace; the first file of compare must be the trace of the predicted run, which "
+        "'pipewright run --trace predicted.h5' writes",
         name(0)));
   const FileKind kind = kinds[1];
   for (std::size_t i = 2; i < kinds.size(); ++i)

@@ -140,7 +140,7 @@ TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {
   fails("t.h5 t.h5 --fail-if 'makespan>+1x'", "'x' is no unit");
   fails("t.h5 t.h5 --fail-if 'mfu<40%'", "mfu is unknown for");
   fails("t.h5 " + samples + "kineto-rank0.json' t.h5", "different kinds");
-  fails(samples + "kineto-rank0.json' t.h5", "is no trace");
+  fails(samples + "kineto-rank0.json' t.h5", "'pipewright run --trace predicted.h5' writes");
   fails("t.h5 " + samples + "kineto-rank0.json' --skip x", "--skip is 'x'");
   fails("t.h5 " + samples + "kineto-rank0.json' --pattern '('", "no group called kind");
   fails("t.h5 " + samples + "kineto-rank{rank}.json' --category nvtx", "marks a pass");
