@@ -78,7 +78,7 @@ std::optional<FlopCount> flop_count(const RunFigures& predicted,
   return count;
 }
 
-std::string flop_note(const FlopCount& count) {
+std::string flop_note(const FlopCount& count, bool is_same_batch) {
   constexpr double giga = 1e9;
   std::string text = fmt::format(
       "the log counts {:.1f} GFLOP a token{}, {:.2f} of the prediction's {:.1f} with full "
@@ -89,7 +89,8 @@ std::string flop_note(const FlopCount& count) {
     text += fmt::format(" and {:.2f} of its {:.1f} with causal attention",
                         count.logged / count.causal, count.causal / giga);
   if (!count.rule.empty()) text += fmt::format("; this is the count of {}", count.rule);
-  return text + "; FLOP/s are not comparable, but times and tokens/s are";
+  return text + (is_same_batch ? "; FLOP/s are not comparable, but times and tokens/s are"
+                               : "; FLOP/s are not comparable");
 }
 
 }  // namespace pipewright::analysis

@@ -41,6 +41,6 @@ std::optional<FlopCount> flop_count(const RunFigures& predicted,
                                     const std::vector<FlopRule>& rules);
 
 // "the log counts 39.9 GFLOP a token, 0.48 of the prediction's 82.9 with full attention, ..".
-std::string flop_note(const FlopCount& count);
+std::string flop_note(const FlopCount& count, bool is_same_batch);
 
 }  // namespace pipewright::analysis

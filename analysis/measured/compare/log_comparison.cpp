@@ -148,7 +148,8 @@ std::optional<std::string> batch_note(const trace::RunInfo& run,
   for (const LogIteration& line : lines)
     if (line.batch_samples && std::abs(*line.batch_samples / batch - 1) > 0.01)
       return fmt::format(
-          "an iteration of the log trains {:g} samples, but {:g} in the prediction (iteration {})",
+          "an iteration of the log trains {:g} samples, but {:g} in the prediction (iteration {}), "
+          "so that times are not comparable",
           *line.batch_samples, batch, line.number);
   return std::nullopt;
 }
@@ -207,9 +208,10 @@ LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
   for (TimerComparison& timer : result.timers) set_error(timer);
   result.rates = compare_rates(predicted, result.spreads);
   result.flops = flop_count(predicted, steady.lines, choice.flop_rules);
-  if (result.flops && result.flops->differs()) result.notes.push_back(flop_note(*result.flops));
-  if (const auto note = batch_note(predicted.summary.run, steady.lines))
-    result.notes.push_back(*note);
+  const auto other_batch = batch_note(predicted.summary.run, steady.lines);
+  if (result.flops && result.flops->differs())
+    result.notes.push_back(flop_note(*result.flops, !other_batch));
+  if (other_batch) result.notes.insert(result.notes.begin(), *other_batch);
   result.memory = compare_memory(predicted, measured_memory(run));
   add_notes_on_missing_parts(result, measured.has_value());
   return result;

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "analysis/measured/compare/log_comparison.hpp"
 #include "tests/analysis/report/runs.hpp"
 
 using namespace pipewright;
@@ -47,7 +48,7 @@ TEST_CASE("the FLOPs of a token follow from the time and the batch of a log", "[
   CHECK(count->predicted == Approx(80e9));
   CHECK(count->differs());
   CHECK(count->rule.empty());
-  CHECK_THAT(flop_note(*count),
+  CHECK_THAT(flop_note(*count, true),
              Catch::Contains("39.9 GFLOP a token, 0.50 of the prediction's 80.0") &&
                  Catch::Contains("0.53 of its 75.0 with causal attention") &&
                  Catch::Contains("not comparable") && !Catch::Contains("this is"));
@@ -56,7 +57,7 @@ TEST_CASE("the FLOPs of a token follow from the time and the batch of a log", "[
   const auto assumed = flop_count(
       prediction(), {{.number = 57, .elapsed_s = 5.4505, .flops_per_gpu = 239.6e12}}, {});
   CHECK(assumed->logged == Approx(count->logged));
-  CHECK_THAT(flop_note(*assumed), Catch::Contains("if its batch is that of the prediction"));
+  CHECK_THAT(flop_note(*assumed, true), Catch::Contains("if its batch is that of the prediction"));
   const auto rate = flop_count(
       prediction(), {{.number = 57, .samples_per_s = 128 / 5.4505, .flops_per_gpu = 239.6e12}}, {});
   CHECK(rate->logged == Approx(count->logged));
@@ -85,4 +86,25 @@ TEST_CASE("FLOPs that agree, or that a log does not give, are not noted", "[comp
   CHECK_FALSE(flop_count(prediction(), {}, {}).has_value());
   CHECK_FALSE(flop_count(analysis::figures_of(test::two_device_run(), "p"), counting(80e9), {})
                   .has_value());
+}
+
+TEST_CASE("another batch of a log is the first note, and leaves no times to compare", "[compare]") {
+  const auto notes_of = [](double samples) {
+    analysis::TrainingLog log;
+    LogIteration line = counting(60e9).front();
+    line.elapsed_s = 10;
+    line.batch_samples = samples;
+    log.runs.push_back({.iterations = {line, line}, .remarks = {}});
+    std::string notes;
+    for (const std::string& note : analysis::compare_log(prediction(), log, {}).notes)
+      notes += note + "\n";
+    return notes;
+  };
+  CHECK_THAT(notes_of(256),
+             Catch::StartsWith("an iteration of the log trains 256 samples, but 128 ") &&
+                 Catch::Contains("so that times are not comparable") &&
+                 Catch::Contains("GFLOP a token") &&
+                 !Catch::Contains("but times and tokens/s are"));
+  CHECK_THAT(notes_of(128), Catch::Contains("but times and tokens/s are") &&
+                                !Catch::Contains("an iteration of the log trains"));
 }
