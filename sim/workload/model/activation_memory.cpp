@@ -378,9 +378,12 @@ std::string idle_recompute_note(const ModelSetting& setting) {
       freeing.push_back(config::recompute_modules[i]);
   }
   const bool recomputes_scores = recompute.has(config::RecomputeModule::core_attn);
-  const std::string_view reason = recomputes_scores
-                                      ? ", and costs time: flash attention stores no scores"
-                                      : ": its norms are part of the products that use them";
+  const bool keeps_products = recompute.granularity == config::Recompute::Granularity::op;
+  const std::string_view reason =
+      keeps_products      ? ", and costs time: it keeps the results of products, which "
+                            "take as much as what it recomputes"
+      : recomputes_scores ? ", and costs time: flash attention stores no scores"
+                          : ": its norms are part of the products that use them";
   return fmt::format(
       "recompute {} frees no memory in this model{}; modules that free memory: "
       "recompute: {{modules: [..]}} with {}",
