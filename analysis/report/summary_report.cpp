@@ -250,8 +250,8 @@ std::string uneven_text(const Summary& run, std::string_view name) {
   if (run.job->uneven < negligible)
     return text + "spreading the work evenly over microbatches and ranks would save no time";
   return text + fmt::format(
-                    "spread evenly over microbatches and ranks, the same work would take "
-                    "{:.1f} % less time",
+                    "the same work would take {:.1f} % less time if it were spread evenly over "
+                    "microbatches and ranks",
                     100 * run.job->uneven);
 }
 

@@ -55,8 +55,9 @@ std::string csv_summary(std::span<const Summary> runs);
 std::string over_capacity_text(const Summary& run, const std::string& name);
 
 // Describes how uneven the microbatches are, after the name of the run if it has one: "2 million
-// tokens an iteration, 3.1 % of the computed tokens are padding; spread evenly over microbatches
-// and ranks, the same work would take 1.2 % less time". Empty if all microbatches are alike.
+// tokens an iteration, 3.1 % of the computed tokens are padding; the same work would take 1.2 %
+// less time if it were spread evenly over microbatches and ranks". Empty if all microbatches are
+// alike.
 std::string uneven_text(const Summary& run, std::string_view name);
 
 // Table of each device's memory at its peak, with a column for each component that some device has.

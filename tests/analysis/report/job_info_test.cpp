@@ -90,8 +90,8 @@ TEST_CASE("a table reports the gain of even microbatches", "[report]") {
   job.uneven = 0.123;
   CHECK_THAT(
       table_of(run_of(job)),
-      Catch::Contains("% of the computed tokens are padding; spread evenly over microbatches and "
-                      "ranks, the same work would take 12.3 % less time\n"));
+      Catch::Contains("% of the computed tokens are padding; the same work would take 12.3 % less "
+                      "time if it were spread evenly over microbatches and ranks\n"));
   job.uneven = -0.002;  // shorter documents are less efficient
   CHECK_THAT(table_of(run_of(job)),
              Catch::Contains("spreading the work evenly over microbatches and ranks would save no "
