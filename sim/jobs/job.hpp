@@ -75,7 +75,8 @@ Launch export_job(const config::Scenario& scenario, const Framework& framework,
                   const config::LaunchPlan& plan = {});
 
 // Formats the scenario of a job as YAML. A comment at each key names its origin; comments at the
-// top list what was left out and assumed.
-std::string commented_yaml(const Job& job);
+// top list what was left out and assumed; those of many settings without effect only with
+// `details`.
+std::string commented_yaml(const Job& job, bool details = true);
 
 }  // namespace pipewright::jobs

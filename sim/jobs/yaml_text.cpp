@@ -82,16 +82,33 @@ void write_not_modelled(const Job& job, std::string& out) {
     write_comment(fmt::format("{}: {}", located(note), note.why), "not modelled:", out);
 }
 
-// Writes the settings without effect, together those that have the same reason.
-void write_without_effect(const Job& job, std::string& out) {
-  std::vector<std::pair<std::string_view, std::string>> groups;
+// Writes the settings without effect, together those that have the same reason. Of many settings,
+// only their numbers by reason, unless `details` are asked for.
+void write_without_effect(const Job& job, bool details, std::string& out) {
+  constexpr std::size_t few = 16;
+  struct Group {
+    std::string_view why;
+    std::string settings;
+    std::size_t count;
+  };
+  std::vector<Group> groups;
   for (const Note& note : job.without_effect) {
-    auto group = std::ranges::find(groups, note.why, [](const auto& entry) { return entry.first; });
-    if (group == groups.end()) group = groups.insert(group, {note.why, ""});
-    group->second += (group->second.empty() ? "" : ", ") + located(note);
+    auto group = std::ranges::find(groups, note.why, &Group::why);
+    if (group == groups.end()) group = groups.insert(group, {note.why, "", 0});
+    group->settings += (group->count == 0 ? "" : ", ") + located(note);
+    ++group->count;
   }
-  for (const auto& [why, settings] : groups)
-    write_comment(fmt::format("{}: {}", why, settings), "without effect:", out);
+  if (details || job.without_effect.size() <= few) {
+    for (const Group& group : groups)
+      write_comment(fmt::format("{}: {}", group.why, group.settings), "without effect:", out);
+    return;
+  }
+  std::string counts;
+  for (const Group& group : groups)
+    counts += fmt::format("{}{}: {}", counts.empty() ? "" : "; ", group.why, group.count);
+  write_comment(
+      fmt::format("{} settings, which --details lists; {}", job.without_effect.size(), counts),
+      "without effect:", out);
 }
 
 // Explains what a missing key means, or which option gives it; may be empty.
@@ -104,7 +121,7 @@ std::string_view meaning_of_missing(const std::string& key) {
 
 }  // namespace
 
-std::string commented_yaml(const Job& job) {
+std::string commented_yaml(const Job& job, bool details) {
   std::string out;
   write_comment(fmt::format("{}, a job of {}", job.name, find_framework(job.framework)->title), "",
                 out);
@@ -116,7 +133,7 @@ std::string commented_yaml(const Job& job) {
                   "missing:", out);
   }
   write_not_modelled(job, out);
-  write_without_effect(job, out);
+  write_without_effect(job, details, out);
   write_entries(job, job.tree, "", 0, out);
   return out;
 }

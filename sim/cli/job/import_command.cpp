@@ -31,6 +31,7 @@ po::options_description job_import_options() {
       "list the settings of a framework, or those that are named: the key that each one sets, or "
       "why "
       "it sets none");
+  add("details", "list every setting without effect, also where there are many");
   add("strict", "refuse a job that has settings that are not modelled");
   add("output,o", one_word("FILE"), "write the scenario to a file instead of printing it");
   add("help,h", "print this help");
@@ -112,7 +113,7 @@ int import_command(const Arguments& arguments) {
          {.source = "--cluster"},
          config::make_text(options["cluster"].as<std::string>(), {.source = "--cluster"})});
   if (job.missing.empty()) config::read_scenario(job.tree);
-  const std::string text = jobs::commented_yaml(job);
+  const std::string text = jobs::commented_yaml(job, options.count("details") != 0);
   if (options.count("output") == 0) {
     fmt::print("{}", text);
     return exit_ok;

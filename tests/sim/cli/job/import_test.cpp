@@ -260,3 +260,19 @@ TEST_CASE("the number of GPUs of a job may be given to each command", "[cli][job
              Catch::Contains("--gpus is of a job"));
 }
 
+TEST_CASE("many settings without effect are counted, and listed with --details", "[cli][jobs]") {
+  const tests::CommandFolder place;
+  std::string flags;
+  for (const char* const flag :
+       {"lr", "min-lr", "weight-decay", "clip-grad", "adam-beta1", "adam-beta2", "adam-eps", "seed",
+        "log-interval", "eval-interval", "eval-iters", "save-interval", "train-iters",
+        "lr-warmup-iters", "lr-decay-iters", "num-workers", "init-method-std"})
+    flags += fmt::format("--{} 1 ", flag);
+  place.write("train.sh", "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 " + flags +
+                              "--hidden-size 512 --num-attention-heads 8 --seq-length 512 "
+                              "--vocab-size 1000 --micro-batch-size 1 --bf16\n");
+  const std::string brief = place.run("import train.sh").out;
+  CHECK_THAT(brief, Catch::Contains("# without effect: 17 settings, which --details lists; ") &&
+                        !Catch::Contains("--min-lr"));
+  CHECK_THAT(place.run("import train.sh --details").out, Catch::Contains("--min-lr 1 (1)"));
+}
