@@ -26,7 +26,14 @@ std::string summary_of(const Job& job) {
                   job.without_effect.size(), job.not_modelled.size());
   std::string_view separator = ": ";
   for (const Note& note : job.not_modelled) {
-    text += fmt::format("{}{} ({})", separator, setting_in(note.text), name_of(note.changes));
+    const std::string_view name = setting_in(note.text);
+    const auto has_name = [name](const Note& other) { return setting_in(other.text) == name; };
+    // Constructs of a script, such as "if A" and "if B", differ by their lines.
+    const bool is_one_of_several = std::ranges::count_if(job.not_modelled, has_name) > 1;
+    text += is_one_of_several && note.origin.line > 0
+                ? fmt::format("{}{} in line {} ({})", separator, name, note.origin.line,
+                              name_of(note.changes))
+                : fmt::format("{}{} ({})", separator, name, name_of(note.changes));
     separator = ", ";
   }
   return text;

@@ -722,3 +722,10 @@ TEST_CASE("pairs of passes need several chunks on several devices", "[jobs]") {
             .name == "interleaved-1f1b");
 }
 
+TEST_CASE("the summary tells constructs of one name by their lines", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "train.sh", "if probe_a; then EXTRA=--bf16; fi\nif probe_b; then EXTRA=--fp16; fi\n" +
+                      llama_launch + "$EXTRA\n");
+  CHECK_THAT(jobs::summary_of(job),
+             Catch::Contains("if in line 1 (unknown), if in line 2 (unknown)"));
+}
