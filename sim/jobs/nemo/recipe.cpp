@@ -339,6 +339,7 @@ class BridgeSetup {
     read_recomputation();
     read_offloading();
     read_vocabulary();
+    read_expert_ranks();
   }
 
  private:
@@ -394,6 +395,21 @@ class BridgeSetup {
     if (granularity == nullptr || says_no(granularity->values.front()))
       for (const char* const path : {"model.recompute_method", "model.recompute_num_layers"})
         erase(path);
+  }
+
+  // Experts that are divided among ranks are not cut by tensor parallelism unless the recipe says
+  // so (models/transformer_config.py), other than in Megatron-LM.
+  void read_expert_ranks() {
+    const Named* const ep = last_entry(named_, "model.expert_model_parallel_size");
+    const Named* const etp = last_entry(named_, "model.expert_tensor_parallel_size");
+    const bool has_own = etp != nullptr && etp->values != std::vector<std::string>{"None"};
+    if (has_own || ep == nullptr || says_no(ep->values.front()) ||
+        ep->values == std::vector<std::string>{"1"})
+      return;
+    named_.push_back({.path = "model.expert_tensor_parallel_size",
+                      .values = {"1"},
+                      .written = ep->written,
+                      .origin = ep->origin});
   }
 
   // Layers keep their activations on the host only with `cpu_offloading`.

@@ -255,3 +255,17 @@ TEST_CASE("a layout of unknown layers is a question, not a layout without layers
   CHECK(config::value_at(job.tree, "partition") == nullptr);
   CHECK(has_note(job.not_modelled, "pipeline_model_parallel_layout"));
 }
+
+TEST_CASE("experts of a recipe are cut by tensor parallelism only if it says so", "[jobs]") {
+  const std::string experts =
+      "    cfg.model.vocab_size = 1000\n"
+      "    cfg.model.num_moe_experts = 8\n"
+      "    cfg.model.moe_router_topk = 2\n"
+      "    cfg.model.moe_ffn_hidden_size = 256\n"
+      "    cfg.model.tensor_model_parallel_size = 2\n"
+      "    cfg.model.sequence_parallel = True\n"
+      "    cfg.model.expert_model_parallel_size = 4\n";
+  CHECK(scenario_of(toy_recipe(experts)).parallel.etp->value == 1);
+  CHECK(scenario_of(toy_recipe(experts + "    cfg.model.expert_tensor_parallel_size = 2\n"))
+            .parallel.etp->value == 2);
+}
