@@ -23,10 +23,10 @@ struct LaunchInput {
 
 // Script or configuration that starts a scenario with a framework.
 struct Launch {
-  std::string text;                  // script, overrides or TOML; comments name the differences
-  std::string extension;             // extension of a file with the text: ".sh"
-  std::vector<Difference> differs;   // what the framework cannot express
-  std::string refused;               // why the framework refuses the job; empty if it starts
+  std::string text;                 // script, overrides or TOML; comments name the differences
+  std::string extension;            // extension of a file with the text: ".sh"
+  std::vector<Difference> differs;  // what the framework cannot express
+  std::string refused;              // why the framework refuses the job; empty if it starts
   // Name and text of a second file to which the text refers (PyTorch's schedule.csv,
   // ds_config.json); empty if there is none.
   std::string beside_name;
