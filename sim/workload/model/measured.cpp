@@ -9,12 +9,11 @@
 namespace pipewright::workload {
 namespace {
 
-using config::PartTimes;
 using schedules::PassKind;
 
 // Returns the kind of pass whose collectives must be added to the measured time of a pass of
 // `kind`, which does not include them; nothing if the whole pass was measured.
-std::optional<PassKind> calls_left(const PartTimes& times, PassKind kind) {
+std::optional<PassKind> calls_left(const config::PartTimes& times, PassKind kind) {
   const bool forward = !times.forward.empty();
   const bool input = !times.backward.empty() || !times.input_grad.empty();
   const bool weight = !times.backward.empty() || !times.weight_grad.empty();
@@ -39,7 +38,7 @@ std::optional<PassKind> calls_left(const PartTimes& times, PassKind kind) {
 // Part of a stage, such as a run of equal layers, with the times that were measured for it.
 struct MeasuredPart {
   StageParts parts;
-  PartTimes times;
+  config::PartTimes times;
 };
 
 // Splits a stage into runs of layers of the same kind, its embedding, head and multi-token
@@ -64,9 +63,9 @@ std::vector<MeasuredPart> measured_parts(const ModelSetting& setting, const Stag
 
 }  // namespace
 
-PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind) {
+config::PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind) {
   if (!has_experts(kind)) return times.layers;
-  PartTimes result = times.experts;
+  config::PartTimes result = times.experts;
   const bool has_half_times = !result.input_grad.empty() || !result.weight_grad.empty();
   const auto fill = [](std::vector<double>& target, const std::vector<double>& source) {
     if (target.empty()) target = source;
@@ -79,7 +78,7 @@ PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind) {
   return result;
 }
 
-PassSeconds with_measured_times(const PassSeconds& model, const PartTimes& times,
+PassSeconds with_measured_times(const PassSeconds& model, const config::PartTimes& times,
                                 std::uint32_t layer) {
   const auto time_of = [&](const std::vector<double>& part_times) {
     return part_times[part_times.size() == 1 ? 0 : layer];
@@ -104,7 +103,7 @@ PassSeconds with_measured_times(const PassSeconds& model, const PartTimes& times
   return seconds;
 }
 
-PartSeconds with_measured_times(const PartSeconds& model, const PartTimes& times,
+PartSeconds with_measured_times(const PartSeconds& model, const config::PartTimes& times,
                                 std::uint32_t layer) {
   PartSeconds seconds{with_measured_times(model.kernels, times, layer), model.launches};
   const auto clear_if_measured = [](double& launches,
