@@ -157,9 +157,12 @@ void complete_expert_modules(Graphs& graphs) {
 
 }  // namespace
 
+bool has_experts(Draft& draft) {
+  return draft.on("num_experts") || draft.known("model.experts") != nullptr;
+}
+
 bool may_have_experts(Draft& draft) {
-  return draft.on("num_experts") || draft.at("model.experts") != nullptr ||
-         draft.library_has("experts") ||
+  return has_experts(draft) ||
          (draft.request().dialect == Dialect::recipe && draft.request().model.empty() &&
           draft.find("hidden_size") == nullptr);
 }

@@ -192,46 +192,17 @@ constexpr std::array unmodelled_rows{
                "kernels that always add in the same order: attention's backward pass is slower",
                "deterministic_mode batch_invariant_mode"},
     SettingRow{Changes::nothing, "kernels of --batch-invariant-mode", "batch_invariant_backend"},
-    // Groups of stack.fused: the loss of each in the model is a test of its own.
-    SettingRow{Changes::time,
-               "rotary embedding in several kernels, which stack.fused without rope predicts",
-               "no_rope_fusion"},
-    SettingRow{Changes::time,
-               "rotary embedding in several kernels, which stack.fused without rope predicts",
-               "apply_rope_fusion", on},
     SettingRow{Changes::time,
                "activation function in several kernels, which stack.fused without activation "
                "predicts",
-               "no_bias_gelu_fusion no_bias_swiglu_fusion openai_gelu"},
+               "use_fused_weighted_squared_relu", on},
     SettingRow{Changes::time,
                "activation function in several kernels, which stack.fused without activation "
                "predicts",
-               "bias_activation_fusion bias_gelu_fusion bias_swiglu_fusion "
-               "use_fused_weighted_squared_relu",
-               on},
-    SettingRow{Changes::time,
-               "dropout and residual in several kernels, which stack.fused without residual "
-               "predicts",
-               "no_bias_dropout_fusion"},
-    SettingRow{Changes::time,
-               "dropout and residual in several kernels, which stack.fused without residual "
-               "predicts",
-               "bias_dropout_fusion bias_dropout_add_fusion", on},
-    SettingRow{Changes::time,
-               "mask and softmax in several kernels where scores are stored, which stack.fused "
-               "without softmax predicts",
-               "no_masked_softmax_fusion"},
-    SettingRow{Changes::time,
-               "mask and softmax in several kernels where scores are stored, which stack.fused "
-               "without softmax predicts",
-               "masked_softmax_fusion", on},
+               "openai_gelu"},
     SettingRow{Changes::time, "norms or elementwise operations in slower kernels",
                "no_persist_layer_norm disable_jit_fuser"},
     SettingRow{Changes::time, "norms in slower kernels", "persist_layer_norm", on},
-    SettingRow{Changes::time,
-               "routing or permutation of tokens in several kernels; stack.fused without router or "
-               "permutation predicts that",
-               "moe_permute_fusion moe_router_fusion", on},
     SettingRow{Changes::time, "further operations in one kernel, up to a few percent of a layer",
                "fused_residual_rmsnorm fused_single_qkv_rope mla_down_proj_fusion "
                "use_grouped_gemm_for_dense_mlp use_grouped_gemm_for_shared_expert "

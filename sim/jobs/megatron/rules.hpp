@@ -45,12 +45,19 @@ void read_routing(Draft& draft);
 void read_optimizer(Draft& draft);
 void read_allocator(Draft& draft);
 
+// Kernels that flags fuse (fusions.cpp).
+void read_fusions(Draft& draft);
+void write_fusions(SettingsWriter& writer);
+
 // What is moved to host memory (offload.cpp).
 void read_offload(Draft& draft);
 void read_optimizer_offload(Draft& draft);
 void write_offload(SettingsWriter& writer);
 
-// Returns whether the model has experts, as a recipe without a known model may (cuda_graphs.cpp).
+// Returns whether the job gives its model experts, or names a model of the library with experts.
+bool has_experts(Draft& draft);
+// Returns whether the model may have experts. The model of a recipe, which is known by its name
+// alone, may have experts (cuda_graphs.cpp).
 bool may_have_experts(Draft& draft);
 void read_cuda_graphs(Draft& draft);
 

@@ -322,6 +322,9 @@ void compare_stacks(const config::Scenario& planned, Job job,
   constexpr auto loss = static_cast<std::size_t>(config::Fusable::cross_entropy);
   auto actual_fused = actual.fused;
   actual_fused.set(loss, stack.fused.test(loss));
+  // Fused attention has a softmax of its own.
+  constexpr auto softmax = static_cast<std::size_t>(config::Fusable::softmax);
+  if (planned.training.flash_attention) actual_fused.set(softmax, stack.fused.test(softmax));
   compare("stack.fused", names_in(stack.fused, config::fusable_names),
           names_in(actual_fused, config::fusable_names));
   compare("stack.rules", names_in(stack.rules, config::stack_rule_names),

@@ -236,6 +236,39 @@ void Draft::set_default(std::string_view key, const std::string& text, const std
   job_.by_default.insert(std::string(key));
 }
 
+namespace {
+
+// Makes the stack of a job, whose complete map is `tree`, fuse the groups of kernels that the job
+// fuses.
+void change_fused(Job& job, const config::Value& tree) {
+  auto fused = config::read_stack({tree, "stack"}).fused;
+  const auto before = fused;
+  std::vector<std::string> reasons;
+  std::vector<std::string> groups;
+  for (std::size_t i = 0; i < config::fusable_names.size(); ++i) {
+    if (const auto row = job.fused.find(config::fusable_names.at(i)); row != job.fused.end()) {
+      fused.set(i, row->second.is_fused);
+      if (fused.test(i) != before.test(i)) reasons.push_back(row->second.comment);
+    }
+    if (fused.test(i)) groups.emplace_back(config::fusable_names.at(i));
+  }
+  if (fused == before) return;
+  config::Value& own = *config::find(job.tree, "stack");
+  if (own.kind == config::Value::Kind::text) {
+    config::Value map{.kind = config::Value::Kind::map, .origin = own.origin};
+    map.entries.push_back({"like", own.origin, own});
+    own = std::move(map);
+    if (auto comment = job.comments.extract("stack")) {
+      comment.key() = "stack.like";
+      job.comments.insert(std::move(comment));
+    }
+  }
+  config::set_value(job.tree, "stack.fused", config::make_list(groups, {.source = job.name}));
+  job.comments["stack.fused"] = fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+}  // namespace
+
 void name_stack(Job& job, std::string_view stack) {
   const std::string comment = "framework of the job";
   const config::Origin origin{.source = job.name};
@@ -256,6 +289,7 @@ void name_stack(Job& job, std::string_view stack) {
     }
   }
   const config::Value tree = config::stack_tree({*config::find(job.tree, "stack"), "stack"});
+  change_fused(job, tree);
   for (const std::string& key : job.by_default) {
     const config::Value* const value = config::value_at(job.tree, key);
     if (value == nullptr || value->text != default_on(tree, key)) continue;
@@ -274,6 +308,22 @@ const config::Value* Draft::at(std::string_view key) const {
   return config::value_at(job_.tree, key);
 }
 
+const config::Value* Draft::known(std::string_view key) const {
+  const config::Value* const model = at("model");
+  const bool is_by_name = model == nullptr || model->kind == config::Value::Kind::text;
+  return is_by_name && key.starts_with("model.") ? config::value_at(model_, key.substr(6))
+                                                 : at(key);
+}
+
+void Draft::fuse(config::Fusable group, bool is_fused, const Setting& from) {
+  fuse(group, is_fused, comment_of(from));
+}
+
+void Draft::fuse(config::Fusable group, bool is_fused, const std::string& comment) {
+  job_.fused[config::fusable_names.at(static_cast<std::size_t>(group))] = {is_fused,
+                                                                           readable(comment)};
+}
+
 std::string Draft::comment_of(const Setting& setting) const {
   return setting.origin.source.empty()
              ? setting.written
@@ -285,10 +335,6 @@ std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) con
   const config::Value* const value = at(key);
   return value == nullptr ? otherwise
                           : base::parse_number<std::uint64_t>(value->text).value_or(otherwise);
-}
-
-bool Draft::library_has(std::string_view key) const {
-  return config::value_at(model_, key) != nullptr;
 }
 
 std::uint64_t Draft::library_count(std::string_view key) const {
@@ -317,6 +363,13 @@ void Draft::not_modelled(const Setting& setting, Changes changes, std::string_vi
   reported_.insert(&setting);
   job_.not_modelled.push_back({.text = readable(setting.written),
                                .origin = setting.origin,
+                               .changes = changes,
+                               .why = std::string(why)});
+}
+
+void Draft::not_modelled_without(std::string_view name, Changes changes, std::string_view why) {
+  job_.not_modelled.push_back({.text = fmt::format("without {}", flag_of(name)),
+                               .origin = {.source = request_.name},
                                .changes = changes,
                                .why = std::string(why)});
 }

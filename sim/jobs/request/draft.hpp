@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/stack.hpp"
 #include "sim/jobs/request/request.hpp"
 
 namespace pipewright::jobs {
@@ -40,10 +41,14 @@ class Draft {
   // Removes a key, and the maps that are empty without it.
   void drop(std::string_view key);
   const config::Value* at(std::string_view key) const;
+  // Value of a key that the job sets, or else the built-in model of the job; null if neither does.
+  const config::Value* known(std::string_view key) const;
   std::uint64_t count_at(std::string_view key, std::uint64_t otherwise) const;
 
-  // Returns whether the built-in model that the job names has a key.
-  bool library_has(std::string_view key) const;
+  // States whether the job's stack fuses a group of kernels, whatever the stack's file says.
+  void fuse(config::Fusable group, bool is_fused, const Setting& from);
+  void fuse(config::Fusable group, bool is_fused, const std::string& comment);
+
   // Number at a key of the built-in model that the job uses; 0 if it has none.
   std::uint64_t library_count(std::string_view key) const;
 
@@ -53,6 +58,8 @@ class Draft {
   void without_effect(const Setting& setting, std::string_view why);
   // List a setting as one that is not modelled, with what it would change.
   void not_modelled(const Setting& setting, Changes changes, std::string_view why);
+  // The same for a flag that the job leaves out.
+  void not_modelled_without(std::string_view name, Changes changes, std::string_view why);
   // The same for a value that is not read, and that may change time and memory.
   void not_understood(const Setting& setting, std::string_view why = "its value is not read");
 
@@ -77,7 +84,8 @@ class Draft {
 };
 
 // Sets the stack of a job that has none, or the one that a map of changed keys is like. Drops the
-// keys to which the framework's default gave the value that the stack has by itself.
+// keys to which the framework's default gave the value that the stack has by itself. Changes the
+// list stack.fused if the job fuses other groups of kernels than the stack.
 void name_stack(Job& job, std::string_view stack);
 
 // Message about a job that trains adapters, such as LoRA.

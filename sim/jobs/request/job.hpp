@@ -32,13 +32,20 @@ struct Note {
   std::string why;  // clause: what the setting is, or what it would change
 };
 
+// Whether a job fuses a group of kernels, and the flag that says so.
+struct Fused {
+  bool is_fused = false;
+  std::string comment;
+};
+
 // A job, translated into a scenario.
 struct Job {
   std::string_view framework;                   // name in the table of frameworks
   std::string name;                             // name of the job's file
   config::Value tree;                           // the scenario; each value has its location
   std::map<std::string, std::string> comments;  // flag that set a key, by the dotted key
-  std::set<std::string> by_default;  // keys that no file sets, by the framework's default
+  std::set<std::string> by_default;         // keys that no file sets, by the framework's default
+  std::map<std::string_view, Fused> fused;  // by group of kernels, of config::fusable_names
   // Settings of the job: each is used, has no effect, or is not modelled.
   std::size_t used = 0;
   std::vector<Note> without_effect;

@@ -6,7 +6,7 @@ OPTIONS=" \
   --multi-latent-attention --kv-lora-rank 512 --v-head-dim 128 \
   --num-experts 64 --moe-layer-freq ([0]+[1]*26) --moe-ffn-hidden-size 1408 \
   --moe-router-topk 6 --moe-shared-expert-intermediate-size 2816 \
-  --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep \
+  --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep --moe-grouped-gemm \
   --swiglu --normalization RMSNorm --disable-bias-linear --position-embedding-type rope \
   --untie-embeddings-and-output-weights --hidden-dropout 0 --attention-dropout 0 \
   --seq-length 4096 --padded-vocab-size 102400 \

@@ -506,7 +506,8 @@ TEST_CASE("an unset option after a list flag is nothing", "[jobs][shell]") {
       "torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py --num-layers 27 --hidden-size 2048 "
       "--ffn-hidden-size 10944 --num-attention-heads 16 --num-experts 64 --moe-router-topk 6 "
       "--moe-ffn-hidden-size 1408 --swiglu --seq-length 4096 --vocab-size 102400 --bf16 "
-      "--micro-batch-size 1 --global-batch-size 256 --expert-model-parallel-size 8 ";
+      "--micro-batch-size 1 --global-batch-size 256 --expert-model-parallel-size 8 "
+      "--moe-grouped-gemm ";
   const std::string list = "--moe-layer-freq \"([0]*1+[1]*26)\" ";
   const std::vector<std::string> scripts{
       "if [ \"${OFFLOAD:-no}\" = yes ]; then\n  offload=\"--cpu-offloading\"\nfi\n" + begin + list +

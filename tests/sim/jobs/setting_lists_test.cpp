@@ -99,9 +99,7 @@ TEST_CASE("an unknown setting has a suggestion in the spelling of its file", "[j
 
 TEST_CASE("a setting that is off has no effect only if the model assumes so", "[jobs]") {
   // These are on by default, so that off changes the job.
-  for (const std::string name :
-       {"bias_dropout_fusion", "apply_rope_fusion", "masked_softmax_fusion", "moe_permute_fusion",
-        "persist_layer_norm"}) {
+  for (const std::string name : {"moe_grouped_gemm", "align_grad_reduce", "persist_layer_norm"}) {
     CAPTURE(name);
     CHECK(has_note(nemo("  " + name + ": false\n").not_modelled, name));
     CHECK(has_note(nemo("  " + name + ": true\n").without_effect, name));
@@ -125,8 +123,7 @@ TEST_CASE("a setting that is off has no effect only if the model assumes so", "[
        {"optimizer_cuda_graph", "deterministic_mode", "memory_efficient_layer_norm", "use_nccl_ub"})
     CHECK(has_note(nemo("  " + name + ": false\n").without_effect, name));
   // Megatron-LM turns settings off by --no-x and --disable-x.
-  for (const std::string flag : {"--no-rope-fusion", "--no-bias-swiglu-fusion", "--no-fp8-wgrad",
-                                 "--disable-cuda-graph-use-single-mempool"})
+  for (const std::string flag : {"--no-fp8-wgrad", "--disable-cuda-graph-use-single-mempool"})
     CHECK(has_note(script(flag).not_modelled, flag));
   CHECK(has_note(script("--no-clone-scatter-output-in-embedding").without_effect, "--no-clone"));
 }
@@ -176,7 +173,8 @@ TEST_CASE("the indexers of sparse attention are read", "[jobs]") {
 }
 
 TEST_CASE("the size of latent experts is read", "[jobs]") {
-  const jobs::Job job = script("--num-experts 8 --moe-latent-size 256 --moe-router-topk 2");
+  const jobs::Job job =
+      script("--num-experts 8 --moe-grouped-gemm --moe-latent-size 256 --moe-router-topk 2");
   CHECK(job.not_modelled.empty());
   CHECK(scenario_of(job).model->value.experts->latent == 256);
   CHECK(has_note(script("--moe-latent-size 256").without_effect, "without --num-experts"));

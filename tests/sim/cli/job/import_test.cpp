@@ -186,8 +186,8 @@ TEST_CASE("the program lists what becomes of settings", "[cli][jobs]") {
     CHECK(place.run("import --settings " + name).status == 0);
 }
 
-// Settings such as --no-rope-fusion are named as not modelled since the groups of kernels that they
-// split take time.
+// Settings such as --no-rope-fusion change stack.fused since the groups of kernels that they split
+// take time.
 TEST_CASE("kernels that flags of fusion split take more time", "[cli][jobs]") {
   const tests::CommandFolder place;
   const auto seconds = [&](const std::string& without, const std::string& options) {
