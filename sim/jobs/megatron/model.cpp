@@ -87,7 +87,8 @@ void read_vocabulary(Draft& draft) {
     if (const config::Value* const size = config::find(library, "vocabulary"))
       return draft.set("model.vocabulary", size->text, *model);
   }
-  if (draft.at("model.hidden") != nullptr) draft.lacks("model.vocabulary");
+  if (draft.at("model.hidden") != nullptr && draft.known("model.vocabulary") == nullptr)
+    draft.lacks("model.vocabulary");
 }
 
 void read_mlp(Draft& draft) {
@@ -172,7 +173,7 @@ void read_latent(Draft& draft) {
     const std::string key = fmt::format("model.latent.{}", part.key);
     if (value)
       draft.set(key, fmt::format("{}", *value), *draft.find(part.flag));
-    else
+    else if (draft.known(key) == nullptr)
       draft.set(key, std::string(part.otherwise), fmt::format("without {}", flag_of(part.flag)));
   }
   // Sizes of latent attention replace the head size and the number of KV heads, in a model of the
@@ -182,8 +183,30 @@ void read_latent(Draft& draft) {
   draft.drop("model.kv_heads");
 }
 
+namespace {
+
+std::uint64_t known_count(const Draft& draft, std::string_view key, std::uint64_t otherwise) {
+  const config::Value* const value = draft.known(key);
+  return value == nullptr ? otherwise
+                          : base::parse_number<std::uint64_t>(value->text).value_or(otherwise);
+}
+
+// Width of the shared experts together that the library's model has; 0 if it has none.
+std::uint64_t known_shared_ffn(const Draft& draft) {
+  return known_count(draft, "model.experts.shared", 0) *
+         known_count(draft, "model.experts.shared_ffn", known_count(draft, "model.experts.ffn", 0));
+}
+
+// Sets a number of the pattern of expert layers unless it is the one without the key.
+void set_pattern(Draft& draft, std::string_view key, std::uint64_t value, std::uint64_t without,
+                 const Setting& from) {
+  if (value != known_count(draft, key, without)) draft.set(key, fmt::format("{}", value), from);
+}
+
+}  // namespace
+
 void read_experts(Draft& draft) {
-  const bool has = draft.on("num_experts");
+  const bool has = has_experts(draft);
   const Setting* const frequency = draft.find("moe_layer_freq");
   const auto ffn = draft.count("moe_ffn_hidden_size");
   const auto shared = draft.count("moe_shared_expert_intermediate_size");
@@ -198,9 +221,9 @@ void read_experts(Draft& draft) {
   if (ffn)
     draft.set("model.experts.ffn", fmt::format("{}", *ffn), *draft.find("moe_ffn_hidden_size"));
   else if (const config::Value* const dense = draft.at("model.ffn");
-           dense != nullptr && draft.at("model.experts.ffn") == nullptr)
+           dense != nullptr && draft.known("model.experts.ffn") == nullptr)
     draft.set("model.experts.ffn", dense->text, "as --ffn-hidden-size");
-  if (shared && *shared > 0) {
+  if (shared && *shared > 0 && *shared != known_shared_ffn(draft)) {
     const Setting& setting = *draft.find("moe_shared_expert_intermediate_size");
     draft.set("model.experts.shared", "1", setting);
     draft.set("model.experts.shared_ffn", fmt::format("{}", *shared), setting);
@@ -226,6 +249,8 @@ void read_experts(Draft& draft) {
                                    : fmt::format("{}", fmt::join(frequency->values, ""));
   if (text.find('[') == std::string::npos) {
     const std::uint64_t every = whole_number(*frequency);
+    set_pattern(draft, "model.experts.first_dense", 0, 0, *frequency);
+    set_pattern(draft, "model.experts.every", std::max<std::uint64_t>(every, 1), 1, *frequency);
     if (every <= 1) return;
     draft.set("model.experts.every", fmt::format("{}", every), *frequency);
     draft.assume(
@@ -240,10 +265,8 @@ void read_experts(Draft& draft) {
     return draft.not_understood(*frequency,
                                 "only dense layers at the start, then one layer in N with "
                                 "experts, are read");
-  if (pattern->first_dense > 0)
-    draft.set("model.experts.first_dense", fmt::format("{}", pattern->first_dense), *frequency);
-  if (pattern->every > 1)
-    draft.set("model.experts.every", fmt::format("{}", pattern->every), *frequency);
+  set_pattern(draft, "model.experts.first_dense", pattern->first_dense, 0, *frequency);
+  set_pattern(draft, "model.experts.every", pattern->every, 1, *frequency);
 }
 
 void read_mamba(Draft& draft) {
@@ -265,6 +288,7 @@ void read_mamba(Draft& draft) {
   if (!has) return;
   if (heads)
     return draft.set("model.mamba.heads", fmt::format("{}", *heads),
+  if (draft.known("model.mamba.heads") != nullptr) return;
                      *draft.find("mamba_num_heads"));
   // Formula of mamba_mixer.py: d_inner is 2 * hidden_size, split into heads of mamba_head_dim.
   const std::uint64_t dim = std::max<std::uint64_t>(draft.count_at("model.mamba.head_dim", 64), 1);
@@ -289,7 +313,7 @@ void read_linear_attention(Draft& draft) {
     if (!has) continue;
     if (value)
       draft.set(key, fmt::format("{}", *value), *draft.find(part.flag));
-    else if (!part.otherwise.empty())
+    else if (!part.otherwise.empty() && draft.known(key) == nullptr)
       draft.set(key, std::string(part.otherwise), fmt::format("without {}", flag_of(part.flag)));
   }
 }
@@ -378,7 +402,7 @@ void read_linear_pattern(Draft& draft) {
   std::string symbols;
   for (const std::int64_t entry : linear) {
     symbols += entry != 0 ? 'G' : '*';
-    symbols += draft.on("num_experts") ? 'E' : '-';
+    symbols += has_experts(draft) ? 'E' : '-';
   }
   if (symbols.empty())
     return draft.not_understood(*frequency, "the layers of linear attention are not known");

@@ -62,6 +62,39 @@ TEST_CASE("a library's model that a job changes has no published number of param
   CHECK(scenario.model->value.mtp_layers == 1);
 }
 
+TEST_CASE("an override keeps the other sizes of the library's model", "[jobs]") {
+  const auto overridden = [](const std::string& recipe, const std::string& override) {
+    const jobs::Job job = tests::import_text(
+        "overrides.txt", "torchrun --nnodes 4 --nproc_per_node 8 run_recipe.py --recipe " + recipe +
+                             " model.tensor_model_parallel_size=1 "
+                             "model.pipeline_model_parallel_size=1 "
+                             "model.context_parallel_size=1 model.expert_model_parallel_size=8 "
+                             "train.global_batch_size=64 train.micro_batch_size=1 " +
+                             override + "\n");
+    CHECK(job.missing.empty());
+    return scenario_of(job).model->value;
+  };
+  for (const std::string override :
+       {"model.vocab_size=100000", "model.num_layers=30", "model.ffn_hidden_size=1000",
+        "model.multi_latent_attention=true model.num_layers=30"}) {
+    CAPTURE(override);
+    const config::Model deepseek = overridden("deepseek_v3_pretrain_config", override);
+    CHECK(deepseek.experts->ffn == 2048);  // of an expert, beside the dense layers' 18,432
+    CHECK(deepseek.latent->kv_rank == 512);
+  }
+  // Patterns and shared experts that are as in the library leave the model as it is.
+  CHECK(overridden("deepseek_v3_pretrain_config",
+                   "model.moe_shared_expert_intermediate_size=2048 "
+                   "'model.moe_layer_freq=([0]*3+[1]*58)'")
+            .name == "deepseek-v3");
+  CHECK(overridden("deepseek_v3_pretrain_config", "model.moe_layer_freq=1").experts->first_dense ==
+        0);
+  CHECK(overridden("qwen3_30b_a3b_pretrain_config", "model.ffn_hidden_size=1000").experts->ffn ==
+        768);
+  CHECK(overridden("nemotron_3_nano_pretrain_config", "model.vocab_size=100000").mamba->heads ==
+        64);
+}
+
 TEST_CASE("a recipe's layout follows from loops, defaults and the library's model", "[jobs]") {
   const config::Scenario scenario =
       scenario_of(import_recipe(recipes, "llama3_70b_pretrain_16k_config"));
