@@ -426,6 +426,10 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
     add_cast(setting, linear, type, out, kernels.input_grad);
   }
   add_gathers(setting, linear, kernels);
+  if (linear.gathers_output) {
+    add_collective(kernels.forward, linear.part, "all-gather");
+    add_collective(kernels.input_grad, linear.part, "reduce-scatter");
+  }
   kernels.forward.push_back(product_kernel(linear, type, {tokens, outputs, inputs}, value));
   kernels.input_grad.push_back(product_kernel(linear, type, {tokens, inputs, outputs}, value));
   add_sums(setting, linear, kernels);

@@ -130,6 +130,10 @@ void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& li
       calls.input_grad.add(Group::tp, sum, in);
       calls.backward.add(Group::tp, sum, in, 1, overlap.weight_grad);
     }
+    if (linear.gathers_output) {
+      forward(Collective::all_gather, out * sizes.tp, 0);
+      calls.add_to_input_grad(Group::tp, Collective::reduce_scatter, out * sizes.tp);
+    }
     if (linear.scatters_output && cut) {
       forward(Collective::reduce_scatter, out, overlap.forward);
       calls.add_to_input_grad(Group::tp, Collective::all_gather, out, 1, overlap.input_grad);

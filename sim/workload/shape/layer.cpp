@@ -44,12 +44,18 @@ void set_compressed_keys(const Model& model, Mixer mixer, Attention& attention) 
   }
 }
 
+// Returns the heads of keys and values that the attention of a rank reads: at least one, which
+// other ranks of tp then read too.
+std::uint32_t kv_heads_of_rank(std::uint32_t kv_heads, std::uint32_t tp) {
+  return kv_heads == 0 ? 0 : std::max(1U, kv_heads / tp);
+}
+
 Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
   Attention attention{.samples = sizes.samples,
                       .queries = sizes.queries,
                       .keys = sizes.document,
                       .heads = model.heads / sizes.tp,
-                      .kv_heads = model.kv_heads / sizes.tp,
+                      .kv_heads = kv_heads_of_rank(model.kv_heads, sizes.tp),
                       .key_dim = model.head_dim,
                       .value_dim = model.value_size(),
                       .window = static_cast<double>(model.sliding_window),
@@ -60,7 +66,7 @@ Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
     attention.windowed_share = windowed_share(model);
   if (mixer == Mixer::sliding && model.sliding) {
     attention.heads = model.sliding->heads / sizes.tp;
-    attention.kv_heads = model.sliding->kv_heads / sizes.tp;
+    attention.kv_heads = kv_heads_of_rank(model.sliding->kv_heads, sizes.tp);
     attention.key_dim = model.sliding->head_dim;
     attention.value_dim = model.sliding->value_head_dim;
   }
@@ -82,12 +88,19 @@ std::uint32_t result_dim(const Model& model, Mixer mixer, const Attention& a) {
   return is_latent(mixer) ? model.latent->value_head_dim : a.value_dim;
 }
 
-// Returns the width of the output of the QKV product: queries, keys and values and, with an output
-// gate, as many gates as the result has elements.
-std::uint64_t qkv_width(const Model& model, Mixer mixer, const Attention& a) {
+// Heads of keys and values of the whole model in layers of this mixer.
+std::uint32_t kv_heads_of(const Model& model, Mixer mixer) {
+  return mixer == Mixer::sliding && model.sliding ? model.sliding->kv_heads : model.kv_heads;
+}
+
+// Returns the width of the output of the QKV product on a rank: queries, keys and values and, with
+// an output gate, as many gates as the result has elements. The weights are split evenly over the
+// ranks of tp, also if there are more ranks than heads of keys and values.
+std::uint64_t qkv_width(const Model& model, Mixer mixer, const Attention& a, std::uint32_t tp) {
   const bool has_values = mixer == Mixer::sliding || !model.keys_as_values;
   return std::uint64_t{a.heads} * (a.key_dim + (model.output_gate ? a.value_dim : 0)) +
-         std::uint64_t{a.kv_heads} * (a.key_dim + (has_values ? a.value_dim : 0));
+         std::uint64_t{kv_heads_of(model, mixer)} * (a.key_dim + (has_values ? a.value_dim : 0)) /
+             tp;
 }
 
 // Adds the products of latent attention (MLA). The up-projections are split over the tp ranks by
@@ -217,11 +230,13 @@ void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
   else if (is_compressed(layer.mixer))
     add_compressed(model, sizes, layer);
   else
-    layer.attention_linears.push_back({.part = Part::qkv,
-                                       .tokens = sizes.tokens,
-                                       .inputs = model.hidden,
-                                       .outputs = qkv_width(model, layer.mixer, a),
-                                       .gathers_input = true});
+    layer.attention_linears.push_back(
+        {.part = Part::qkv,
+         .tokens = sizes.tokens,
+         .inputs = model.hidden,
+         .outputs = qkv_width(model, layer.mixer, a, sizes.tp),
+         .gathers_input = true,
+         .gathers_output = kv_heads_of(model, layer.mixer) < sizes.tp});
   if (has_indexer(layer.mixer)) add_indexer(model, sizes, layer);
   std::uint64_t results = std::uint64_t{a.heads} * result_dim(model, layer.mixer, a);
   if (is_compressed(layer.mixer)) {
@@ -335,7 +350,7 @@ std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes&
   if (!is_latent(mixer))
     return out +
            matrix_parameters(model.biases != Biases::none, model.hidden,
-                             qkv_width(model, mixer, a)) +
+                             qkv_width(model, mixer, a, sizes.tp)) +
            (model.qk_layernorm ? 2 * norm_parameters(model, a.key_dim) : 0);
   const Model::Latent& latent = *model.latent;
   const std::uint64_t queries = std::uint64_t{a.heads} * query_dim(model, mixer, a);

@@ -67,9 +67,13 @@ constexpr LayoutSize cp_a2a_size{"the first of parallel.hierarchical_context_par
 struct DivisorRule {
   LayoutSize size;
   std::uint64_t whole;
-  std::string_view whole_name;  // describes `whole` in error messages
+  std::string_view whole_name;    // describes `whole` in error messages
+  bool allows_multiples = false;  // the size may also be a multiple of the number
 
-  bool holds(const Parallel& parallel) const { return whole % size.get(parallel).value == 0; }
+  bool allows(std::uint32_t value) const {
+    return whole % value == 0 || (allows_multiples && value % whole == 0);
+  }
+  bool holds(const Parallel& parallel) const { return allows(size.get(parallel).value); }
   Parallel with(Parallel parallel, std::uint32_t new_size) const {
     size.set(parallel, new_size);
     return parallel;
@@ -81,9 +85,19 @@ std::string in_billions(double parameters) {
   return fmt::format("{:.4g} billion", parameters / 1e9);
 }
 
-void add_tp_rules(const config::Model& model, std::vector<DivisorRule>& rules) {
+// Returns whether several ranks of tp may read the same head of keys and values. Megatron-Core
+// requires that one number is a multiple of the other (transformer_config.py, __post_init__).
+bool shares_kv_heads(const config::Training& training) {
+  return training.stack.family == "megatron";
+}
+
+void add_tp_rules(const config::Model& model, const config::Training& training,
+                  std::vector<DivisorRule>& rules) {
   const auto add = [&](std::uint64_t whole, std::string_view whole_name) {
     rules.push_back({tp_size, whole, whole_name});
+  };
+  const auto add_kv_heads = [&](std::uint64_t heads, std::string_view whole_name) {
+    rules.push_back({tp_size, heads, whole_name, shares_kv_heads(training)});
   };
   add(model.heads, "the model's heads");
   bool has_dense_mlp = false;
@@ -93,11 +107,12 @@ void add_tp_rules(const config::Model& model, std::vector<DivisorRule>& rules) {
     has_kv_heads = has_kv_heads || (has_attention(mixer) && !has_low_rank(mixer));
     has_dense_mlp = has_dense_mlp || feed_forward_of(kind) == FeedForward::dense;
   }
-  if (has_kv_heads) add(model.kv_heads, "the model's kv_heads");
+  if (has_kv_heads) add_kv_heads(model.kv_heads, "the model's kv_heads");
   if (has_dense_mlp) add(model.ffn, "the model's ffn");
   if (model.sliding) {
     add(model.sliding->heads, "the heads of the model's layers with a sliding window");
-    add(model.sliding->kv_heads, "the kv_heads of the model's layers with a sliding window");
+    add_kv_heads(model.sliding->kv_heads,
+                 "the kv_heads of the model's layers with a sliding window");
   }
   if (model.compressed)
     add(model.compressed->output_groups, "the output groups of the model's compressed attention");
@@ -129,7 +144,7 @@ void add_expert_rules(const config::Model& model, const Parallel& parallel,
 std::vector<DivisorRule> rules_of(const config::Model& model, const config::Training& training,
                                   const Parallel& parallel) {
   std::vector<DivisorRule> rules;
-  add_tp_rules(model, rules);
+  add_tp_rules(model, training, rules);
   const std::uint32_t sequence = training.sequence.value_or(model.sequence);
   rules.push_back({cp_size, sequence, "the sequence"});
   // Megatron-LM also requires that cp divides half of the sequence in this case.
@@ -226,8 +241,9 @@ void check_layout(const config::Model& model, const config::Training& training,
                                                    rule.size.key, size.value))
           .allow("1");
     const auto offers = [&](const LayoutFits& fits) {
-      return nearest(size.value, rule.whole, [&](std::uint32_t candidate) {
-        return rule.whole % candidate == 0 && fits(rule.with(parallel, candidate));
+      const std::uint64_t limit = rule.allows_multiples ? rule.whole + size.value : rule.whole;
+      return nearest(size.value, limit, [&](std::uint32_t candidate) {
+        return rule.allows(candidate) && fits(rule.with(parallel, candidate));
       });
     };
     // Offer values that satisfy all rules or, if there are none, those that satisfy the rules on
@@ -247,9 +263,11 @@ void check_layout(const config::Model& model, const config::Training& training,
     if (offered.empty()) offered = offers(breaks_no_rule);
     if (offered.empty()) offered = offers(satisfies_own_rules);
     throw config::Error(size.origin,
-                        fmt::format("{} is {}, which does not divide {} ({})", rule.size.key,
-                                    size.value, rule.whole_name, rule.whole))
-        .allow(fmt::format("a divisor, such as {}", fmt::join(offered, " or ")));
+                        fmt::format("{} is {}, which does not divide {} ({}){}", rule.size.key,
+                                    size.value, rule.whole_name, rule.whole,
+                                    rule.allows_multiples ? " and is no multiple of it" : ""))
+        .allow(fmt::format("a divisor{}, such as {}", rule.allows_multiples ? " or a multiple" : "",
+                           fmt::join(offered, " or ")));
   }
 }
 

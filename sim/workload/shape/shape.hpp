@@ -146,6 +146,10 @@ struct Linear {
   // gathered before (or reduced and scattered after) the product.
   bool gathers_input = false;
   bool scatters_output = false;
+  // The output is split over tp, and each rank gathers all of it: queries, keys and values where tp
+  // is larger than the number of heads of keys and values (megatron/core/transformer/attention.py,
+  // get_query_key_value_tensors).
+  bool gathers_output = false;
 
   double flops() const {
     return 2 * tokens * static_cast<double>(inputs) * static_cast<double>(outputs) * count;

@@ -65,6 +65,20 @@ TEST_CASE("tensor parallelism needs two all-reduces per layer in each direction"
   CHECK(kinds_of_calls(t, PassKind::weight_grad) == 0);
 }
 
+TEST_CASE("ranks that share a head of keys and values gather the products of attention",
+          "[model]") {
+  // Queries of 32 heads of 128, keys and values of 8.
+  constexpr std::uint64_t whole = 2ULL * 8192 * (32 + 2 * 8) * 128;
+  for (const bool sequence : {false, true}) {
+    const auto shared = traffic("llama-3-8b", "{}", {.tp = 16, .sequence = sequence}, three_layers);
+    CHECK(times(shared, PassKind::forward, Group::tp, Collective::all_gather, whole) == 3);
+    CHECK(times(shared, PassKind::input_grad, Group::tp, Collective::reduce_scatter, whole) == 3);
+    CHECK(times(shared, PassKind::weight_grad, Group::tp, Collective::reduce_scatter, whole) == 0);
+    const auto divided = traffic("llama-3-8b", "{}", {.tp = 8, .sequence = sequence}, three_layers);
+    CHECK(times(divided, PassKind::forward, Group::tp, Collective::all_gather, whole) == 0);
+  }
+}
+
 TEST_CASE("a loss in chunks sums the results of each chunk over tp", "[model]") {
   const workload::StageParts head{.layers = {48, 0}, .head = true};
   const Layout layout{.tp = 8, .sequence = true};

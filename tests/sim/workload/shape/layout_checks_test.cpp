@@ -1,6 +1,7 @@
 #include "sim/workload/shape/layout_checks.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "sim/config/scenario.hpp"
 #include "tests/sim/config/support.hpp"
@@ -83,6 +84,27 @@ TEST_CASE("a size that does not divide is named with the nearest sizes that do",
                  Catch::Contains("such as 4"));
   CHECK_THAT(fault("gpt3-175b", {.ep = 2, .dp = 2}),
              Catch::Contains("parallel.ep is 2, and the model has no experts; allowed: 1"));
+}
+
+TEST_CASE("ranks of tp may read the same head of keys and values in Megatron-Core", "[model]") {
+  const auto fault_on = [](const std::string& family, std::uint32_t heads, std::uint32_t tp) {
+    const config::Model model = model_of(fmt::format(
+        "{{layers: 2, hidden: 1536, heads: {}, kv_heads: 2, ffn: 6144, vocabulary: 100,\n"
+        " sequence: 16}}",
+        heads));
+    config::Training training = training_of("{}");
+    training.stack.family = family;
+    return error_of([&] { workload::check_layout(model, training, parallel_of({.tp = tp})); });
+  };
+  CHECK(fault_on("megatron", 24, 2).empty());
+  CHECK(fault_on("megatron", 24, 8).empty());
+  CHECK_THAT(fault_on("megatron", 24, 3),
+             Catch::Contains("parallel.tp is 3, which does not divide the model's kv_heads (2) and "
+                             "is no multiple of it; allowed: a divisor or a multiple, such as 2 or "
+                             "4"));
+  CHECK_THAT(fault_on("", 24, 8),
+             Catch::Contains("parallel.tp is 8, which does not divide the model's kv_heads (2); "
+                             "allowed: a divisor, such as 2"));
 }
 
 TEST_CASE("an exchange of heads divides those of keys and values", "[model]") {
