@@ -233,8 +233,7 @@ void read_expert_overlap(Draft& draft) {
   // Expert dispatch overlaps with compute of another microbatch: forward and backward passes run in
   // pairs.
   if (const Setting* const overlap = draft.find("overlap_moe_expert_parallel_comm");
-      overlap != nullptr && draft.on("overlap_moe_expert_parallel_comm") &&
-      (draft.at("model.experts") != nullptr || draft.on("num_experts"))) {
+      overlap != nullptr && draft.on("overlap_moe_expert_parallel_comm") && has_experts(draft)) {
     draft.set("training.experts.overlap", "true", *overlap);
     if (draft.at("schedule.name") == nullptr)
       draft.set("schedule.name", "1f1b", "the schedule without interleaving");

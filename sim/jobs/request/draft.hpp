@@ -93,6 +93,11 @@ inline constexpr std::string_view adapters_are_not_modelled =
     "training of adapters (LoRA) is not modelled: frozen weights have neither gradients nor "
     "optimizer state, and no products for their gradients";
 
+// Message about a job that trains a part of its weights.
+inline constexpr std::string_view frozen_is_not_modelled =
+    "frozen weights are not modelled: they have neither gradients nor optimizer state, and no "
+    "products for their gradients";
+
 // Error about a setting: "train.sh:12: --tensor-model-parallel-size 8: MESSAGE".
 config::Error refusal(const Setting& setting, std::string_view message);
 // Errors about a job as a whole, and about its number of GPUs.

@@ -126,6 +126,13 @@ std::optional<Setting> setting_of(const Flag& flag, const config::Value& tree, b
   return std::nullopt;
 }
 
+// Returns whether a job has a flag, or the model of the library that it names has its key.
+bool has(std::span<const Flag> flags, std::string_view name, Draft& draft) {
+  if (draft.find(name) != nullptr) return draft.on(name);
+  const auto row = std::ranges::find(flags, name, &Flag::name);
+  return row != flags.end() && row->key.starts_with("model.") && draft.known(row->key) != nullptr;
+}
+
 }  // namespace
 
 void flatten(const config::Value& value, std::string_view form, const std::string& path,
@@ -176,7 +183,7 @@ void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults) {
   for (const Flag& flag : flags) {
     if (flag.form == Form::rule) continue;
     const Setting* const setting = draft.find(flag.name);
-    if (!flag.needs.empty() && !draft.on(flag.needs)) {
+    if (!flag.needs.empty() && !has(flags, flag.needs, draft)) {
       if (setting != nullptr)
         draft.without_effect(*setting, fmt::format("without {}", flag_of(flag.needs)));
       continue;

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/draft.hpp"
@@ -20,6 +22,7 @@ namespace {
 
 struct Default {
   std::string_view name, value;
+  bool of_experts = false;  // counts only for models with experts
 };
 // swift/megatron/arguments/megatron_args.py, where it differs from the recipes of Megatron-Bridge.
 constexpr std::array megatron_defaults{
@@ -31,8 +34,11 @@ constexpr std::array megatron_defaults{
     Default{"use_distributed_optimizer", "true"},
     Default{"overlap_grad_reduce", "false"},
     Default{"overlap_param_gather", "false"},
-    Default{"moe_token_dispatcher_type", "alltoall"},
+    Default{"moe_token_dispatcher_type", "alltoall", true},
     Default{"bf16", "true"},
+    Default{"apply_rope_fusion", "false"},
+    Default{"moe_permute_fusion", "false", true},
+    Default{"expert_tensor_parallel_size", "1", true},
 };
 
 // Name of an argument for one of Megatron-LM, or of Hugging Face's Trainer.
@@ -57,52 +63,41 @@ constexpr std::array trainer_names{
     Renamed{"use_liger_kernel", "enable_liger_kernel"},
 };
 
-// Arguments of ms-swift that name data, files, logs and checkpoints.
-constexpr std::array quiet_names{"add_",
-                                 "agent_template",
-                                 "attn_impl",
-                                 "check_model",
-                                 "columns",
-                                 "custom_",
-                                 "data",
-                                 "eval_",
-                                 "external_plugins",
-                                 "finetune",
-                                 "group_by_length",
-                                 "load",
-                                 "lr",
-                                 "max_epochs",
-                                 "mcore_model",
-                                 "merge_lora",
-                                 "model",
-                                 "new_special_",
-                                 "num_train_epochs",
-                                 "output_dir",
-                                 "packing",
-                                 "padding_",
-                                 "report_to",
-                                 "response_prefix",
-                                 "save",
-                                 "split_dataset_ratio",
-                                 "strict",
-                                 "streaming",
-                                 "system",
-                                 "task_type",
-                                 "template",
-                                 "tuner_type",
-                                 "train_type",
-                                 "truncation_",
-                                 "use_hf",
-                                 "vit_",
-                                 "freeze_",
-                                 "logging_steps",
-                                 "loss_scale",
-                                 "enable_thinking",
-                                 "sequence_packing_",
-                                 "safe_",
-                                 "torch_dtype",
-                                 "warmup_",
-                                 "learning_rate"};
+// Arguments of ms-swift that Megatron-LM does not have.
+constexpr std::array own_rows{
+    SettingRow{.reason = "model of the job, which is read",
+               .names = "model model_type model_revision mcore_model load check_model task_type"},
+    SettingRow{.reason = "data, which loads beside training",
+               .names = "data dataset dataset_ cached_dataset val_dataset columns custom_ "
+                        "external_plugins split_dataset_ratio streaming load_from_cache_file "
+                        "group_by_length dataloader_ strict interleave_prob shuffle_buffer_size"},
+    SettingRow{.reason = "form of the samples, all of which have --max_length tokens here",
+               .names = "packing packing_ sequence_packing_ padding_ truncation_ max_pixels "
+                        "agent_template template template_ system response_prefix loss_scale "
+                        "enable_thinking add_ new_special_ add_version"},
+    SettingRow{.reason = "learning rate and its schedule",
+               .names = "lr lr_ learning_rate warmup_ vit_lr aligner_lr"},
+    SettingRow{.reason = "number of iterations, which are alike",
+               .names = "num_train_epochs max_epochs max_steps train_iters"},
+    SettingRow{.reason = "validation between iterations", .names = "eval_ logging_first_step"},
+    SettingRow{.reason = "checkpoints between iterations, which goodput models",
+               .names = "save save_ output_dir finetune merge_lora safe_ load_safetensors "
+                        "use_hf hub_ push_to_hub resume_ no_save_ no_load_"},
+    SettingRow{.reason = "logs, profiles and traces",
+               .names = "report_to logging_steps swanlab_ wandb_"},
+    SettingRow{.reason = "whole training, not that of adapters",
+               .names = "tuner_type train_type sft_type"},
+    SettingRow{.reason = "encoders and aligners of images, which models of texts lack",
+               .names = "vit_ freeze_vit freeze_aligner aligner_"},
+    SettingRow{.reason = "data type of the weights, which --bf16 and --fp16 state",
+               .names = "torch_dtype"},
+    SettingRow{.reason = "kernel of attention outside of Megatron-Core", .names = "attn_impl"},
+};
+
+const SettingTable& own_settings() {
+  static const SettingTable table{own_rows};
+  return table;
+}
 
 // Command of ms-swift: a program, what it trains, and its arguments.
 struct Command {
@@ -147,6 +142,11 @@ void check_is_full(const Request& request) {
                     "adapters are not modelled, as only a part of the weights has "
                     "gradients and optimizer state")
           .allow("full");
+  for (const char* const name :
+       {"freeze_llm", "freeze_parameters", "freeze_parameters_regex", "freeze_parameters_ratio"})
+    if (const Setting* const frozen = setting_named(request, name);
+        frozen != nullptr && !says_no(frozen->values.front()))
+      throw refusal(*frozen, frozen_is_not_modelled);
 }
 
 // Model of the job: the identifier of a checkpoint, or the name of a converted one.
@@ -155,6 +155,17 @@ std::string model_of(const Request& request) {
     if (const Setting* const setting = setting_named(request, name))
       if (std::string model = model_named(setting->values.front()); !model.empty()) return model;
   return "";
+}
+
+// Returns whether the model has experts: the job gives their number, or the library's model has
+// some.
+bool has_experts(const Request& request) {
+  if (const Setting* const count = setting_named(request, "num_experts"))
+    return !says_no(count->values.front());
+  if (request.model.empty()) return false;
+  const config::Value model =
+      config::read_yaml_file(config::library_file("models", request.model, ".yaml").string());
+  return config::find(model, "experts") != nullptr;
 }
 
 Job read_megatron(Request request) {
@@ -170,15 +181,14 @@ Job read_megatron(Request request) {
     request.assumed.push_back(
         fmt::format("{}: the library has no model of this name", id->written));
   rename(megatron_names, request);
-  for (Setting& setting : request.settings)
-    if (std::ranges::any_of(
-            quiet_names, [&](std::string_view quiet) { return setting.name.starts_with(quiet); }))
-      setting.name = "log_" + setting.name;  // has no effect, like flags of logs
+  request.own.table = &own_settings();
+  const bool experts = has_experts(request);
   std::vector<Setting> settings;
   for (const Default& row : megatron_defaults)
-    settings.push_back({.name = std::string(row.name),
-                        .values = {std::string(row.value)},
-                        .written = fmt::format("--{} {} by default", row.name, row.value)});
+    if (!row.of_experts || experts)
+      settings.push_back({.name = std::string(row.name),
+                          .values = {std::string(row.value)},
+                          .written = fmt::format("--{} {} by default", row.name, row.value)});
   settings.insert(settings.end(), request.settings.begin(), request.settings.end());
   request.settings = std::move(settings);
   return megatron::read(std::move(request));

@@ -66,7 +66,50 @@ TEST_CASE("ms-swift's megatron sft has ms-swift's defaults", "[jobs]") {
   CHECK(plain.parallel.tp.value == 1);
 }
 
+TEST_CASE("ms-swift's flags of experts count for a model that is known by name", "[jobs]") {
+  const auto train = [](const std::string& model, const std::string& flags) {
+    return import_on(8, "train.sh",
+                     "megatron sft --model " + model +
+                         " --max_length 8192 --packing true --sequence_parallel true "
+                         "--tensor_model_parallel_size 4 --global_batch_size 16 " +
+                         flags + "\n");
+  };
+  const std::string experts = "Qwen/Qwen3-30B-A3B";
+  const jobs::Job job = train(experts,
+                              "--pipeline_model_parallel_size 2 --expert_model_parallel_size 4 "
+                              "--moe_expert_capacity_factor 2 --moe_shared_expert_overlap true "
+                              "--moe_permute_fusion true --decoder_first_pipeline_num_layers 25");
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.parallel.expert_tp() == 1);  // ms-swift's default, beside tp 4
+  CHECK(scenario.training.experts.drop_above == 2);
+  CHECK(scenario.training.experts.shared_overlap);
+  CHECK(scenario.training.stack.fuses(config::Fusable::permutation));
+  const jobs::Job plain = train(experts, "");
+  CHECK_FALSE(scenario_of(plain).training.stack.fuses(config::Fusable::permutation));
+  // Without experts such flags do nothing, and the scenario has no section of them.
+  const jobs::Job dense = train("Qwen/Qwen3-8B", "--moe_expert_capacity_factor 2");
+  CHECK(config::value_at(dense.tree, "training.experts") == nullptr);
+  CHECK(config::value_at(dense.tree, "parallel.etp") == nullptr);
+}
+
+TEST_CASE("each argument of ms-swift without effect has its own reason", "[jobs]") {
+  const jobs::Job job = import_on(8, "train.sh",
+                                  "megatron sft --model Qwen/Qwen3-8B --max_length 4096 --lr 1e-5 "
+                                  "--packing true --dataset data.jsonl --report_to wandb\n");
+  for (const std::string note : {"--model Qwen/Qwen3-8B: model of the job",
+                                 "--lr 1e-5: learning rate", "--packing true: form of the samples",
+                                 "--dataset data.jsonl: data", "--report_to wandb: logs"}) {
+    CAPTURE(note);
+    CHECK(tests::has_note(job.without_effect, note));
+  }
+  CHECK(job.not_modelled.empty());
+}
+
 TEST_CASE("jobs of ms-swift that are not modelled are refused", "[jobs]") {
+  CHECK_THROWS_WITH(tests::import_text("train.sh",
+                                       "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
+                                       "--freeze_llm true --max_length 4096\n"),
+                    Contains("--freeze_llm true: frozen weights are not modelled"));
   CHECK_THROWS_WITH(
       tests::import_text("train.sh",
                          "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
