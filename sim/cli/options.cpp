@@ -272,7 +272,7 @@ void add_file_options(po::options_description& options) {
 
 void add_gpus_option(po::options_description& options) {
   options.add_options()("gpus", one_word("N"),
-                        "number of GPUs of a job, if its files do not set it");
+                        "number of GPUs of a job, in place of that of its files");
 }
 
 void add_bash_option(po::options_description& options) {

@@ -14,11 +14,13 @@ namespace pipewright::jobs {
 namespace {
 
 // Records the words of a program in a file of its own, after those of the programs that started
-// the shell. A shell that the program starts, and a script that it runs, run too.
+// the shell. A shell that the program starts, and a script that it runs, run too. A program whose
+// output the script reads has a second file.
 constexpr std::string_view recorder = R"(#!/bin/bash
 record() {
   local name="/records/$EPOCHREALTIME.$BASHPID.$RANDOM"
   { [ -z "$PIPEWRIGHT_OUTER" ] || cat "$PIPEWRIGHT_OUTER"; printf '%s\0' "$@"; } > "/tmp/${name##*/}"
+  [ ! -p /dev/stdout ] || cp "/tmp/${name##*/}" "/records/read.${name##*/}"
   local -a words=("$@")
   local i
   for ((i = 1; i < $#; i++)); do
@@ -66,6 +68,25 @@ std::vector<Word> words_of(std::string_view record, const std::string& source) {
   return words;
 }
 
+// Lists a program that does not run here, and whose output the script reads. The output of a
+// training command is a log.
+void note_read_output(std::span<const Word> command, const std::string& source, Script& script) {
+  const std::string& program = command.front().text;
+  const bool computes =
+      program.starts_with("python") &&
+      std::ranges::any_of(command, [](const Word& word) { return word.text == "-c"; });
+  if (std::ranges::find(names, program) != names.end() && !computes) return;
+  std::string text;
+  for (const Word& word : command) text += (text.empty() ? "" : " ") + word.text;
+  const bool is_listed = std::ranges::any_of(
+      script.unfollowed, [&](const Unfollowed& place) { return place.text == text; });
+  if (!is_listed)
+    script.unfollowed.push_back(
+        {.text = std::move(text),
+         .why = "the program does not run here, so that the script reads an empty output",
+         .origin = {.source = source}});
+}
+
 // The folder that bash sees: the working folder of this program if the script lies below it.
 std::filesystem::path visible_folder(const std::filesystem::path& script) {
   std::error_code failed;
@@ -110,9 +131,14 @@ void run_with_bash(std::span<const Source> sources, const JobWords& words, Scrip
         fmt::format("{}: bash runs the script longer than the time limit", sources.back().name))
         .suggest("leave out what waits, such as loops over nodes");
   std::ranges::sort(result.records);
-  for (const auto& [name, record] : result.records)
-    if (std::vector<Word> command = words_of(record, sources.back().name); !command.empty())
+  for (const auto& [name, record] : result.records) {
+    std::vector<Word> command = words_of(record, sources.back().name);
+    if (command.empty()) continue;
+    if (name.starts_with("read."))
+      note_read_output(command, sources.back().name, script);
+    else
       script.commands.push_back(std::move(command));
+  }
 }
 
 }  // namespace pipewright::jobs

@@ -32,6 +32,32 @@ std::size_t program_at(std::span<const Word> words) {
   return words.size();
 }
 
+// Programs of Megatron-LM that train another model than a language model of decoder layers.
+struct OtherProgram {
+  std::string_view name, what;
+};
+constexpr std::array other_programs{
+    OtherProgram{"pretrain_bert.py", "BERT, whose layers see the whole text"},
+    OtherProgram{"pretrain_t5.py", "T5, an encoder and a decoder"},
+    OtherProgram{"pretrain_ict.py", "two encoders for retrieval"},
+    OtherProgram{"pretrain_retro.py", "RETRO, with an encoder of passages"},
+    OtherProgram{"pretrain_vlm.py", "an encoder of images beside the language model"},
+    OtherProgram{"pretrain_vision_classify.py", "a model of images"},
+    OtherProgram{"pretrain_vision_inpaint.py", "a model of images"},
+    OtherProgram{"pretrain_vision_dino.py", "a model of images"},
+    OtherProgram{"train_rl.py", "by reinforcement learning, which also generates texts"}};
+
+// Throws config::Error if the program trains no language model.
+void check_program(const Word& program) {
+  const std::string_view text = program.text;
+  const std::string_view name = text.substr(text.rfind('/') + 1);
+  const auto row = std::ranges::find(other_programs, name, &OtherProgram::name);
+  if (row == other_programs.end()) return;
+  throw config::Error(program.origin,
+                      fmt::format("{} trains {}, which is not modelled", name, row->what))
+      .allow("pretrain_gpt.py, pretrain_mamba.py, or another program for decoders");
+}
+
 // Splits words that hold several: "--fp8-format hybrid" of an array, or the command of bash -c.
 std::vector<Word> flattened(std::span<const Word> words) {
   std::vector<Word> flat;
@@ -321,6 +347,7 @@ Request read_launch(const Script& script, const std::string& name, KnowsFlag kno
   // Megatron-LM.
   const std::size_t program = program_at(best);
   const bool has_program = program < best.size();
+  if (has_program) check_program(best[program]);
   const std::span<const Word> command_words(best);
   const std::span<const Word> flags =
       has_program ? command_words.subspan(program + 1) : command_words;

@@ -252,7 +252,6 @@ void read_experts(Draft& draft) {
     set_pattern(draft, "model.experts.first_dense", 0, 0, *frequency);
     set_pattern(draft, "model.experts.every", std::max<std::uint64_t>(every, 1), 1, *frequency);
     if (every <= 1) return;
-    draft.set("model.experts.every", fmt::format("{}", every), *frequency);
     draft.assume(
         fmt::format("the last layer of each {} has experts; by --moe-layer-freq it is the "
                     "first",
@@ -288,8 +287,8 @@ void read_mamba(Draft& draft) {
   if (!has) return;
   if (heads)
     return draft.set("model.mamba.heads", fmt::format("{}", *heads),
-  if (draft.known("model.mamba.heads") != nullptr) return;
                      *draft.find("mamba_num_heads"));
+  if (draft.known("model.mamba.heads") != nullptr) return;
   // Formula of mamba_mixer.py: d_inner is 2 * hidden_size, split into heads of mamba_head_dim.
   const std::uint64_t dim = std::max<std::uint64_t>(draft.count_at("model.mamba.head_dim", 64), 1);
   draft.set("model.mamba.heads", fmt::format("{}", 2 * draft.count_at("model.hidden", 0) / dim),
@@ -415,6 +414,16 @@ void read_positions(Draft& draft) {
   if (const Setting* const rope = draft.find("use_rotary_position_embeddings");
       rope != nullptr && draft.on("use_rotary_position_embeddings"))
     draft.set("model.positions", "rotary", *rope);
+  const Setting* const type = draft.find("position_embedding_type");
+  if (type == nullptr || draft.text("position_embedding_type") != "none") return;
+  if (config::Value* const model = config::find(draft.tree(), "model"))
+    std::erase_if(model->entries, [](const config::Entry& e) { return e.key == "positions"; });
+  const config::Value* const pattern = draft.at("model.pattern");
+  if (pattern == nullptr || pattern->text.find('*') != std::string::npos)
+    draft.not_modelled(*type, Changes::time,
+                       "attention without positions; that with rotary ones is predicted");
+  else
+    draft.without_effect(*type, "no layer has attention");
 }
 
 void read_sequence(Draft& draft) {

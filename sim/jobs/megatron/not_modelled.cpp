@@ -22,8 +22,7 @@ constexpr std::array unmodelled_rows{
     SettingRow{Changes::time, "the optimizer's step as a CUDA graph, with fewer launches",
                "optimizer_cuda_graph"},
     SettingRow{Changes::time_and_memory,
-               "frozen layers would have neither gradients nor optimizer state",
-               "freeze_all_layers freeze_"},
+               "frozen layers would have neither gradients nor optimizer state", "freeze_"},
     // Activations
     SettingRow{
         Changes::time_and_memory,

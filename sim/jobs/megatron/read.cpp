@@ -153,7 +153,25 @@ Job read_job(const JobInput& input) {
   return job;
 }
 
+namespace {
+
+// Throws config::Error if a job freezes weights of the language model. Weights of encoders of
+// images, which are not modelled either, may be frozen.
+void check_nothing_frozen(const Request& request) {
+  for (const std::string_view name :
+       {"freeze_LM", "freeze_all_layers", "freeze_language_model", "freeze_base_model"}) {
+    const Setting* last = nullptr;
+    for (const Setting& setting : request.settings)
+      if (setting.name == name) last = &setting;
+    if (last != nullptr && (last->values.empty() || !says_no(last->values.front())))
+      throw refusal(*last, frozen_is_not_modelled);
+  }
+}
+
+}  // namespace
+
 Job read(Request request) {
+  check_nothing_frozen(request);
   const bool has_shape = request.model.empty();
   Draft draft(std::move(request));
   const Request& asked = draft.request();

@@ -579,6 +579,16 @@ TEST_CASE("what a script does not decide is listed as not understood", "[jobs][s
   CHECK(job.not_modelled.front().origin.line == 1);
 }
 
+TEST_CASE("a program that trains no language model is refused", "[jobs][shell]") {
+  for (const std::string program : {"pretrain_bert.py", "pretrain_t5.py", "./train_rl.py"}) {
+    CAPTURE(program);
+    CHECK_THROWS_WITH(script_job("torchrun --nproc_per_node 8 " + program + " " + llama_flags),
+                      Catch::Contains(" trains ") && Catch::Contains("train.sh:1:") &&
+                          Catch::Contains("allowed: pretrain_gpt.py"));
+  }
+  CHECK_NOTHROW(script_job("torchrun --nproc_per_node 8 my_pretrain_bert.py " + llama_flags));
+}
+
 TEST_CASE("options of Slurm give the GPUs of a node", "[jobs][shell]") {
   const jobs::Job job = script_job(
       "#!/bin/bash\n#SBATCH -N 2\n#SBATCH --gpus-per-node=8\n"
@@ -603,6 +613,14 @@ TEST_CASE("bash runs a script in a sandbox if it is asked to", "[jobs][shell]") 
     CHECK(scenario_of(job).parallel.tp.value == 4);
     CHECK(scenario_of(job).parallel.dp.value == 4);  // 16 / 4
     CHECK_FALSE(std::filesystem::exists(place.folder() / "stolen.txt"));
+    CHECK(job.not_modelled.empty());
+    // Programs that do not run in the sandbox print nothing, which may decide on flags.
+    place.write("train.sh", "if nvidia-smi -L | grep -q H100; then\n  opt=--tp-comm-overlap\nfi\n" +
+                                llama_launch +
+                                "--tensor-model-parallel-size 2 $opt 2>&1 | tee log.txt\n");
+    const jobs::Job asks = jobs::import_job(files, {.with_bash = true});
+    REQUIRE(asks.not_modelled.size() == 1);
+    CHECK(asks.not_modelled.front().text == "nvidia-smi -L");
     place.write("train.sh", "while true; do :; done\n" + script);
     CHECK_THROWS_WITH(jobs::import_job(files, {.with_bash = true}),
                       Catch::Contains("longer than the time limit"));

@@ -258,6 +258,53 @@ TEST_CASE("a job that trains adapters is an error", "[jobs]") {
   CHECK(has_note(whole.without_effect, "adapter_dim"));
 }
 
+TEST_CASE("a job that freezes weights of the language model is an error", "[jobs]") {
+  for (const std::string flag : {"--freeze-LM", "--freeze-all-layers"}) {
+    CAPTURE(flag);
+    CHECK_THROWS_WITH(script(flag), Catch::Contains(flag + ": frozen weights are not modelled"));
+  }
+  CHECK_THROWS_WITH(nemo("  freeze_language_model: true\n"),
+                    Catch::Contains("frozen weights are not modelled"));
+  CHECK_NOTHROW(nemo("  freeze_language_model: false\n"));
+  // Encoders of images are not predicted either.
+  CHECK(has_note(script("--freeze-ViT").not_modelled, "--freeze-ViT"));
+}
+
+TEST_CASE("attention without positions is not modelled", "[jobs]") {
+  const jobs::Job job = script("--position-embedding-type none");
+  CHECK(has_note(job.not_modelled, "--position-embedding-type none: attention without positions"));
+  CHECK(config::value_at(job.tree, "model.positions") == nullptr);
+  CHECK(script("--position-embedding-type rope").not_modelled.empty());
+}
+
+TEST_CASE("a part of a script that is not followed is shown in the summary", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "train.sh",
+      "if nvidia-smi | grep -q H100; then\n  X=--tp-comm-overlap\nfi\n"
+      "torchrun --nproc_per_node=8 pretrain_gpt.py --num-layers 12 --hidden-size 512 "
+      "--num-attention-heads 8 --seq-length 512 --vocab-size 1000 --micro-batch-size 2 "
+      "--global-batch-size 16 --bf16 $X\n");
+  CHECK_THAT(jobs::summary_of(job),
+             Catch::EndsWith("1 not modelled: \"if nvidia-smi | grep -q H100\" (not followed)"));
+}
+
+TEST_CASE("gradients of fp16 have the bytes of bf16, and the comment says so", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "train.sh",
+      "torchrun --nproc_per_node=8 pretrain_gpt.py --num-layers 12 --hidden-size 512 "
+      "--num-attention-heads 8 --seq-length 512 --vocab-size 1000 --micro-batch-size 2 "
+      "--global-batch-size 16 --fp16\n");
+  CHECK(job.comments.at("training.optimizer.main_grads") == "--fp16, of the same 16 bits");
+}
+
+TEST_CASE("flags of optimizers and of DeepSpeed have their own reasons", "[jobs]") {
+  CHECK(
+      has_note(script("--optimizer adamw_torch_fused").without_effect, "Adam, which is modelled"));
+  CHECK(has_note(script("--optimizer adamw_bnb_8bit").not_modelled, "--optimizer adamw_bnb_8bit"));
+  CHECK(has_note(script("--deepspeed-activation-checkpointing").without_effect,
+                 "DeepSpeed's functions of recomputation"));
+}
+
 TEST_CASE("DeepSpeed's keys are in the three lists", "[jobs]") {
   const jobs::Job job = deepspeed(
       "\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 5e8, "
