@@ -33,13 +33,42 @@ struct Preset {
   std::string_view name, value;
 };
 constexpr std::array presets{
-    Preset{"sequence_parallel", "true"},
-    Preset{"use_distributed_optimizer", "true"},
-    Preset{"overlap_grad_reduce", "false"},
-    Preset{"overlap_param_gather", "false"},
-    Preset{"cross_entropy_loss_fusion", "false"},
-    Preset{"moe_token_dispatcher_type", "allgather"},
-    Preset{"bf16", "true"},
+    Preset{"sequence_parallel", "true"},          Preset{"use_distributed_optimizer", "true"},
+    Preset{"overlap_grad_reduce", "false"},       Preset{"overlap_param_gather", "false"},
+    Preset{"cross_entropy_loss_fusion", "false"}, Preset{"moe_token_dispatcher_type", "allgather"},
+    Preset{"moe_permute_fusion", "false"},        Preset{"bf16", "true"},
+};
+
+// Settings of files in primus/configs/models/megatron that differ from the presets above, by the
+// beginnings of the files' names, for jobs outside of a checkout. The later of two rows counts.
+struct ModelPreset {
+  std::string_view beginning;
+  std::array<Preset, 5> settings;
+};
+constexpr std::array model_presets{
+    ModelPreset{"llama4",
+                {Preset{"moe_token_dispatcher_type", "alltoall"},
+                 {"moe_permute_fusion", "true"},
+                 {"moe_shared_expert_overlap", "true"}}},
+    ModelPreset{"qwen",
+                {Preset{"moe_token_dispatcher_type", "alltoall"}, {"moe_permute_fusion", "true"}}},
+    ModelPreset{"qwen3_30B_A3B", {Preset{"bias_swiglu_fusion", "false"}}},
+    ModelPreset{"qwen3_235B_A22B", {Preset{"bias_swiglu_fusion", "false"}}},
+    ModelPreset{"mixtral", {Preset{"moe_token_dispatcher_type", "alltoall"}}},
+    ModelPreset{"deepseek_v",
+                {Preset{"apply_rope_fusion", "false"},
+                 {"moe_token_dispatcher_type", "alltoall"},
+                 {"moe_permute_fusion", "true"},
+                 {"moe_shared_expert_overlap", "true"}}},
+    ModelPreset{"gpt_oss",
+                {Preset{"apply_rope_fusion", "false"},
+                 {"moe_token_dispatcher_type", "alltoall"},
+                 {"moe_permute_fusion", "true"},
+                 {"moe_shared_expert_overlap", "true"}}},
+    ModelPreset{"kimi_k2",
+                {Preset{"moe_token_dispatcher_type", "alltoall"},
+                 {"moe_permute_fusion", "true"},
+                 {"moe_shared_expert_overlap", "true"}}},
 };
 
 // Patches of Primus that replace the schedule, and the settings that they alone read.
@@ -186,6 +215,26 @@ bool is_used(const Experiment& experiment, const Setting& setting) {
          std::ranges::find(patches, name, &Patch::name) != patches.end();
 }
 
+// Adds what is known of a file of the package that describes a model, beside the sizes of the
+// library's model, and says that the rest of the file is not.
+void add_model_presets(const config::Value& model, Request& request,
+                       std::vector<Setting>& settings) {
+  const std::string name = std::filesystem::path(model.text).stem().string();
+  for (const ModelPreset& row : model_presets)
+    if (name.starts_with(row.beginning))
+      for (const Preset& preset : row.settings)
+        if (!preset.name.empty())
+          settings.push_back({.name = std::string(preset.name),
+                              .values = {std::string(preset.value)},
+                              .written = fmt::format("{}: {} of Primus's {}.yaml", preset.name,
+                                                     preset.value, name),
+                              .origin = model.origin});
+  request.assumed.push_back(
+      fmt::format("{}.yaml of Primus's package is not here: sizes are of the library's model {}; "
+                  "PRIMUS=FOLDER names the package",
+                  name, request.model));
+}
+
 // Settings of a job in the order in which a later one replaces an earlier one.
 std::vector<Setting> settings_of(const JobInput& input, const Source& source,
                                  const Experiment& experiment, Request& request) {
@@ -213,6 +262,8 @@ std::vector<Setting> settings_of(const JobInput& input, const Source& source,
                                                  "PRIMUS=FOLDER says where the package is)",
                                                  experiment.model.text),
                           .origin = experiment.model.origin});
+    else if (of_megatron)
+      add_model_presets(experiment.model, request, settings);
   }
   settings.insert(settings.end(), experiment.overrides.begin(), experiment.overrides.end());
   settle(settings);

@@ -219,6 +219,22 @@ TEST_CASE("a configuration of Primus chooses its stack and its model", "[jobs]")
   CHECK(tests::has_note(unknown.not_modelled, "model: ours.yaml"));
 }
 
+TEST_CASE("a model of Primus without its package has the settings of its file", "[jobs]") {
+  const auto dispatcher = [](const std::string& model) {
+    const jobs::Job job = tests::import_text(
+        "pretrain.yaml",
+        "modules:\n  pre_trainer:\n    framework: megatron\n    model: " + model +
+            "\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 128\n"
+            "      expert_model_parallel_size: 8\n");
+    REQUIRE(job.assumed.size() == 1);
+    CHECK_THAT(job.assumed.front(), Catch::Contains("of Primus's package is not here"));
+    return config::value_at(job.tree, "training.experts.dispatcher")->text;
+  };
+  CHECK(dispatcher("qwen3_30B_A3B.yaml") == "alltoall");
+  CHECK(dispatcher("deepseek_v3.yaml") == "alltoall");
+  CHECK(dispatcher("mixtral_8x7B_v0.1.yaml") == "alltoall");
+}
+
 TEST_CASE("configurations that are not read are named, with a remedy", "[jobs]") {
   const auto refused = [](const std::string& name, const std::string& text,
                           const std::string& title) {
