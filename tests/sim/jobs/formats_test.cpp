@@ -246,6 +246,12 @@ TEST_CASE("configurations that are not read are named, with a remedy", "[jobs]")
           "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\n"
           "num_processes: 16\n",
           "accelerate");
+  // Its batch and layout have names of Megatron-Bridge too.
+  const std::string axolotl =
+      "base_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\n"
+      "gradient_accumulation_steps: 4\noptimizer: adamw_torch_fused\nbf16: auto\n";
+  refused("job.yaml", axolotl, "axolotl");
+  refused("job.yaml", axolotl + "tensor_parallel_size: 2\ncontext_parallel_size: 2\n", "axolotl");
   refused("job.yml", "base_emb_dim: 4096\nper_device_batch_size: 4.0\n", "MaxText");
   refused("job.yaml", "max_seq_len: 2048\nfsdp_config:\n  sharding: FULL_SHARD\n", "LLM Foundry");
   refused("7B.py", "model = dict(num_layers=32)\nparallel = dict(\n    zero1=dict(size=8),\n)\n",
