@@ -85,12 +85,15 @@ constexpr std::array quiet_rows{
                    "straggler_ disable_straggler_on_startup adlr_ gpu_sniff_ "
                    "result_rejected_tracker_filename run_workload_ restart_"},
     SettingRow{.reason = "start of processes and groups",
-               .names =
-                   "master_ local_rank hostfile distributed_timeout_ use_gloo_process_groups "
-                   "enable_gloo_ disable_gloo_ tp_comm_bootstrap_backend rank node_rank "
-                   "deepspeed deepspeed_config deepspeed_mpi deepspeed_activation_checkpointing "
-                   "accelerator lazy_ "
-                   "create_moe_param_group"},
+               .names = "master_ local_rank hostfile distributed_timeout_ use_gloo_process_groups "
+                        "enable_gloo_ disable_gloo_ tp_comm_bootstrap_backend rank node_rank "
+                        "deepspeed deepspeed_config deepspeed_mpi "
+                        "accelerator lazy_ "
+                        "create_moe_param_group"},
+    SettingRow{.reason =
+                   "DeepSpeed's functions of recomputation, which --checkpoint-activations or "
+                   "--recompute-granularity turns on",
+               .names = "deepspeed_activation_checkpointing"},
     // Other programs of Megatron-LM
     SettingRow{.reason = "inference",
                .names = "inference_ flash_decode max_tokens_to_oom num_tokens_to_generate prompt "

@@ -82,7 +82,9 @@ void read_gradients(Draft& draft) {
     from = half;
   if (from != nullptr) {
     draft.set("communication.gradient_bytes", "2", *from);
-    draft.set("training.optimizer.main_grads", "bf16", *from);
+    const std::string comment =
+        from == half ? fmt::format("{}, of the same 16 bits", half->written) : from->written;
+    draft.set("training.optimizer.main_grads", "bf16", comment, from->origin);
   } else if (whole && draft.request().dialect == Dialect::deepspeed) {
     const Setting& full = *draft.find("accumulate_allreduce_grads_in_fp32");
     draft.set("communication.gradient_bytes", "4", full);
@@ -355,7 +357,10 @@ void read_optimizer(Draft& draft) {
   if (const Setting* const optimizer = draft.find("optimizer");
       optimizer != nullptr && !optimizer->values.empty()) {
     const std::string& name = optimizer->values.front();
-    if (name == "adam" || name == "adamw" || name.find("fused_adam") != std::string::npos)
+    // "adamw_torch_fused" of PyTorch; optimizers of 8 bits have smaller states.
+    const bool is_adam = name == "adam" || name == "adamw" || name.starts_with("adamw_torch") ||
+                         name.find("fused_adam") != std::string::npos;
+    if (is_adam && name.find("bit") == std::string::npos)
       draft.without_effect(*optimizer, "Adam, which is modelled");
     else if (name == "muon" || name == "dist_muon")
       read_muon(draft, *optimizer);

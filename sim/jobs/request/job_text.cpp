@@ -8,6 +8,22 @@
 namespace pipewright::jobs {
 namespace {
 
+// Part of a script, such as "if nvidia-smi | grep -q H100", is shown with so many letters.
+constexpr std::size_t max_shown = 48;
+
+// Returns whether a text is a part of a script, and no setting: words before any : or =.
+bool is_of_script(std::string_view text) {
+  const std::size_t end = text.find_first_of(" :=");
+  return !text.starts_with('-') && !text.starts_with('"') && end != std::string_view::npos &&
+         text[end] == ' ' && !text.substr(end).starts_with(" =");
+}
+
+// A part of a script that is not followed, in quotes.
+std::string quoted_part(std::string_view text) {
+  return text.size() <= max_shown ? fmt::format("\"{}\"", text)
+                                  : fmt::format("\"{}..\"", text.substr(0, max_shown));
+}
+
 // Name of a setting, without its value: "--lr" of "--lr 1e-4", "lr" of "lr: 1e-4" or "lr = 1e-4".
 std::string_view setting_in(std::string_view text) {
   if (text.starts_with('"')) text.remove_prefix(1);
@@ -30,10 +46,12 @@ std::string summary_of(const Job& job) {
     const auto has_name = [name](const Note& other) { return setting_in(other.text) == name; };
     // Constructs of a script, such as "if A" and "if B", differ by their lines.
     const bool is_one_of_several = std::ranges::count_if(job.not_modelled, has_name) > 1;
-    text += is_one_of_several && note.origin.line > 0
-                ? fmt::format("{}{} in line {} ({})", separator, name, note.origin.line,
-                              name_of(note.changes))
-                : fmt::format("{}{} ({})", separator, name, name_of(note.changes));
+    const std::string place = is_one_of_several && note.origin.line > 0
+                                  ? fmt::format(" in line {}", note.origin.line)
+                                  : "";
+    text += is_of_script(note.text) && note.changes == Changes::unknown
+                ? fmt::format("{}{}{} (not followed)", separator, quoted_part(note.text), place)
+                : fmt::format("{}{}{} ({})", separator, name, place, name_of(note.changes));
     separator = ", ";
   }
   return text;
