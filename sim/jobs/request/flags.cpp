@@ -190,7 +190,7 @@ void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults) {
     }
     if (setting != nullptr)
       read_row(flag, *setting, draft);
-    else if (defaults && !flag.absent.empty() && draft.at(flag.key) == nullptr &&
+    else if (defaults && !flag.absent.empty() && draft.known(flag.key) == nullptr &&
              !is_default(flag.key, flag.absent))
       draft.set_default(flag.key, std::string(flag.absent),
                         fmt::format("without {}", flag_of(flag.name)));
