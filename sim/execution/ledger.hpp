@@ -57,7 +57,7 @@ class Ledger {
         static_cast<double>(by_stage.empty() ? job_.costs.boundary_bytes : by_stage[pass.stage]));
   }
   double tokens(const schedules::Pass& pass) const {
-    return job_.tokens_vary() ? job_.uneven->work(replica_, pass.microbatch).tokens : 1;
+    return job_.tokens_vary() ? job_.uneven->work(replica_, pass.microbatch).stored : 1;
   }
 
   const Job& job_;

@@ -71,8 +71,9 @@ class WorkOfMicrobatches {
 };
 
 // Returns the work of each microbatch of a replica whose ranks share documents: that of the slowest
-// rank in each group of documents, for which all ranks wait. `attention_share` is the share of
-// attention in the time of a mean microbatch, and `cp` the ranks of a replica.
+// rank in each group of documents, for which all ranks wait. A rank stores one document at a time.
+// `attention_share` is the share of attention in the time of a mean microbatch, and `cp` the ranks
+// of a replica.
 std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatches& work_of,
                                       double attention_share, std::uint32_t cp) {
   RankWork mean{.tokens = batch.computed.tokens / cp,
@@ -93,16 +94,21 @@ std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatch
   std::vector<Uneven::Work> works;
   for (std::uint32_t i = 0; i < batch.microbatches; ++i) {
     RankWork sum;
+    double stored = 0;
     for (const SharedDocuments& group : *batch.at(0, i).groups) {
       RankWork slowest;
-      for (const std::vector<SharedDocument>& documents : group)
+      for (const std::vector<SharedDocument>& documents : group) {
         if (const RankWork work = work_of.of(documents); seconds(work) > seconds(slowest))
           slowest = work;
+        for (const SharedDocument& document : documents)
+          stored = std::max(stored, static_cast<double>(document.tokens) / document.ranks);
+      }
       sum += slowest;
     }
     works.push_back({.tokens = sum.tokens / mean.tokens,
                      .attention = mean.pairs > 0 ? sum.pairs / mean.pairs : 1,
-                     .exchange = sum.exchange / mean.exchange});
+                     .exchange = sum.exchange / mean.exchange,
+                     .stored = stored / mean.tokens});
   }
   std::vector<Uneven::Work> of_replicas;
   for (std::uint32_t replica = 0; replica < batch.replicas; ++replica)
@@ -118,9 +124,10 @@ std::vector<Uneven::Work> microbatch_work(const config::Model& model,
   const auto batch = batch_of(training, sequence_of(model, training));
   const WorkOfMicrobatches work_of(model, training);
   if (training.lengths->balance == config::Lengths::Balance::context_parallel)
-    return shared_work(*batch, work_of,
-                       StageCosts::of(costs.attention_share, {.kind = schedules::PassKind::backward}),
-                       training.lengths->cp);
+    return shared_work(
+        *batch, work_of,
+        StageCosts::of(costs.attention_share, {.kind = schedules::PassKind::backward}),
+        training.lengths->cp);
   std::vector<RankWork> works;
   RankWork sum;
   for (const Microbatch& microbatch : batch->all_microbatches)
@@ -132,7 +139,8 @@ std::vector<Uneven::Work> microbatch_work(const config::Model& model,
     const double tokens = work.tokens / batch->computed.tokens;
     ratios.push_back({.tokens = tokens,
                       .attention = mean_pairs > 0 ? work.pairs / mean_pairs : 1,
-                      .exchange = tokens});
+                      .exchange = tokens,
+                      .stored = tokens});
     differ = differ || ratios.back().tokens != ratios.front().tokens ||
              ratios.back().attention != ratios.front().attention;
   }
