@@ -368,7 +368,7 @@ void Draft::not_modelled(const Setting& setting, Changes changes, std::string_vi
 }
 
 void Draft::not_modelled_without(std::string_view name, Changes changes, std::string_view why) {
-  job_.not_modelled.push_back({.text = fmt::format("without {}", flag_of(name)),
+  job_.not_modelled.push_back({.text = fmt::format("{} is absent", flag_of(name)),
                                .origin = {.source = request_.name},
                                .changes = changes,
                                .why = std::string(why)});

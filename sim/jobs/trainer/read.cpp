@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/yaml.hpp"
+#include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/environment.hpp"
@@ -275,6 +276,7 @@ void add_json(const Source& source, Request& request) {
   for (Setting& setting : settings)
     if (setting.values.empty() || setting.values.front() != "auto")
       request.settings.push_back(std::move(setting));
+  if (request.own.table == nullptr) request.own.table = &deepspeed::known_settings();
 }
 
 void add_deepspeed(Request& request) {

@@ -65,7 +65,7 @@ TEST_CASE("kernels of experts are fused only if Megatron-LM's flags ask for it",
   const jobs::Job plain = script(experts);
   CHECK_FALSE(stack_of(plain).fuses(Fusable::permutation));
   CHECK_FALSE(stack_of(plain).fuses(Fusable::router));
-  CHECK(has_note(plain.not_modelled, "without --moe-grouped-gemm: experts one after the other"));
+  CHECK(has_note(plain.not_modelled, "--moe-grouped-gemm is absent: experts one after the other"));
   const jobs::Job fused =
       script(experts + "--moe-permute-fusion --moe-router-fusion --moe-grouped-gemm");
   CHECK(stack_of(fused).fuses(Fusable::permutation));
