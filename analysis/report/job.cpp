@@ -58,6 +58,7 @@ void add_compute_settings(std::string& text, const JobInfo& job) {
   add_choice(text, "recompute", job.recompute, "none");
   add_choice(text, "offload", job.offload, "none");
   if (!job.optimizer.empty()) add_choice(text, "optimizer", job.optimizer, "adam");
+  add_choice(text, "training", job.trained, "");
 }
 
 std::string in_capitals(std::string word) {

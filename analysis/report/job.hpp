@@ -33,6 +33,7 @@ struct JobInfo {
   std::string recompute;              // none, selective, full
   std::string offload;                // none, all layers, 4 layers a stage
   std::string optimizer;              // adam, "muon (layer_wise; 5 Newton-Schulz steps)"
+  std::string trained;                // "adapters of rank 16 in linear_qkv"; empty: all weights
   std::string partition;              // even, ends_less, by_cost, by_weights, listed, or a layout
   bool symmetric = false;             // one replica was simulated for all
   std::string lengths;                // distribution of document lengths, if they vary

@@ -102,6 +102,7 @@ constexpr std::array<std::pair<const char*, JobMember>, 31> job_fields{{
     {"recompute", &JobInfo::recompute},
     {"offload", &JobInfo::offload},
     {"optimizer", &JobInfo::optimizer},
+    {"trained", &JobInfo::trained},
     {"partition", &JobInfo::partition},
     {"symmetric", &JobInfo::symmetric},
     {"lengths", &JobInfo::lengths},

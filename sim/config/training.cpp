@@ -145,6 +145,15 @@ constexpr std::array training_table{
                    .help = "activations to offload to host memory: {num_layers, share, bandwidth, "
                            "modules}"},
                   section<&Training::offload, read_offload, offload_keys>},
+    Key<Training>{{.name = "lora",
+                   .help = "adapters of low rank that are trained beside frozen weights: {rank, "
+                           "modules, experts, base, dropout}"},
+                  section<&Training::lora, read_lora, lora_keys>},
+    Key<Training>{
+        {.name = "frozen",
+         .help = "groups of weights that are not trained",
+         .default_value = "all with lora, else none"},
+        into<&Training::frozen, read_frozen>({ValueType::choice, true, weight_groups, nullptr})},
     Key<Training>{{.name = "experts", .help = "dispatch of tokens to experts"},
                   section<&Training::experts, read_expert_training, expert_training_keys>},
     Key<Training>{{.name = "fragmentation",
@@ -221,6 +230,21 @@ double main_weight_bytes(const Training& training) {
   constexpr double moments = 8;
   if (training.bytes.optimizer) return std::max(0.0, *training.bytes.optimizer - moments);
   return has_32_bits(training.precision) ? 0 : main_bytes(training.optimizer);
+}
+
+bool has_own_base(const Training& training) {
+  return training.lora && training.lora->base != Lora::Base::recipe;
+}
+
+bool dequantizes(const Training& training) {
+  return has_own_base(training) && !is_scaled(training.precision);
+}
+
+std::string trained_text(const Training& training) {
+  if (training.trains_all()) return "";
+  const WeightGroups frozen = training.frozen_groups();
+  if (!training.lora) return fmt::format("all weights but {}", groups_text(frozen));
+  return to_string(*training.lora) + (frozen.all() ? "" : " and " + groups_text(~frozen));
 }
 
 double optimizer_bytes(const Training& training) {

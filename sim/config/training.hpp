@@ -3,12 +3,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/config/cuda_graphs.hpp"
 #include "sim/config/data_type.hpp"
 #include "sim/config/expert_training.hpp"
+#include "sim/config/fine_tuning.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/lengths.hpp"
 #include "sim/config/offload.hpp"
@@ -65,18 +67,33 @@ struct Training {
   // --activation-func-fp8-input-store; DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
   bool activation_func_fp8_input_store = false;
   std::optional<Offload> offload;
+  std::optional<Lora> lora;            // adapters that are trained
+  std::optional<WeightGroups> frozen;  // default: all groups with adapters, else none
   ExpertTraining experts;
   Stack stack;  // the software that runs the training
   // Memory besides tensors: what PyTorch's allocator wastes, as a fraction of the activations, and
   // the bytes of the CUDA context and of NCCL. Both follow from the stack unless set.
   double fragmentation = SoftwareMemory{}.fragmentation;
   std::uint64_t reserved = SoftwareMemory{}.reserved();
+
+  WeightGroups frozen_groups() const {
+    return frozen.value_or(lora ? ~WeightGroups{} : WeightGroups{});
+  }
+  bool freezes(WeightGroup group) const {
+    return frozen_groups().test(static_cast<std::size_t>(group));
+  }
+  // Returns whether all weights of the model are trained, and nothing beside them.
+  bool trains_all() const { return !lora && frozen_groups().none(); }
 };
 
 // Bytes per stored weight and per weight that ZeRO gathers. With a scaled data type, a weight has
 // copies by rows and by columns besides its 2 bytes, or with fp8_param_gather only these copies.
 double weight_bytes(const Training& training);
 double gathered_bytes(const Training& training);
+// Returns whether frozen matrices of layers are stored in a type of their own, training.lora.base.
+bool has_own_base(const Training& training);
+// Returns whether the products of such a matrix need a copy of it in their own type.
+bool dequantizes(const Training& training);
 // Bytes per accumulated gradient.
 double gradient_bytes(const Training& training);
 // Bytes of optimizer state per parameter: of main weights, of all state of parameters that are no
@@ -85,6 +102,10 @@ double gradient_bytes(const Training& training);
 double main_weight_bytes(const Training& training);
 double optimizer_bytes(const Training& training);
 double matrix_optimizer_bytes(const Training& training);
+
+// Describes what is trained of a model: "adapters of rank 16 in linear_qkv", "all weights but
+// embedding and head". Empty: all weights.
+std::string trained_text(const Training& training);
 
 Training read_training(const Field& field);
 // Sets the stack of the training. The stack determines flash_attention, fused_loss,

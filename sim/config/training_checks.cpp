@@ -76,6 +76,51 @@ bool has_module(const Model& model, GraphModule module) {
 
 namespace {
 
+// Returns whether a layer has attention that is not latent.
+bool has_plain_attention(const Model& model) {
+  if (model.pattern.empty()) return !model.latent;
+  return model.has_layers(layer_symbols::attention) || model.has_layers(layer_symbols::sliding) ||
+         model.has_layers(layer_symbols::parallel);
+}
+
+bool has_latent_attention(const Model& model) {
+  if (model.pattern.empty()) return model.latent.has_value();
+  return model.has_layers(layer_symbols::latent) || model.has_layers(layer_symbols::indexed);
+}
+
+}  // namespace
+
+bool has_module(const Model& model, LoraModule module) {
+  switch (module) {
+    case LoraModule::linear_qkv:
+    case LoraModule::q_proj:
+    case LoraModule::k_proj:
+    case LoraModule::v_proj:
+      return has_plain_attention(model);
+    case LoraModule::linear_proj:
+      return has_plain_attention(model) || has_latent_attention(model);
+    case LoraModule::linear_fc1:
+    case LoraModule::linear_fc2:
+    case LoraModule::up_proj:
+      return has_module(model, RecomputeModule::mlp) || model.experts.has_value();
+    case LoraModule::gate_proj:
+      return model.gated && has_module(model, LoraModule::up_proj);
+    case LoraModule::linear_q_down_proj:
+      return has_latent_attention(model) && model.latent->query_rank > 0;
+    case LoraModule::linear_q_up_proj:
+    case LoraModule::linear_kv_down_proj:
+    case LoraModule::linear_kv_up_proj:
+      return has_latent_attention(model);
+    case LoraModule::in_proj:
+    case LoraModule::out_proj:
+      return std::ranges::any_of(std::string_view("MGPC"),
+                                 [&](char symbol) { return model.has_layers(symbol); });
+  }
+  return false;
+}
+
+namespace {
+
 bool has_module(const Model& model, OffloadModule module) {
   const bool of_experts = module == OffloadModule::mlp_norm ||
                           module == OffloadModule::expert_fc1 || module == OffloadModule::moe_act;
@@ -120,6 +165,45 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
                                  training.offload->modules);
   if (training.offload && training.offload->layers)
     check_layer_count(root, "training.offload.num_layers", *training.offload->layers, stage_layers);
+}
+
+void check_fine_tuning(const Value& root, const Model& model, const Training& training) {
+  if (!training.lora) {
+    if (training.frozen_groups().all())
+      throw Error(origin_of(root, "training.frozen"),
+                  "training.frozen has all weights of the model, so that nothing is trained",
+                  "training.frozen")
+          .suggest("leave out a group, or train adapters: training.lora");
+    return;
+  }
+  const Lora& lora = *training.lora;
+  // The default names the products of every transformer layer, which other models lack.
+  if (value_at(root, "training.lora.modules") != nullptr)
+    check_modules<LoraModule>(root, model, "training.lora.modules", lora_modules, lora.modules);
+  for (std::size_t i = 0; i < lora_modules.size(); ++i) {
+    const auto module = static_cast<LoraModule>(i);
+    if (!lora.has(module) || !has_module(model, module)) continue;
+    const bool of_mlp = module == LoraModule::linear_fc1 || module == LoraModule::linear_fc2 ||
+                        module == LoraModule::gate_proj || module == LoraModule::up_proj;
+    const bool is_frozen =
+        of_mlp ? training.freezes(WeightGroup::mlp) &&
+                     (lora.experts == Lora::Experts::none || training.freezes(WeightGroup::experts))
+               : training.freezes(WeightGroup::attention);
+    if (!is_frozen)
+      throw Error(origin_of(root, "training.frozen"),
+                  fmt::format("training.frozen lacks the weights of {}, which have adapters",
+                              lora_modules[i]),
+                  "training.frozen")
+          .suggest(fmt::format("add {}", of_mlp ? "mlp and experts" : "attention"));
+  }
+  if (lora.base == Lora::Base::nf4 && is_scaled(training.precision))
+    throw Error(
+        origin_of(root, "training.lora.base"),
+        fmt::format("training.lora.base is nf4, and products of {} do not read weights that "
+                    "are dequantized to 16 bits",
+                    name_of(training.precision)),
+        "training.lora.base")
+        .suggest("set training.precision to bf16");
 }
 
 void check_loss_chunks(const Value& root, const Model& model, const Training& training,

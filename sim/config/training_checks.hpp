@@ -19,11 +19,17 @@ std::vector<std::string> notes_of(const Model& model, const Training& training);
 // Return whether any layer of the model has this module.
 bool has_module(const Model& model, RecomputeModule module);
 bool has_module(const Model& model, GraphModule module);
+bool has_module(const Model& model, LoraModule module);
 
 // Throws an Error if training.recompute or training.offload names a module that the model does not
 // have, or more layers than `stage_layers`, the maximum of a stage.
 void check_recompute(const Value& root, const Model& model, const Training& training,
                      std::uint32_t stage_layers);
+
+// Throws an Error if training.lora names a product that the model does not have or whose weights
+// are trained themselves, or a type of frozen weights that the products cannot have, or if nothing
+// is trained.
+void check_fine_tuning(const Value& root, const Model& model, const Training& training);
 
 // Throws an Error if training.cuda_graphs names a module that the model does not have.
 void check_cuda_graphs(const Value& root, const Model& model, const Training& training);

@@ -77,6 +77,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
   job.recompute = to_string(training.recompute);
   job.offload = offload_text(training);
   job.optimizer = to_string(training.optimizer, parallel.zero);
+  job.trained = config::trained_text(training);
   job.partition = to_string(scenario.partition);
   if (model.experts && parallel.ep.value > 1) {
     job.dispatch = config::dispatch_text(training.experts);

@@ -15,12 +15,23 @@
 #include "sim/evaluation/symmetry.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/optimizer_offload.hpp"
+#include "sim/workload/model/state.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::evaluation {
 namespace {
 
 using Notes = std::vector<std::string>;
+
+// Returns a note that names what is trained and what is frozen; empty if all weights are trained.
+std::string frozen_note(const config::Model& model, const config::Training& training) {
+  if (training.trains_all()) return {};
+  const workload::Parameters parameters = workload::whole_parameters(model, training);
+  const double trained = static_cast<double>(parameters.trained().total());
+  return fmt::format("trains {:.4g} million of {:.4g} billion parameters, {}; frozen: {}",
+                     trained / 1e6, static_cast<double>(parameters.total()) / 1e9,
+                     config::trained_text(training), config::groups_text(training.frozen_groups()));
+}
 
 void add_model_notes(const config::Scenario& scenario, Notes& notes) {
   if (!scenario.model) return;
@@ -30,6 +41,8 @@ void add_model_notes(const config::Scenario& scenario, Notes& notes) {
   const workload::ModelSetting setting{
       model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
   if (std::string note = idle_recompute_note(setting); !note.empty())
+    notes.push_back(std::move(note));
+  if (std::string note = frozen_note(model, scenario.training); !note.empty())
     notes.push_back(std::move(note));
 }
 

@@ -202,7 +202,8 @@ bool ReplicaGroups::has(std::uint32_t stage) const {
   if (!job_.ranks || job_.costs.traffic.empty()) return false;
   // Tensor-parallel ranks may hold the same experts, so that copies of experts can exist without
   // data parallelism.
-  const bool experts = job_.costs.traffic[stage].expert_parameters > 0 &&
+  const workload::StageTraffic& traffic = job_.costs.traffic[stage];
+  const bool experts = traffic.expert_parameters + traffic.frozen_expert_bytes > 0 &&
                        experts_[stage].full->groups.front().size() > 1;
   return experts || dense_[stage].full->groups.front().size() > 1;
 }
@@ -214,10 +215,8 @@ std::uint64_t ReplicaGroups::gradient_bytes(std::uint32_t stage) const {
 }
 
 std::uint64_t ReplicaGroups::weight_bytes(std::uint32_t stage) const {
-  const workload::StageTraffic& traffic = job_.costs.traffic[stage];
-  return static_cast<std::uint64_t>(
-      static_cast<double>(traffic.parameters + traffic.expert_parameters) *
-      job_.costs.gathered_element / weight_parts(stage));
+  return static_cast<std::uint64_t>(static_cast<double>(job_.costs.gathered_whole(stage)) /
+                                    weight_parts(stage));
 }
 
 std::uint64_t ReplicaGroups::embedding_bytes() const {
@@ -246,9 +245,7 @@ std::optional<std::uint32_t> ReplicaGroups::layers_at_once(std::uint32_t stage) 
   if (job_.conditions.zero < 3 || job_.costs.gathered.empty() || job_.costs.gathered[stage] == 0)
     return std::nullopt;
   // ZeRO-3 holds two parts of the weights at a time: one in use, and the next one arriving.
-  const workload::StageTraffic& traffic = job_.costs.traffic[stage];
-  const double bytes = static_cast<double>(traffic.parameters + traffic.expert_parameters) *
-                       job_.costs.gathered_element;
+  const auto bytes = static_cast<double>(job_.costs.gathered_whole(stage));
   const double held = static_cast<double>(job_.costs.gathered[stage]);
   return std::max(1U, static_cast<std::uint32_t>(std::ceil(2 * bytes / held - 1e-6)));
 }
@@ -283,8 +280,13 @@ std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
 
 std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
   const double bytes = job_.costs.gathered_element / weight_parts(stage);
-  if (!job_.conditions.broadcasts_weights())
-    return over_replicas(Collective::all_gather, &Holders::shards, stage, bytes);
+  if (!job_.conditions.broadcasts_weights()) {
+    auto gathers = over_replicas(Collective::all_gather, &Holders::shards, stage, bytes);
+    const workload::StageTraffic& traffic = job_.costs.traffic[stage];
+    gathers[0].bytes += traffic.frozen_bytes / weight_parts(stage);
+    gathers[1].bytes += traffic.frozen_expert_bytes / weight_parts(stage);
+    return gathers;
+  }
   auto ops = over_replicas(Collective::broadcast, &Holders::shards, stage, bytes);
   for (CollectiveOp& op : ops) {
     // Each rank broadcasts the shard that it has updated. The shards are divided among the parts of

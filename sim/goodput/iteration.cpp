@@ -10,6 +10,7 @@
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/evaluation/site.hpp"
 #include "sim/process/run.hpp"
+#include "sim/workload/model/state.hpp"
 #include "sim/workload/shape/shape.hpp"
 
 namespace pipewright::goodput {
@@ -46,17 +47,15 @@ double state_bytes(const config::Scenario& scenario) {
   constexpr double bf16 = 2;
   if (scenario.model) {
     const config::Model& model = scenario.model->value;
-    const workload::Sizes sizes = workload::uncut_sizes(model, 1, model.sequence);
-    std::uint64_t matrices = 0;
-    for (std::uint32_t layer = 0; layer < model.layers; ++layer) {
-      const workload::Parameters parameters =
-          workload::layer_parameters(model, workload::kind_of_layer(model, layer), sizes);
-      matrices += parameters.matrices + parameters.expert_matrices;
-    }
+    const workload::Parameters trained =
+        workload::whole_parameters(model, scenario.training).trained();
+    // Frozen weights are those of the checkpoint from which training started.
+    const std::uint64_t saved =
+        scenario.training.trains_all() ? workload::parameter_count(model) : trained.total();
     const double all = config::optimizer_bytes(scenario.training);
     const double of_matrix = config::matrix_optimizer_bytes(scenario.training);
-    return (bf16 + all) * static_cast<double>(workload::parameter_count(model)) +
-           (of_matrix - all) * static_cast<double>(matrices);
+    return (bf16 + all) * static_cast<double>(saved) +
+           (of_matrix - all) * static_cast<double>(trained.matrices + trained.expert_matrices);
   }
   double bytes = 0;
   for (std::uint32_t device = 0; device < scenario.devices.value; ++device)

@@ -122,9 +122,11 @@ struct StageCosts {
   double gathered_element = 2;  // bytes of a weight that ZeRO gathers
   // Returns the bytes of all weights of a stage if they are gathered at the same time.
   std::uint64_t gathered_whole(std::uint32_t stage) const {
-    return static_cast<std::uint64_t>(
-        static_cast<double>(traffic[stage].parameters + traffic[stage].expert_parameters) *
-        gathered_element);
+    const StageTraffic& weights = traffic[stage];
+    return weights.frozen_bytes + weights.frozen_expert_bytes +
+           static_cast<std::uint64_t>(
+               static_cast<double>(weights.parameters + weights.expert_parameters) *
+               gathered_element);
   }
   std::vector<double> optimizer_seconds;  // of the optimizer step, per device
   // Collectives of the optimizer step, per device; empty: none. Once a cluster has timed them,

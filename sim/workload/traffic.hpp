@@ -116,11 +116,14 @@ struct StageTraffic {
   const std::vector<Call>& operator[](schedules::PassKind kind) const {
     return inside[static_cast<std::size_t>(kind)];
   }
-  // Dense parameters, whose gradients go over Group::dp, and those of experts, which go over
-  // Group::edp; with the padding of their buffers.
+  // Trained parameters, with the padding of their buffers: dense ones, whose gradients go over
+  // Group::dp, and those of experts, whose gradients go over Group::edp.
   std::uint64_t parameters = 0;
   std::uint64_t expert_parameters = 0;
   std::uint32_t buckets = 0;  // of gradients; 0: as many as communication.bucket makes
+  // Bytes of frozen weights, which are gathered if they are sharded. 0: every rank has them whole.
+  std::uint64_t frozen_bytes = 0;
+  std::uint64_t frozen_expert_bytes = 0;
   // Number of dense parameters that are tied to another stage's, so that their gradients are also
   // reduced over Group::embedding.
   std::uint64_t embedding_parameters = 0;

@@ -71,26 +71,14 @@ int main(int argc, char** argv) {
       accuracy::nemo_2407(reference),
       accuracy::grid_search(),
   };
-  for (const auto source : {accuracy::sailor,
-                            accuracy::simumax,
-                            accuracy::nemo,
-                            accuracy::megatron_bridge,
-                            accuracy::torchtitan,
-                            accuracy::vocabulary_models,
-                            accuracy::bridge_experts,
-                            accuracy::bridge_pairs,
-                            accuracy::mlperf,
-                            accuracy::megatron_tests,
-                            accuracy::megatron_releases,
-                            accuracy::moe_folding,
-                            accuracy::nemo_blackwell,
-                            accuracy::amd,
-                            accuracy::llm_foundry,
-                            accuracy::torchtitan_runs,
-                            accuracy::automodel,
-                            accuracy::internevo,
-                            accuracy::nanotron,
-                            accuracy::bloom_prequel})
+  for (const auto source :
+       {accuracy::sailor,          accuracy::simumax,         accuracy::nemo,
+        accuracy::megatron_bridge, accuracy::torchtitan,      accuracy::vocabulary_models,
+        accuracy::bridge_experts,  accuracy::bridge_pairs,    accuracy::fine_tuning,
+        accuracy::mlperf,          accuracy::megatron_tests,  accuracy::megatron_releases,
+        accuracy::moe_folding,     accuracy::nemo_blackwell,  accuracy::amd,
+        accuracy::llm_foundry,     accuracy::torchtitan_runs, accuracy::automodel,
+        accuracy::internevo,       accuracy::nanotron,        accuracy::bloom_prequel})
     for (accuracy::Table& table : source(reference)) tables.push_back(std::move(table));
   std::vector<std::string> words(argv + 1, argv + argc);
   const bool writes = std::erase(words, "--bands") > 0;

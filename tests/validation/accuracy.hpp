@@ -98,6 +98,7 @@ std::vector<Table> vocabulary_models(const std::filesystem::path& reference);
 std::vector<Table> simumax(const std::filesystem::path& reference);
 std::vector<Table> nemo(const std::filesystem::path& reference);
 std::vector<Table> megatron_bridge(const std::filesystem::path& reference);
+std::vector<Table> fine_tuning(const std::filesystem::path& reference);
 std::vector<Table> bridge_pairs(const std::filesystem::path& reference);
 std::vector<Table> bridge_experts(const std::filesystem::path& reference);
 std::vector<Table> torchtitan(const std::filesystem::path& reference);

@@ -35,7 +35,6 @@ std::uint32_t number(const Cells& row, const char* name) {
 
 // The reason why a row cannot be described in a scenario; empty: it can.
 std::string hindrance(const Cells& row) {
-  if (row.at("task") == "LoRA") return "of LoRA, whose weights are frozen";
   if (says(row, "note", "vision tower")) return "with a vision tower";
   if (row.at("packing") == "offline") return "packed of documents whose lengths are not told";
   if (model_of(row).empty()) return "of a model whose sizes are not told";

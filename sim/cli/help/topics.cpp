@@ -21,6 +21,7 @@ std::span<const Topic> topics() {
       Topic{"collectives", "docs/collectives.md"},
       Topic{"goodput", "docs/goodput.md"},
       Topic{"failures", "docs/failures.md"},
+      Topic{"fine-tuning", "docs/fine-tuning.md"},
       Topic{"two-jobs", "docs/two-jobs.md"},
       Topic{"search", "docs/search.md"},
       Topic{"python", "docs/python.md"},

@@ -89,8 +89,10 @@ std::string model_layout_text(const config::Training& training, const config::Pa
   add("ep", parallel.ep.value);
   if (parallel.etp) add("etp", parallel.etp->value);
   if (sizes.sequence_parallel) text += "sp, ";
-  return text + fmt::format("a microbatch of {} x {:.0f} tokens, {}", training.microbatch_size,
-                            sizes.sequence, config::name_of(training.precision));
+  text += fmt::format("a microbatch of {} x {:.0f} tokens, {}", training.microbatch_size,
+                      sizes.sequence, config::name_of(training.precision));
+  const std::string trained = config::trained_text(training);
+  return trained.empty() ? text : fmt::format("{}, training {}", text, trained);
 }
 
 // Reads a section of the scenario by its key; a section that is left out has its defaults.
@@ -156,6 +158,7 @@ int model_command(const Arguments& arguments) {
   workload::check_parameters(model);
   workload::check_layout(model, training, parallel);
   config::check_recompute(root, model, training, model.layers);
+  config::check_fine_tuning(root, model, training);
   config::check_cuda_graphs(root, model, training);
   config::check_loss_chunks(root, model, training);
   const workload::ModelSetting setting{model, training,
@@ -163,7 +166,7 @@ int model_command(const Arguments& arguments) {
   if (const std::string note = idle_recompute_note(setting); !note.empty())
     fmt::print(stderr, "pipewright: {}\n", note);
   ModelReport report{
-      .size = workload::model_size(model, training.sequence.value_or(model.sequence)),
+      .size = workload::model_size(model, training.sequence.value_or(model.sequence), training),
       .notes = config::notes_of(model, training),
       .layout = model_layout_text(training, parallel, setting.sizes),
       .precision = std::string(config::name_of(training.precision)),

@@ -11,6 +11,7 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/request/optimizer_name.hpp"
 
@@ -32,12 +33,6 @@ const Setting* first_of(Draft& draft, std::initializer_list<std::string_view> na
 }
 
 void read_model(Draft& draft) {
-  for (const Setting& setting : draft.request().settings)
-    if (setting.name.starts_with("peft."))
-      throw refusal(setting,
-                    "adapters are not modelled, as only a part of the weights has "
-                    "gradients and optimizer state")
-          .allow("a recipe without the section peft");
   const Setting* const id =
       first_of(draft, {"model.pretrained_model_name_or_path",
                        "model.config.pretrained_model_name_or_path", "model.config"});
@@ -150,6 +145,47 @@ constexpr std::array automodel_flags{
     Flag{.name = "optimizer._target_", .key = "training.optimizer.name", .read = read_training},
 };
 
+// Attributes of nemo_automodel.components._peft.lora.PeftConfig. Adapters of experts are one each
+// (GroupedExpertsLoRA).
+constexpr std::array lora_names{
+    LoraName{"peft._target_", "lora"}, LoraName{"peft.dim", "lora_rank"},
+    LoraName{"peft.target_modules", "lora_modules"}, LoraName{"peft.dropout", "lora_dropout"},
+    LoraName{"quantization.load_in_4bit", "lora_base"}};
+
+// Renames the settings of adapters, and adds those that a section `peft` leaves out.
+void name_adapters(Request& request) {
+  const auto find = [&](std::string_view name) {
+    const auto found = std::ranges::find(request.settings, name, &Setting::name);
+    return found == request.settings.end() ? nullptr : &*found;
+  };
+  const auto first = std::ranges::find_if(
+      request.settings, [](const Setting& setting) { return setting.name.starts_with("peft."); });
+  if (first == request.settings.end()) return;
+  if (const Setting* const dora = find("peft.use_dora");
+      dora != nullptr && !dora->values.empty() && !says_no(dora->values.front()))
+    throw refusal(*dora, adapters_are_not_modelled);
+  if (const Setting* const excluded = find("peft.exclude_modules");
+      excluded != nullptr && !excluded->values.empty() && !says_no(excluded->values.front()))
+    throw refusal(*excluded, "products without adapters are not read")
+        .suggest("name those that have adapters: target_modules");
+  const Setting section = *first;
+  rename_lora(lora_names, request);
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (find(name) != nullptr) return;
+    request.settings.push_back({.name = std::string(name),
+                                .values = {std::string(value)},
+                                .written = fmt::format("{} by default", value),
+                                .origin = section.origin});
+  };
+  add("lora", "lora");
+  add("lora_rank", "8");
+  add("lora_modules", "all-linear");
+  for (Setting& setting : request.settings) {
+    if (setting.name == "lora") setting.values = {"lora"};
+    if (setting.name == "lora_base") setting.values = {"nf4"};
+  }
+}
+
 // Settings that are not used.
 constexpr std::array unused_rows{
     SettingRow{.reason = "learning rate, its schedule, and numbers in the optimizer's update",
@@ -162,6 +198,7 @@ constexpr std::array unused_rows{
     SettingRow{.reason = "checkpoints between iterations, which goodput models",
                .names = "checkpoint checkpoint."},
     SettingRow{.reason = "logs, profiles and tests", .names = "benchmark. ci. mlflow. wandb."},
+    SettingRow{.reason = "numbers in adapters, and their kernels", .names = "peft. quantization."},
     SettingRow{.reason = "random numbers", .names = "rng. seed"},
     SettingRow{.reason = "start of processes", .names = "dist_env."},
     SettingRow{
@@ -203,8 +240,10 @@ Job read_job(const JobInput& input) {
            says_no(setting.values.front()) && setting.values.front() != "false" &&
            setting.values.front() != "False";
   });
+  name_adapters(request);
   Draft draft(std::move(request));
   read_flags(automodel_flags, draft, false);
+  read_flags(lora_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(automodel_flags));
   return draft.take();
 }

@@ -9,6 +9,7 @@
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/environment.hpp"
+#include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/zero_offload.hpp"
 #include "sim/jobs/shell/script.hpp"
 #include "sim/jobs/shell/split.hpp"
@@ -184,6 +185,7 @@ Job read(Request request) {
     draft.lacks("model");
   read_flags(flags(), draft, has_argument_defaults(draft) && (is_named || !has_shape));
   if (draft.request().dialect == Dialect::deepspeed) read_flags(zero_offload_flags, draft, false);
+  if (draft.request().dialect == Dialect::recipe) read_flags(lora_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(flags()));
   // Hybrids without attention have no heads.
   const config::Value* const pattern = draft.at("model.pattern");

@@ -48,7 +48,7 @@ constexpr std::array own_rows{
                         "enable_megatron_core_experimental data_parallel_size env_vars. work_group "
                         "user_name workspace stderr_sink_level disable_last_saving "
                         "auto_continue_train"},
-    SettingRow{.reason = "adapters (LoRA), which are an error unless they are off",
+    SettingRow{.reason = "numbers of adapters (LoRA) that are off",
                .names = "peft peft. model.peft model.peft."},
     // Names without effect
     SettingRow{.reason = "scaling factors of FP8", .names = "fp8_e4m3"},

@@ -185,11 +185,12 @@ void check_is_read(const Unread& unread, std::span<const Named> named, Request& 
 }
 
 void translate(std::span<const Named> named, Request& request) {
-  check_no_adapters(named);
+  const bool has_adapters = add_adapters(named, request);
   request.own = {.table = &known_settings(), .names = used_names()};
   const Named* nodes = nullptr;
   const Named* devices = nullptr;
   for (const Named& entry : named) {
+    if (has_adapters && is_of_adapters(entry)) continue;
     std::string name = last_part(entry.path);
     // NeMo 2 has the sizes of the batch beside those of the data.
     const bool is_size = name.ends_with("seq_length") || name.ends_with("sequence_length") ||

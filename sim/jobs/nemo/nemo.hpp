@@ -90,9 +90,11 @@ std::vector<std::string_view> used_names();
 
 SettingNames setting_names();
 
-// Throws config::Error if a configuration trains adapters (LoRA): the frozen weights would have
-// neither gradients nor optimizer state.
-void check_no_adapters(std::span<const Named> named);
+// Returns whether an entry is a section `peft`, or in such a section.
+bool is_of_adapters(const Named& entry);
+// Adds the settings of a configuration's adapters to a request, by the names of lora_flags, and
+// returns whether there are any. Throws config::Error for other adapters than those of LoRA.
+bool add_adapters(std::span<const Named> named, Request& request);
 
 // Adds the entries of a configuration to a request, as settings with Megatron-LM's names.
 void translate(std::span<const Named> named, Request& request);

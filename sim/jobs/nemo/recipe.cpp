@@ -284,9 +284,13 @@ class Flattener {
   }
 
   void add_object(const Attribute& attribute, const Object& object, const std::string& path) {
-    // Adapters are trained in place of the model, whose settings they do not change.
-    if (path == "peft")
-      return push(attribute, path, {std::string(python::last_part(object.made_by))});
+    // The class of adapters chooses their kind.
+    if (path == "peft") {
+      push(attribute, path,
+           {object.type == nullptr ? name_and_arguments(object)
+                                   : std::string(python::last_part(object.made_by))});
+      return add(object, path);
+    }
     if (attribute.name == "tp_comm_overlap_cfg") return push(attribute, path, {"given"});
     if (const std::string repository = repository_of(object); !repository.empty())
       named_.push_back({.path = path + ".hf_model_id",

@@ -63,6 +63,34 @@ std::string precision_of(std::span<const Setting> settings) {
                              : "bf16_with_fp8_current_scaling_mixed";
 }
 
+// Attributes of Megatron-Bridge's LoRA by the names of lora_flags.
+constexpr std::array peft_names{NemoName{"lora_rank", "dim"},
+                                NemoName{"lora_modules", "target_modules"},
+                                NemoName{"lora_dropout", "dropout"}};
+
+// Adds the settings of adapters that Megatron-Bridge's LoRA has: those of the fused products, in
+// the type of the recipe. Their kind is that of the recipe.
+void add_peft(const config::Training& training, std::vector<Setting>& settings) {
+  using config::LoraModule;
+  if (!training.lora) return;
+  const config::Lora& lora = *training.lora;
+  settings.push_back({.name = "lora", .values = {"lora"}});
+  settings.push_back({.name = "lora_rank", .values = {fmt::format("{}", lora.rank)}});
+  Setting modules{.name = "lora_modules"};
+  for (std::size_t i = 0; i < config::lora_modules.size(); ++i) {
+    const auto module = static_cast<LoraModule>(i);
+    const bool is_part = LoraModule::q_proj <= module && module <= LoraModule::up_proj;
+    if (lora.has(module) && !is_part) modules.values.emplace_back(config::lora_modules[i]);
+  }
+  if (!modules.values.empty()) settings.push_back(std::move(modules));
+  if (lora.dropout > 0)
+    settings.push_back({.name = "lora_dropout", .values = {fmt::format("{}", lora.dropout)}});
+  if (lora.experts != config::Lora::Experts::none)
+    settings.push_back(
+        {.name = "lora_experts",
+         .values = {lora.experts == config::Lora::Experts::shared ? "shared" : "each"}});
+}
+
 std::string override_of(const Setting& setting, bool for_nemo) {
   if (for_nemo)
     if (const std::string text = nemo_override(setting); !text.empty()) return "model." + text;
@@ -72,11 +100,18 @@ std::string override_of(const Setting& setting, bool for_nemo) {
   if (section.empty() || for_nemo) section = "model";
   std::string name = setting.name;
   std::string value = setting.values.empty() ? "true" : setting.values.front();
-  if (setting.values.size() > 1) value = fmt::format("[{}]", fmt::join(setting.values, ","));
+  if (setting.values.size() > 1 || name == "lora_modules")
+    value = fmt::format("[{}]", fmt::join(setting.values, ","));
   // Arguments are evaluated as Python, overrides are not.
   if (setting.name == "moe_layer_freq" && !for_nemo)
     if (const auto layers = python_list(value))
       value = fmt::format("[{}]", fmt::join(*layers, ","));
+  if (name == "lora_experts")
+    return fmt::format("peft.share_expert_adapters={}", value == "shared" ? "true" : "false");
+  if (const auto* const row =
+          std::ranges::find(peft_names, std::string_view(name), &NemoName::flag);
+      row != peft_names.end())
+    return fmt::format("peft.{}={}", row->name, value);
   const auto alias = std::ranges::find_if(aliases, [&](const Alias& alias_row) {
     return alias_row.written && alias_row.flag == setting.name;
   });
@@ -133,6 +168,7 @@ Launch write_overrides(const LaunchInput& input, std::string_view command, bool 
                     : setting.name == "grad_reduce_in_bf16" ||
                           setting.name == "accumulate_allreduce_grads_in_fp32";
   });
+  if (!for_nemo) add_peft(input.scenario.training, written.settings);
   Unexpressed unexpressed = megatron::unexpressed(input, written, Dialect::recipe);
   Launch launch{.extension = ".sh",
                 .differs = std::move(unexpressed.differs),
@@ -157,6 +193,7 @@ std::vector<std::string> overrides_of(std::span<const Setting> settings, bool fo
     const bool is_format = setting.name.starts_with("fp8_format") || setting.name == "fp8_recipe" ||
                            setting.name == "fp4_format";
     if (setting.name == "bf16" || setting.name == "fp16" || (is_format && !for_nemo)) continue;
+    if (setting.name == "lora") continue;  // the recipe chooses the kind of adapters
     if (for_nemo && setting.name == "fp8_format") lines.emplace_back("model.fp8=true");
     lines.push_back(override_of(setting, for_nemo));
     if (for_nemo) continue;
@@ -172,7 +209,8 @@ std::vector<std::string> overrides_of(std::span<const Setting> settings, bool fo
 
 Launch write_bridge(const LaunchInput& input) {
   const LaunchNodes nodes = launch_nodes(input.scenario, input.plan);
-  const std::string recipe = recipe_name(input.scenario.model->value.name) + "_pretrain_config";
+  const std::string recipe = recipe_name(input.scenario.model->value.name) +
+                             (input.scenario.training.lora ? "_peft_config" : "_pretrain_config");
   return write_overrides(
       input,
       fmt::format("torchrun --nnodes {} --nproc_per_node {} run_recipe.py --recipe {}", nodes.nodes,

@@ -83,6 +83,17 @@ void add_routing(const config::Scenario& scenario, std::map<std::string, std::st
           : std::string(base::name_of(config::router_balance_names, experts.routing));
 }
 
+// Replaces the keys of adapters by one, and by those that have an effect.
+void add_lora(const config::Scenario& scenario, std::map<std::string, std::string>& keys) {
+  std::erase_if(keys, [](const auto& key) { return key.first.starts_with("training.lora"); });
+  const auto& lora = scenario.training.lora;
+  if (!lora) return;
+  keys["training.lora"] = to_string(*lora);
+  if (scenario.model && scenario.model->value.experts)
+    keys["training.lora.experts"] = base::name_of(config::lora_experts_names, lora->experts);
+  if (lora->dropout > 0) keys["training.lora.dropout"] = fmt::format("{:g}", lora->dropout);
+}
+
 // Replaces the keys of a schedule whose meaning depends on others.
 void settle_schedule(const config::Scenario& scenario, std::map<std::string, std::string>& keys) {
   const config::ScheduleSpec& spec = scenario.schedules.front();
@@ -112,7 +123,8 @@ constexpr std::array meanings{
     Meaning{"training.experts.round_robin", "", "tokens choose experts in turn"},
 };
 
-// "training.bytes.optimizer is 8 bytes, and would be 6 bytes (main weights and moments of a weight)".
+// "training.bytes.optimizer is 8 bytes, and would be 6 bytes (main weights and moments of a
+// weight)".
 std::string difference_text(const std::string& key, const std::string& is,
                             const std::string& would_be) {
   const auto meaning = std::ranges::find(meanings, std::string_view(key), &Meaning::key);
@@ -168,6 +180,7 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   add_data_types(scenario.training.optimizer, keys);
   keys.erase("training.sequence");
   add_routing(scenario, keys);
+  add_lora(scenario, keys);
   if (scenario.parallel.zero == 0) keys.erase("communication.overlap_param_gather");
   // A single rank shards, gathers and reduces nothing.
   if (scenario.parallel.dp.value == 1 && scenario.parallel.cp.value == 1) {

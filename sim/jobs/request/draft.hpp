@@ -88,15 +88,14 @@ class Draft {
 // list stack.fused if the job fuses other groups of kernels than the stack.
 void name_stack(Job& job, std::string_view stack);
 
-// Message about a job that trains adapters, such as LoRA.
+// Message about a job that trains adapters of another kind than LoRA, such as DoRA.
 inline constexpr std::string_view adapters_are_not_modelled =
-    "training of adapters (LoRA) is not modelled: frozen weights have neither gradients nor "
-    "optimizer state, and no products for their gradients";
+    "adapters of this kind are not modelled: only those of LoRA, two matrices beside each product, "
+    "are";
 
 // Message about a job that trains a part of its weights.
 inline constexpr std::string_view frozen_is_not_modelled =
-    "frozen weights are not modelled: they have neither gradients nor optimizer state, and no "
-    "products for their gradients";
+    "frozen weights are not read from jobs: training.frozen of a scenario names groups of them";
 
 // Error about a setting: "train.sh:12: --tensor-model-parallel-size 8: MESSAGE".
 config::Error refusal(const Setting& setting, std::string_view message);

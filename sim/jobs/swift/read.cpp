@@ -13,6 +13,7 @@
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/swift/swift.hpp"
 #include "sim/jobs/trainer/trainer.hpp"
@@ -61,7 +62,19 @@ constexpr std::array trainer_names{
     Renamed{"attn_impl", "flash_attn"},
     Renamed{"sft_type", "finetuning_type"},
     Renamed{"use_liger_kernel", "enable_liger_kernel"},
+    Renamed{"target_modules", "lora_target"},
+    Renamed{"quant_bits", "quantization_bit"},
 };
+
+constexpr std::array trainer_defaults{Default{"finetuning_type", "lora"}, Default{"lora_rank", "8"},
+                                      Default{"lora_target", "all-linear"},
+                                      Default{"lora_dropout", "0.05"}};
+
+// Settings of LoRA in swift/megatron (arguments/tuner_args.py), and their defaults.
+constexpr std::array lora_names{LoraName{"tuner_type", "lora"}, LoraName{"train_type", "lora"},
+                                LoraName{"target_modules", "lora_modules"}};
+constexpr std::array lora_defaults{Default{"lora_rank", "8"}, Default{"lora_modules", "all-linear"},
+                                   Default{"lora_dropout", "0.05"}};
 
 // Arguments of ms-swift that Megatron-LM does not have.
 constexpr std::array own_rows{
@@ -85,8 +98,8 @@ constexpr std::array own_rows{
                         "use_hf hub_ push_to_hub resume_ no_save_ no_load_"},
     SettingRow{.reason = "logs, profiles and traces",
                .names = "report_to logging_steps swanlab_ wandb_"},
-    SettingRow{.reason = "whole training, not that of adapters",
-               .names = "tuner_type train_type sft_type"},
+    SettingRow{.reason = "numbers in adapters, which take no time",
+               .names = "lora_alpha lora_bias lora_dtype use_rslora use_dora init_weights"},
     SettingRow{.reason = "encoders and aligners of images, which models of texts lack",
                .names = "vit_ freeze_vit freeze_aligner aligner_"},
     SettingRow{.reason = "data type of the weights, which --bf16 and --fp16 state",
@@ -134,19 +147,35 @@ void rename(std::span<const Renamed> names, Request& request) {
       setting.name = row->other;
 }
 
-void check_is_full(const Request& request) {
-  for (const char* const name : {"tuner_type", "train_type"})
-    if (const Setting* const method = setting_named(request, name);
-        method != nullptr && method->values.front() != "full")
-      throw refusal(*method,
-                    "adapters are not modelled, as only a part of the weights has "
-                    "gradients and optimizer state")
-          .allow("full");
+// Throws config::Error if a job freezes weights of the language model.
+void check_nothing_frozen(const Request& request) {
   for (const char* const name :
        {"freeze_llm", "freeze_parameters", "freeze_parameters_regex", "freeze_parameters_ratio"})
     if (const Setting* const frozen = setting_named(request, name);
         frozen != nullptr && !says_no(frozen->values.front()))
       throw refusal(*frozen, frozen_is_not_modelled);
+}
+
+// Adds the settings of adapters that a job does not give, if it trains some.
+void add_lora_defaults(Request& request) {
+  rename_lora(lora_names, request);
+  const Setting* const method = setting_named(request, "lora");
+  if (method == nullptr || method->values.front() == "full") {
+    std::erase_if(request.settings, [](const Setting& setting) {
+      return setting.name.starts_with("lora") || setting.name == "use_dora";
+    });
+    return;
+  }
+  if (const Setting* const dora = setting_named(request, "use_dora");
+      dora != nullptr && !says_no(dora->values.front()))
+    throw refusal(*dora, adapters_are_not_modelled);
+  std::vector<Setting> missing;
+  for (const Default& row : lora_defaults)
+    if (setting_named(request, row.name) == nullptr)
+      missing.push_back({.name = std::string(row.name),
+                         .values = {std::string(row.value)},
+                         .written = fmt::format("{} = {} by default", row.name, row.value)});
+  request.settings.insert(request.settings.end(), missing.begin(), missing.end());
 }
 
 // Model of the job: the identifier of a checkpoint, or the name of a converted one.
@@ -169,7 +198,8 @@ bool has_experts(const Request& request) {
 }
 
 Job read_megatron(Request request) {
-  check_is_full(request);
+  check_nothing_frozen(request);
+  add_lora_defaults(request);
   request.dialect = Dialect::recipe;
   request.model = model_of(request);
   const Setting* const packing = setting_named(request, "packing");
@@ -196,6 +226,12 @@ Job read_megatron(Request request) {
 
 Job read_trainer(Request request, std::span<const Source> configs) {
   rename(trainer_names, request);
+  // swift/arguments/base_args and sft_args.py: adapters by default, with these numbers.
+  for (const Default& row : trainer_defaults)
+    if (setting_named(request, row.name) == nullptr)
+      request.settings.push_back({.name = std::string(row.name),
+                                  .values = {std::string(row.value)},
+                                  .written = fmt::format("{} {} by default", row.name, row.value)});
   // swift/arguments: one sample by default.
   if (setting_named(request, "per_device_train_batch_size") == nullptr)
     request.settings.push_back({.name = "per_device_train_batch_size",

@@ -352,14 +352,27 @@ void read_batch(Draft& draft) {
   }
 }
 
+// Reads the converter that adds adapters to all products of layers (torchtitan/components/lora.py).
+void read_converter(const Setting& converters, Draft& draft) {
+  const Setting* const rank = draft.find("lora.rank");
+  draft.set("training.lora.rank", rank != nullptr ? fmt::format("{}", whole_number(*rank)) : "8",
+            rank != nullptr ? *rank : converters);
+  draft.set("training.lora.modules",
+            config::make_list(
+                {"q_proj", "k_proj", "v_proj", "linear_proj", "gate_proj", "up_proj", "linear_fc2"},
+                converters.origin),
+            converters);
+}
+
 void read_training(Draft& draft) {
   const Setting* const converters = draft.find("model.converters");
   std::string precision = "bf16";
   if (converters != nullptr)
     for (const std::string& converter : converters->values) {
-      if (converter.find("lora") != std::string::npos)
-        throw refusal(*converters, adapters_are_not_modelled)
-            .suggest("remove the converter to predict the training of all weights instead");
+      if (converter.find("lora") != std::string::npos) {
+        read_converter(*converters, draft);
+        continue;
+      }
       if (converter.find("float8") != std::string::npos)
         precision = "fp8";
       else if (converter.find("mx") == 0 || converter.find(".mx") != std::string::npos)

@@ -15,6 +15,7 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/request/optimizer_name.hpp"
 #include "sim/jobs/request/zero_offload.hpp"
@@ -28,22 +29,69 @@ constexpr config::Document trainer_config{"a configuration", "model_name_or_path
 constexpr config::Document zero_config{"a configuration", "zero_optimization",
                                        "\"zero_optimization\": {}", true};
 
-void check_method(Draft& draft) {
-  const Setting* const method = draft.find("finetuning_type");
-  if (method == nullptr)
-    throw refusal(
-        draft.request(),
-        "finetuning_type is not given, so that an adapter (LoRA) is trained, and adapters "
-        "are not modelled")
-        .allow("full");
-  if (draft.text(method->name) != "full")
-    throw refusal(*method,
-                  "adapters and frozen layers are not modelled, as only a part of the "
-                  "weights has gradients and optimizer state")
-        .allow("full");
+void check_stage(Draft& draft) {
   const Setting* const stage = draft.find("stage");
   if (stage == nullptr || draft.text("stage") == "sft" || draft.text("stage") == "pt") return;
   throw refusal(*stage, "only training on given texts is modelled").allow("pt, sft");
+}
+
+// Settings of adapters that are off, and would be of another kind than LoRA's. The others have no
+// weight in the prediction.
+constexpr std::array<std::string_view, 3> other_kinds{"use_dora", "use_llama_pro", "use_galore"};
+
+// Reads what a job trains: adapters unless it says otherwise (finetuning_args.py of LLaMA-Factory).
+void read_method(Draft& draft) {
+  const std::string method = draft.text("finetuning_type", "lora");
+  const Setting* const given = draft.find("finetuning_type");
+  if (method != "full" && method != "lora")
+    throw refusal(*given, method == "freeze" ? "training of some layers is not modelled"
+                                             : adapters_are_not_modelled)
+        .allow("full, lora");
+  for (const std::string_view name : other_kinds)
+    if (const Setting* const kind = draft.find(name); kind != nullptr && draft.on(name))
+      throw refusal(*kind, adapters_are_not_modelled).suggest("leave it out");
+  const Setting* const bits = draft.find("quantization_bit");
+  if (bits == nullptr || draft.text("quantization_bit") == "4") return;
+  throw refusal(*bits, "frozen weights in this number of bits are not modelled").allow("4");
+}
+
+// Adds the settings of adapters by the names of lora_flags.
+void name_adapters(Request& request) {
+  constexpr std::array names{LoraName{"finetuning_type", "lora"},
+                             LoraName{"lora_target", "lora_modules"},
+                             LoraName{"quantization_bit", "lora_base"}};
+  const auto find = [&](std::string_view name) {
+    const auto found = std::ranges::find(request.settings, name, &Setting::name);
+    return found == request.settings.end() ? nullptr : &*found;
+  };
+  const Setting* const method = find("finetuning_type");
+  const std::string kind =
+      method == nullptr || method->values.empty() ? "lora" : method->values.front();
+  if (kind != "lora") {
+    std::erase_if(request.settings,
+                  [](const Setting& setting) { return setting.name.starts_with("lora_"); });
+    return;
+  }
+  std::vector<Setting> added;
+  for (const LoraName& name : names)
+    if (const Setting* const setting = find(name.name)) {
+      added.push_back(*setting);
+      added.back().name = name.lora;
+    }
+  const auto has = [&](std::string_view name) {
+    return find(name) != nullptr || std::ranges::find(added, name, &Setting::name) != added.end();
+  };
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> defaults{
+      {{"lora", "lora"}, {"lora_rank", "8"}, {"lora_modules", "all"}}};
+  for (const auto& [name, value] : defaults)
+    if (!has(name))
+      added.push_back({.name = std::string(name),
+                       .values = {std::string(value)},
+                       .written = fmt::format("{}: {} by default", name, value),
+                       .origin = {.source = request.name}});
+  for (Setting& setting : added)
+    if (setting.name == "lora_base") setting.values = {"nf4"};
+  request.settings.insert(request.settings.end(), added.begin(), added.end());
 }
 
 // LLaMA-Factory can run Megatron-Core, whose sizes the Trainer does not have.
@@ -57,7 +105,8 @@ void check_engine(Draft& draft) {
 
 void read_model(Draft& draft) {
   check_engine(draft);
-  check_method(draft);
+  check_stage(draft);
+  read_method(draft);
   const Setting* const id = draft.find("model_name_or_path");
   const std::string model = id == nullptr ? "" : model_named(draft.text(id->name));
   if (!model.empty()) return draft.set("model", model, *id);
@@ -151,6 +200,10 @@ constexpr std::array unused_rows{
     SettingRow{.reason = "logs", .names = "logging_ plot_loss report_to run_name"},
     SettingRow{.reason = "names of files, which are read apart",
                .names = "model_ deepspeed trust_remote_ use_fast_ use_hf"},
+    SettingRow{.reason = "numbers in adapters, and files with some",
+               .names = "lora_alpha loraplus_ use_rslora pissa_ adapter_name_or_path lora_target "
+                        "create_new_adapter quantization_ double_quantization use_dora "
+                        "use_llama_pro use_galore"},
     SettingRow{.reason = "random numbers, and time limits of collectives",
                .names = "seed ddp_timeout"},
     SettingRow{.reason = "batch sizes that the Trainer fills in",
@@ -207,7 +260,9 @@ void add_defaults(Request& request) {
   for (const char* const name : {"use_peft", "use_lora", "lora_enable", "lora_r", "lora_dim"})
     if (const Setting* const adapter = setting_named(request, name);
         adapter != nullptr && (adapter->values.empty() || !says_no(adapter->values.front())))
-      throw refusal(*adapter, adapters_are_not_modelled);
+      throw refusal(*adapter,
+                    "adapters (LoRA) of a program are not read, as each has defaults of its own")
+          .suggest("leave it out, and set training.lora: --set training.lora.rank=N");
   add(request, "finetuning_type", "full", "without --use_peft");
   if (setting_named(request, "gradient_checkpointing") == nullptr)
     add(request, "gradient_checkpointing", "false", "without --gradient_checkpointing");
@@ -256,6 +311,10 @@ std::optional<std::string> level_in(std::string_view name) {
 SettingNames setting_names() {
   SettingNames names{.others = {}, .flags = trainer_flags, .unused = {&known_settings()}};
   for (const Flag& flag : zero_offload_flags) names.others.emplace_back(flag.name, flag.key);
+  names.others.emplace_back("lora_rank", "training.lora.rank");
+  names.others.emplace_back("lora_target", "training.lora.modules");
+  names.others.emplace_back("lora_dropout", "training.lora.dropout");
+  names.others.emplace_back("quantization_bit", "training.lora.base");
   return names;
 }
 
@@ -301,9 +360,11 @@ void add_deepspeed(Request& request) {
 }
 
 Job read(Request request) {
+  name_adapters(request);
   Draft draft(std::move(request));
   read_flags(trainer_flags, draft, true);
   read_flags(zero_offload_flags, draft, false);
+  read_flags(lora_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(trainer_flags));
   return draft.take();
 }

@@ -3,6 +3,7 @@
 
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/kernels.hpp"
+#include "sim/workload/shape/fine_tuning.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -148,7 +149,9 @@ PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
 double learned_pairs(const ModelSetting& setting, const Layer& layer) {
   using Loss = config::Model::Indexer::Loss;
   const Indexing& indexing = layer.indexing;
-  if (indexing.heads == 0 || setting.model.indexer->loss == Loss::none) return 0;
+  if (indexing.heads == 0 || setting.model.indexer->loss == Loss::none ||
+      is_frozen(setting.training, Part::indexer))
+    return 0;
   const double pairs = index_pairs(indexing, pairs_of(setting.training));
   return setting.model.indexer->loss == Loss::all ? pairs
                                                   : std::min(pairs, indexing.chosen_pairs());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/workload/shape/fine_tuning.hpp"
+
 namespace pipewright::workload {
 namespace {
 
@@ -156,6 +158,42 @@ double score_flops(const config::Model& model, double samples, double sequence,
   double flops = model.mtp_layers > 0 ? model.mtp_layers * kind_flops(kind_of_mtp(model)) : 0;
   for (const LayerKind kind : kinds_of(model)) flops += layers_of(model, kind) * kind_flops(kind);
   return flops;
+}
+
+namespace {
+
+// Returns by how many FLOP the training of a layer differs from three times its forward pass: less
+// the gradients of frozen weights, and with three products for each matrix of an adapter.
+double layer_difference(const ModelSetting& whole, LayerKind kind) {
+  const Layer layer = layer_on_gpu(whole.model, kind, whole.sizes);
+  double difference = 0;
+  for (const Linear& linear : linears_of(layer)) {
+    if (is_frozen(whole.training, linear.part) && linear.part != Part::router)
+      difference -= linear.flops();
+    for (const Adapter& adapter : adapters_of(whole, linear))
+      difference += 3 * (adapter.a.flops() + adapter.b.flops());
+  }
+  return difference;
+}
+
+}  // namespace
+
+double training_flops(const config::Model& model, const config::Training& training, double samples,
+                      double sequence, AttentionPairs pairs) {
+  double flops = 3 * forward_flops(model, samples, sequence, pairs);
+  if (training.trains_all()) return flops;
+  config::Model balanced = model;
+  if (balanced.experts) balanced.experts->capacity_factor = 1;
+  const ModelSetting whole{balanced, training, uncut_sizes(balanced, samples, sequence)};
+  for (const LayerKind kind : kinds_of(model))
+    flops += layers_of(model, kind) * layer_difference(whole, kind);
+  if (has_frozen_head(whole))
+    flops -= (1 + model.mtp_layers) * head_flops(model, samples, sequence);
+  if (model.mtp_layers == 0) return flops;
+  double module = layer_difference(whole, kind_of_mtp(model));
+  if (is_frozen(training, Part::mtp_projection))
+    module -= mtp_projection(balanced, whole.sizes).flops();
+  return flops + model.mtp_layers * module;
 }
 
 double forward_flops(const config::Model& model, double samples, double sequence,

@@ -46,6 +46,10 @@ std::uint32_t layers_of(const config::Model& model, LayerKind kind);
 // the whole backward pass together.
 double forward_flops(const config::Model& model, double samples, double sequence,
                      AttentionPairs pairs = AttentionPairs::causal);
+// Returns the FLOP of the forward and the whole backward pass: three times those of a forward pass
+// less the products for gradients of frozen weights, and with the products of adapters.
+double training_flops(const config::Model& model, const config::Training& training, double samples,
+                      double sequence, AttentionPairs pairs = AttentionPairs::causal);
 // Returns the FLOP of one layer of this kind in the forward pass.
 double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence,
                    AttentionPairs pairs = AttentionPairs::causal);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sim/workload/compute/flops.hpp"
+#include "sim/workload/shape/fine_tuning.hpp"
 
 // The numeric factors of bytes in this file count the bytes that a kernel reads and writes per
 // element of a tensor: 2 for each access to a 16-bit element, 1 for each access to a mask. Where
@@ -65,7 +66,8 @@ void add_gathers(const ModelSetting& setting, const Linear& linear, PassKernels&
   if (linear.gathers_input) {
     add_collective(kernels.forward, linear.part, "all-gather");
     add_copy(kernels.forward, linear, linear.inputs, copied);
-    if (!is_expert_part(linear.part)) add_collective(kernels.input_grad, linear.part, "all-gather");
+    if (!is_expert_part(linear.part) && !is_frozen(setting.training, linear.part))
+      add_collective(kernels.input_grad, linear.part, "all-gather");
   }
   if (!linear.scatters_output) return;
   add_collective(kernels.input_grad, linear.part, "all-gather");
@@ -123,11 +125,11 @@ DataType product_type(const ModelSetting& setting, const Linear& linear) {
   return plain && config::is_scaled(recipe) ? DataType::bf16 : recipe;
 }
 
-// Returns the bytes that a cast to a scaled type reads and writes. It reads 16 bits and writes two
-// copies, one by rows and one by columns, for two different products. If a norm comes before, the
-// norm writes its result in this form instead of 16 bits.
-double cast_bytes(DataType type, double elements) {
-  return elements * (2 + 2 * config::element_bytes(type));
+// Returns the bytes that a cast to a scaled type reads and writes. It reads 16 bits and writes a
+// copy by rows and, for the product of a weight gradient, one by columns. If a norm comes before,
+// the norm writes its result in this form instead of 16 bits.
+double cast_bytes(DataType type, double elements, double copies) {
+  return elements * (2 + copies * config::element_bytes(type));
 }
 
 // Launches that cast the tokens of one expert to fp8: largest value, scale and cast. Transformer
@@ -137,9 +139,9 @@ double cast_bytes(DataType type, double elements) {
 constexpr std::uint32_t casts_of_expert = 3;
 
 void add_cast(const ModelSetting& setting, const Linear& linear, DataType type, double elements,
-              Kernels& kernels) {
+              double copies, Kernels& kernels) {
   if (elements == 0) return;
-  add_memory(kernels, linear.part, "cast", cast_bytes(type, elements));
+  add_memory(kernels, linear.part, "cast", cast_bytes(type, elements, copies));
   kernels.back().type = type;
   if (type == DataType::fp8 && linear.count > 1 && is_expert_part(linear.part) &&
       !setting.training.experts.op_fuser)
@@ -263,8 +265,10 @@ void add_rotary_kernels(const ModelSetting& setting, double elements, PassKernel
 void add_linear_kernels(const ModelSetting& setting, const std::vector<Linear>& linears, Part first,
                         Part last, PassKernels& kernels) {
   for (const Linear& linear : linears)
-    if (first <= linear.part && linear.part <= last)
+    if (first <= linear.part && linear.part <= last) {
       append_passes(linear_kernels(setting, linear), kernels);
+      append_passes(adapter_kernels(setting, linear), kernels);
+    }
 }
 
 constexpr std::string_view token_splits = "splits";
@@ -410,8 +414,7 @@ void add_memory(Kernels& kernels, Part part, std::string_view name, double bytes
     kernels.push_back({.name = name, .part = part, .work = Work::memory, .bytes = bytes});
 }
 
-PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
-  const DataType type = product_type(setting, linear);
+PassKernels product_kernels(const ModelSetting& setting, const Linear& linear, DataType type) {
   const auto inputs = static_cast<double>(linear.inputs);
   const auto outputs = static_cast<double>(linear.outputs);
   const double tokens = linear.tokens;
@@ -419,26 +422,57 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
   const double sums = 2 * config::gradient_bytes(setting.training);
   const double value = config::value_bytes(setting.training.precision);
   PassKernels kernels;
-  if (config::is_scaled(type)) {
-    const double in = tokens * inputs * linear.count;
-    const double out = tokens * outputs * linear.count;
-    if (!follows_norm(linear)) add_cast(setting, linear, type, in, kernels.forward);
-    add_cast(setting, linear, type, out, kernels.input_grad);
-  }
-  add_gathers(setting, linear, kernels);
-  if (linear.gathers_output) {
-    add_collective(kernels.forward, linear.part, "all-gather");
-    add_collective(kernels.input_grad, linear.part, "reduce-scatter");
-  }
   kernels.forward.push_back(product_kernel(linear, type, {tokens, outputs, inputs}, value));
   kernels.input_grad.push_back(product_kernel(linear, type, {tokens, inputs, outputs}, value));
-  add_sums(setting, linear, kernels);
   const bool fused = setting.training.fused_accumulation;
   kernels.weight_grad.push_back(
       product_kernel(linear, type, {outputs, inputs, tokens}, fused ? sums : value));
   if (!fused)
     add_memory(kernels.weight_grad, linear.part, "sum",
                linear.count * inputs * outputs * (value + sums));
+  return kernels;
+}
+
+namespace {
+
+// Adds the kernel that makes a copy of a frozen matrix in the type of its products.
+void add_dequantization(const ModelSetting& setting, const Linear& linear, Kernels& kernels) {
+  const config::Training& training = setting.training;
+  const bool is_plain =
+      linear.part == Part::router || linear.part == Part::head || linear.part == Part::streams;
+  if (is_plain || !config::dequantizes(training) || !is_frozen(training, linear.part)) return;
+  add_memory(kernels, linear.part, "dequantize",
+             static_cast<double>(linear.inputs * linear.outputs) * linear.count *
+                 (config::base_bytes(training.lora->base, training.precision) +
+                  config::value_bytes(training.precision)));
+}
+
+}  // namespace
+
+PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
+  const DataType type = product_type(setting, linear);
+  const bool frozen = linear.part == Part::head ? has_frozen_head(setting)
+                                                : is_frozen(setting.training, linear.part);
+  PassKernels kernels;
+  if (config::is_scaled(type)) {
+    const double in = linear.tokens * static_cast<double>(linear.inputs) * linear.count;
+    const double out = linear.tokens * static_cast<double>(linear.outputs) * linear.count;
+    // An adapter reads the norm's result in 16 bits, so that the norm does not cast it.
+    if (!follows_norm(linear) || !adapters_of(setting, linear).empty())
+      add_cast(setting, linear, type, in, frozen ? 1 : 2, kernels.forward);
+    add_cast(setting, linear, type, out, 2, kernels.input_grad);
+  }
+  add_gathers(setting, linear, kernels);
+  if (linear.gathers_output) {
+    add_collective(kernels.forward, linear.part, "all-gather");
+    add_collective(kernels.input_grad, linear.part, "reduce-scatter");
+  }
+  PassKernels products = product_kernels(setting, linear, type);
+  add_dequantization(setting, linear, kernels.forward);
+  add_dequantization(setting, linear, kernels.input_grad);
+  if (frozen) products.weight_grad.clear();
+  append_passes(products, kernels);
+  add_sums(setting, linear, kernels);
   return kernels;
 }
 
@@ -680,8 +714,9 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
     add_memory(kernels.forward, Part::embedding, "dropout",
                masked_bytes(setting, 2, 1) * setting.sizes.spread_tokens * setting.model.hidden);
   // The gradient of the embedding is summed row by row into the main gradient.
-  add_memory(kernels.weight_grad, Part::embedding, "sum",
-             (2 * width_of(setting) + 2 * config::gradient_bytes(setting.training)) * elements);
+  if (!is_frozen(setting.training, Part::embedding))
+    add_memory(kernels.weight_grad, Part::embedding, "sum",
+               (2 * width_of(setting) + 2 * config::gradient_bytes(setting.training)) * elements);
   capture_all(setting, kernels);
   return kernels;
 }

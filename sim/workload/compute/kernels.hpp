@@ -96,6 +96,12 @@ struct PassKernels {
 void add_memory(std::vector<Kernel>& kernels, Part part, std::string_view name, double bytes);
 
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind);
+// Erases those kernels of the lowest layer's I that compute gradients below the first product whose
+// weights, or whose adapters, are trained. No weights need them if the embedding is frozen.
+void drop_lowest_gradients(const config::Training& training, std::vector<Kernel>& input_grad);
+// Returns whether the lowest layer of the model has such kernels: the embedding is frozen, and no
+// checkpoint asks for the gradient of the layer's input.
+bool lacks_lowest_gradients(const config::Training& training);
 // Returns the kernels of a multi-token prediction module without its head, like Megatron-LM's
 // MultiTokenPredictionLayer: embedding, two norms, projection and a layer.
 PassKernels mtp_kernels(const ModelSetting& setting);
@@ -103,8 +109,15 @@ PassKernels embedding_kernels(const ModelSetting& setting);
 PassKernels head_kernels(const ModelSetting& setting);  // final norm, output matrix and loss
 
 // Returns the kernels of one weight matrix: its product with the input in the forward pass, and the
-// gradients of the input and of the weights in the backward pass.
+// gradients of the input and, unless the matrix is frozen, of the weights in the backward pass.
 PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear);
+// Returns the three products of a matrix in this type, without casts and collectives.
+PassKernels product_kernels(const ModelSetting& setting, const Linear& linear,
+                            config::DataType type);
+// Returns the kernels of a product's adapters, which Megatron-Bridge and PEFT launch beside those
+// of the frozen matrix: in the forward pass the products with A and B, a multiplication by the
+// scale and an addition to the product's result, and the gradients of these.
+PassKernels adapter_kernels(const ModelSetting& setting, const Linear& linear);
 // Returns the kernels between the two projections of a recurrent layer: those of mamba_ssm's chunk
 // scan for Mamba-2 (github.com/state-spaces/mamba, ssd_combined.py), and those of
 // flash-linear-attention's chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention) for a

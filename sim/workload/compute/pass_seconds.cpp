@@ -102,6 +102,37 @@ PartSeconds mtp_seconds(const ModelSetting& setting, const Gpu& gpu) {
   return recomputed_seconds(setting, kind_of_mtp(setting.model), mtp_kernels(setting), gpu);
 }
 
+namespace {
+
+// Returns the input_grad kernels of the lowest layer, all of them or those that remain.
+PassKernels lowest_kernels(const ModelSetting& setting, bool all) {
+  PassKernels kernels{
+      .forward = {},
+      .input_grad = layer_kernels(setting, kind_of_layer(setting.model, 0)).input_grad,
+      .weight_grad = {}};
+  if (!all) drop_lowest_gradients(setting.training, kernels.input_grad);
+  return kernels;
+}
+
+}  // namespace
+
+PartSeconds lowest_excess(const ModelSetting& setting, const Gpu& gpu) {
+  if (!lacks_lowest_gradients(setting.training)) return {};
+  return part_seconds(setting, lowest_kernels(setting, true), gpu) -
+         part_seconds(setting, lowest_kernels(setting, false), gpu);
+}
+
+PassSeconds lowest_excess(const ModelSetting& setting, const Gpu& gpu,
+                          bool (*includes)(Part part)) {
+  if (!lacks_lowest_gradients(setting.training)) return {};
+  const auto seconds = [&](bool all) {
+    PassKernels kernels = lowest_kernels(setting, all);
+    std::erase_if(kernels.input_grad, [&](const Kernel& kernel) { return !includes(kernel.part); });
+    return kernel_seconds(kernels, gpu);
+  };
+  return seconds(true) - seconds(false);
+}
+
 PartSeconds embedding_seconds(const ModelSetting& setting, const Gpu& gpu) {
   return part_seconds(setting, embedding_kernels(setting), gpu);
 }

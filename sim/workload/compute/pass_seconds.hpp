@@ -61,6 +61,11 @@ PassSeconds attention_seconds(const ModelSetting& setting, const Attention& atte
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear,
                             const config::Gpu& gpu);
 
+// Returns the seconds of those kernels of the lowest layer that drop_lowest_gradients() erases.
+PartSeconds lowest_excess(const ModelSetting& setting, const config::Gpu& gpu);
+PassSeconds lowest_excess(const ModelSetting& setting, const config::Gpu& gpu,
+                          bool (*includes)(Part part));
+
 PartSeconds embedding_seconds(const ModelSetting& setting, const config::Gpu& gpu);
 // Returns the seconds of the final norm, the output matrix and the loss.
 PartSeconds head_seconds(const ModelSetting& setting, const config::Gpu& gpu);

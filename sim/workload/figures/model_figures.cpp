@@ -12,6 +12,7 @@
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/shape/fine_tuning.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -117,9 +118,10 @@ PartTimes times_of_part(std::string part, const PassKernels& kernels, const Mode
 
 }  // namespace
 
-ModelSize model_size(const config::Model& model, std::uint32_t sequence) {
+ModelSize model_size(const config::Model& model, std::uint32_t sequence,
+                     const config::Training& training) {
   const auto of_token = [&](AttentionPairs pairs) {
-    return 3 * forward_flops(model, 1, sequence, pairs) / sequence;
+    return training_flops(model, training, 1, sequence, pairs) / sequence;
   };
   return {.name = model.name,
           .parameters = parameter_count(model),
@@ -147,23 +149,29 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
     parts.push_back(std::move(part));
   };
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
+  const auto of_group = [&](config::WeightGroup group, Parameters parameters) {
+    if (setting.training.freezes(group)) parameters.freeze();
+    return parameters;
+  };
   add({.part = "embedding"},
-      {.dense = embedding + position_parameters(model, setting.sizes), .vocabulary = embedding},
+      of_group(config::WeightGroup::embedding,
+               {.dense = embedding + position_parameters(model, setting.sizes),
+                .vocabulary = embedding}),
       embedding_bytes(setting));
   for (const LayerKind kind : kinds_of(model))
     add({.part = std::string(name_of(kind)), .count = layers_of(model, kind)},
-        layer_parameters(model, kind, setting.sizes), layer_bytes(setting, kind));
+        layer_parameters(setting, kind), layer_bytes(setting, kind));
   if (const std::uint32_t sets = mtp_weight_sets(model, model.mtp_layers); sets > 0) {
     ActivationBytes modules = mtp_bytes(setting);
     modules.held *= model.mtp_layers / sets;
-    add({.part = mtp_name, .count = sets}, mtp_parameters(model, setting.sizes), modules);
+    add({.part = mtp_name, .count = sets}, mtp_parameters(setting), modules);
   }
   ActivationBytes head = head_bytes(setting);
   head.held += logits_bytes(setting);
   head.held *= 1 + model.mtp_layers;
   add({.part = "head"},
-      {.dense = head_parameters(model, setting.sizes),
-       .vocabulary = model.tied_embeddings ? 0 : embedding},
+      of_group(config::WeightGroup::head, {.dense = head_parameters(model, setting.sizes),
+                                           .vocabulary = model.tied_embeddings ? 0 : embedding}),
       head);
   parts.push_back(std::move(total));
   return parts;

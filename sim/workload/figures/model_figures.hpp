@@ -20,8 +20,9 @@ struct ModelSize {
   double full_attention_flops_per_token = 0;
 };
 // Returns the size of a model, with sequences of `sequence` tokens, or of the model's own length in
-// the second function.
-ModelSize model_size(const config::Model& model, std::uint32_t sequence);
+// the second function. With `training`, the FLOP are those of what is trained.
+ModelSize model_size(const config::Model& model, std::uint32_t sequence,
+                     const config::Training& training = {});
 inline ModelSize model_size(const config::Model& model) {
   return model_size(model, model.sequence);
 }

@@ -11,6 +11,7 @@
 #include "sim/config/training_checks.hpp"
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/recompute.hpp"
+#include "sim/workload/shape/fine_tuning.hpp"
 
 // Activations are stored in elements of 16 or 32 bits and masks of 1 byte, but the inputs of
 // products with a scaled type, such as FP8, in elements of that type.
@@ -70,9 +71,11 @@ double attention_tensors(const ModelSetting& setting, const Attention& a) {
   return value_bytes(setting) * (a.query_size() + a.key_size() + a.value_size());
 }
 
-// Returns the bytes per element of the input that a product saves for its weight gradient. With a
-// scaled type, only the input cast to that type is saved.
-double input_element(const ModelSetting& setting) {
+// Returns the bytes per element of the input that a product of this part saves for its weight
+// gradient. With a scaled type, only the input cast to that type is saved. A product with a frozen
+// matrix saves nothing: the gradient of its input needs the matrix alone.
+double input_element(const ModelSetting& setting, Part part) {
+  if (is_frozen(setting.training, part)) return 0;
   return config::element_bytes(setting.training.precision);
 }
 
@@ -80,7 +83,28 @@ double input_element(const ModelSetting& setting) {
 // attention save a copy each if the type is scaled.
 double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
   const bool has_two_copies = has_low_rank(mixer) && config::is_scaled(setting.training.precision);
-  return hidden_bytes(setting, (has_two_copies ? 2 : 1) * input_element(setting));
+  return hidden_bytes(setting, (has_two_copies ? 2 : 1) * input_element(setting, Part::qkv));
+}
+
+// Calls add(part, work, bytes, saver) for what adapters save: the input of A, in 16 bits and before
+// the ranks of tp split it, and the result of A, which is the input of B. The adapters of a product
+// share its input, unless each has a dropout of its own, which also saves its mask. The input of
+// the output projection is the result of attention, which attention saves anyway.
+template <class Add>
+void add_saved_adapters(const ModelSetting& setting, const Layer& layer, const Add& add) {
+  const double value = value_bytes(setting);
+  for (const Linear& linear : linears_of(layer)) {
+    const std::vector<Adapter> adapters = adapters_of(setting, linear);
+    if (adapters.empty()) continue;
+    const bool drops = setting.training.lora->dropout > 0;
+    const double inputs = linear.tokens * static_cast<double>(linear.inputs) * linear.count *
+                          (drops ? static_cast<double>(adapters.size()) * (value + 1) : value);
+    const bool is_saved = linear.part == Part::projection && !setting.model.output_gate && !drops;
+    double between = 0;
+    for (const Adapter& adapter : adapters)
+      between += value * adapter.b.tokens * static_cast<double>(adapter.b.inputs) * adapter.b.count;
+    add(linear.part, Work::memory, (is_saved ? 0 : inputs) + between, Saver{});
+  }
 }
 
 // Bytes per score that a router saves: Transformer Engine's fused router saves the scores of top-k
@@ -107,7 +131,7 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
   const double value = value_bytes(setting);
   const bool is_gated = setting.model.output_gate;
   add(Part::mla_down, Work::product, value * layer.compressed, Module::qkv_linear);
-  add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms,
+  add(Part::mla_up, Work::memory, input_element(setting, Part::mla_up) * layer.compressed_norms,
       Module::qkv_linear);
   add(has_low_rank(layer.mixer) ? Part::mla_up : Part::qkv, Work::product,
       attention_tensors(setting, a), Module::core_attn);
@@ -129,7 +153,8 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
       is_gated ? Module::core_attn : Module::attn_proj);
   if (!is_gated) return;  // otherwise also the gates and the gated result
   add(Part::qkv, Work::product, value * a.result_size(), Saver{});
-  add(Part::projection, Work::memory, input_element(setting) * a.result_size(), Module::attn_proj);
+  add(Part::projection, Work::memory, input_element(setting, Part::projection) * a.result_size(),
+      Module::attn_proj);
 }
 
 // Calls add(part, work, bytes, saver) for what a recurrence saves: the output of the input
@@ -147,7 +172,8 @@ void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const
   keep(Part::recurrence_in, Work::product, value * r.elements(r.projected));
   keep(Part::recurrence, Work::product, value * r.elements(r.derived));
   keep(Part::recurrence, Work::memory, value * r.elements(r.values));
-  keep(Part::recurrence_norm, Work::memory, input_element(setting) * r.elements(r.values));
+  keep(Part::recurrence_norm, Work::memory,
+       input_element(setting, Part::recurrence_out) * r.elements(r.values));
   const bool is_scan = has_mamba(layer.mixer) && setting.model.mamba->step_rank > 0;
   if (is_scan || layer.mixer == Mixer::convolution)
     keep(Part::convolution, Work::memory, value * r.elements(r.channels));
@@ -162,43 +188,47 @@ void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const
 // probability of each copy in fp32. Dispatch, combination and permutations save no tokens.
 template <class Add>
 void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, const Add& add) {
-  const double element = input_element(setting);
   const double value = value_bytes(setting);
   const double input_bytes = setting.training.activation_func_fp8_input_store ? 1 : value;
-  const auto add_mlp = [&](Part in, Part activation, const Activation& activation_size,
+  const auto add_mlp = [&](Part in, Part activation, Part out, const Activation& activation_size,
                            Saver saver) {
     add(in, Work::product,
         (activation_size.gates > 0 ? input_bytes : value) *
             (activation_size.outputs + activation_size.gates),
         saver);
-    add(activation, Work::memory, element * activation_size.outputs, Saver{});
+    add(activation, Work::memory, input_element(setting, out) * activation_size.outputs, Saver{});
     // An activation function in a kernel of its own saves its result for the product with the gate.
     if (activation_size.gates > 0 && !setting.training.stack.fuses(config::Fusable::activation))
       add(activation, Work::memory, value * activation_size.outputs, saver);
   };
-  add_mlp(Part::mlp_in, Part::activation, layer.mlp, {});
-  add_mlp(Part::shared_in, Part::shared_activation, layer.shared, {});
+  add_mlp(Part::mlp_in, Part::activation, Part::mlp_out, layer.mlp, {});
+  add_mlp(Part::shared_in, Part::shared_activation, Part::shared_out, layer.shared, {});
   // Shared experts that overlap with the dispatch of tokens gather their input themselves, and save
   // all gathered tokens.
   if (setting.training.experts.shared_overlap && setting.sizes.sequence_parallel &&
-      layer.shared.outputs > 0)
+      layer.shared.outputs > 0 && !is_frozen(setting.training, Part::shared_in))
     add(Part::shared_in, Work::memory, value * setting.sizes.tokens * setting.model.hidden,
         Saver{});
   if (layer.router.empty()) return;
   const Linear& router = layer.router.front();
   add(Part::router, Work::memory,
       router_bytes * router.tokens * static_cast<double>(router.outputs), Saver{});
-  add(Part::permute, Work::memory, element * setting.model.expert_width() * layer.routing.received,
+  add(Part::permute, Work::memory,
+      input_element(setting, Part::expert_in) * setting.model.expert_width() *
+          layer.routing.received,
       Module::expert_fc1);
   add(Part::permute, Work::memory, 4 * layer.routing.received + row_map_bytes(setting, layer),
       Saver{});
-  add_mlp(Part::expert_in, Part::expert_activation, layer.experts, Module::moe_act);
+  add_mlp(Part::expert_in, Part::expert_activation, Part::expert_out, layer.experts,
+          Module::moe_act);
   // The down-projection of latent experts saves nothing more: its input is saved already, and its
   // output is sent on. The up-projection saves its input.
   for (const Linear& linear : layer.latent_linears)
     if (linear.part == Part::latent_out)
       add(Part::latent_out, Work::memory,
-          element * linear.tokens * static_cast<double>(linear.inputs), Saver{});
+          input_element(setting, Part::latent_out) * linear.tokens *
+              static_cast<double>(linear.inputs),
+          Saver{});
   // The activation function also multiplies by the probabilities of the experts. Only a gated one
   // is fused with this product; otherwise the product saves its other factor.
   if (layer.experts.gates == 0)
@@ -236,10 +266,20 @@ void add_kept_results(const ModelSetting& setting, const Layer& layer, const Add
   if (layer.mlp.outputs > 0) add(Part::mlp_out, Work::product, result, Saver{});
 }
 
+// Returns the bytes per element of the result of the norm before an MLP. It is saved in the type of
+// the product that reads it. Routers and shared experts read no scaled type.
+double mlp_norm_element(const ModelSetting& setting, const Layer& layer) {
+  if (layer.router.empty()) return input_element(setting, Part::mlp_in);
+  const bool is_read = !is_frozen(setting.training, Part::router) ||
+                       (layer.shared.outputs > 0 && !is_frozen(setting.training, Part::shared_in));
+  return is_read ? value_bytes(setting) : 0;
+}
+
 template <class Add>
 void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, const Add& add) {
   const bool has_mixer = layer.mixer != Mixer::none;
   add_kept_results(setting, layer, add);
+  add_saved_adapters(setting, layer, add);
   if (has_mixer) {
     add_saved_streams(setting, layer, add);
     add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer),
@@ -253,24 +293,27 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
   if (has_mixer)
     add(layer.stream_linears.empty() ? Part::residual : Part::streams, Work::memory,
         residual_states(setting), layer.router.empty() ? Saver{} : Saver{Module::mlp_norm});
-  // The result of the norm before an MLP is saved in the type of the product that reads it. Routers
-  // and shared experts read no scaled type.
-  add(mlp_norm_part(kind), Work::memory,
-      hidden_bytes(setting, layer.router.empty() ? input_element(setting) : value_bytes(setting)),
+  add(mlp_norm_part(kind), Work::memory, hidden_bytes(setting, mlp_norm_element(setting, layer)),
       Saver{});
   add_saved_feed_forward(setting, layer, add);
   add_result(setting, add);
 }
 
+// Returns the bytes of what the weight gradients of these products need: their inputs and the
+// gradients of their results, and those of adapters.
 double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>& linears) {
   const double cut = setting.sizes.sequence_parallel ? 1.0 / setting.sizes.tp : 1;
+  const double element = config::element_bytes(setting.training.precision);
   double bytes = 0;
   for (const Linear& linear : linears) {
     const double tokens = linear.tokens * linear.count;
     const double shard = is_expert_part(linear.part) ? 1 : cut;
-    bytes += input_element(setting) * tokens *
-             (static_cast<double>(linear.inputs) * (linear.gathers_input ? shard : 1) +
-              static_cast<double>(linear.outputs) * (linear.scatters_output ? shard : 1));
+    if (!is_frozen(setting.training, linear.part))
+      bytes += element * tokens *
+               (static_cast<double>(linear.inputs) * (linear.gathers_input ? shard : 1) +
+                static_cast<double>(linear.outputs) * (linear.scatters_output ? shard : 1));
+    else if (!adapters_of(setting, linear).empty())
+      bytes += value_bytes(setting) * tokens * static_cast<double>(linear.inputs + linear.outputs);
   }
   return bytes;
 }
@@ -396,10 +439,9 @@ ActivationBytes mtp_bytes(const ModelSetting& setting) {
   // If the whole layer is recomputed, its input is not saved either.
   const double share =
       share_recomputed(setting.training.recompute, Part::mtp_projection, Kernel::Work::product);
-  const double freed = share * hidden_bytes(setting, 2 * input_element(setting)) +
-                       (share == 1 ? hidden_states(setting, 1) : 0);
-  bytes.held +=
-      hidden_states(setting, 2) + hidden_bytes(setting, 2 * input_element(setting)) - freed;
+  const double inputs = hidden_bytes(setting, 2 * input_element(setting, Part::mtp_projection));
+  const double freed = share * inputs + (share == 1 ? hidden_states(setting, 1) : 0);
+  bytes.held += hidden_states(setting, 2) + inputs - freed;
   bytes.held += embedding_bytes(setting).held;
   bytes.for_w += weight_grad_bytes(setting, {mtp_projection(setting.model, setting.sizes)});
   bytes.working += freed;
@@ -432,12 +474,14 @@ ActivationBytes head_bytes(const ModelSetting& setting) {
   // A loss in chunks keeps the gradient of the norm's result instead of the result. The logits of a
   // chunk and their gradient exist beside all activations of the microbatch, as the tensors of a
   // backward pass do.
+  // A frozen output matrix needs no result of the norm.
+  const double results = has_frozen_head(setting) ? 0 : 1;
   if (const std::uint32_t chunks = setting.training.loss_chunks; chunks > 1)
     return {.held = streams + hidden_states(setting, 2),
             .working =
                 (stored_logit(setting) + working_logit(setting)) * logits_on_gpu(setting) / chunks};
-  return {.held = streams + hidden_states(setting, 2),
-          .for_w = hidden_states(setting, 1),
+  return {.held = streams + hidden_states(setting, 1 + results),
+          .for_w = hidden_states(setting, results),
           .working = working_logit(setting) * logits_on_gpu(setting)};
 }
 
@@ -447,7 +491,8 @@ double logits_bytes(const ModelSetting& setting) {
 }
 
 double logits_grad_bytes(const ModelSetting& setting) {
-  return setting.training.loss_chunks > 1 ? 0 : value_bytes(setting) * logits_on_gpu(setting);
+  const bool needs_none = setting.training.loss_chunks > 1 || has_frozen_head(setting);
+  return needs_none ? 0 : value_bytes(setting) * logits_on_gpu(setting);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/workload/compute/recompute.hpp"
+#include "sim/workload/shape/fine_tuning.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -106,8 +107,42 @@ PassSeconds overlapped_seconds(const Linear& linear, const ModelSetting& setting
   return seconds;
 }
 
+// Adds the tensor-parallel calls of the adapters of a matrix (ParallelLinearAdapter of
+// Megatron-Bridge, megatron/bridge/peft/utils.py). Results of A are gathered or summed, and so are
+// the gradients of these results. If the matrix is cut by outputs, A reads the input that the
+// matrix gathers, unless that gather runs beside the product, so that A's is a second one. Without
+// sequence parallelism, the gradient of A's input is summed apart from the other. If the matrix is
+// cut by inputs, the results of B are gathered over the ranks, and each continues with its tokens.
+void add_adapter_calls(const ModelSetting& setting, const Linear& linear,
+                       const config::Communication& communication, PassCalls& calls) {
+  const bool cut = setting.sizes.sequence_parallel;
+  const auto forward = [&](Collective collective, double bytes) {
+    calls.add_to_forward(setting, linear.part, Group::tp, collective, bytes);
+  };
+  for (const Adapter& adapter : adapters_of(setting, linear)) {
+    if (adapter.ranks == 1) continue;
+    const double in = tensor_bytes(setting, linear.tokens, linear.inputs);
+    const double between = tensor_bytes(setting, linear.tokens, adapter.b.inputs);
+    if (adapter.cut_by_inputs) {
+      const double out = tensor_bytes(setting, linear.tokens, linear.outputs);
+      forward(Collective::all_reduce, between);
+      forward(Collective::all_gather, out);
+      if (cut) calls.add_to_input_grad(Group::tp, Collective::all_gather, out);
+    } else {
+      if (cut && communication.tp_comm_overlap) {
+        forward(Collective::all_gather, in);
+        calls.add_to_input_grad(Group::tp, Collective::reduce_scatter, in);
+      }
+      forward(Collective::all_gather, between);
+      if (!cut) calls.add_to_input_grad(Group::tp, Collective::all_reduce, in);
+    }
+    calls.add_to_input_grad(Group::tp, Collective::all_reduce, between);
+  }
+}
+
 // Adds the tensor-parallel calls of weight matrices that every token is multiplied by, unlike those
-// of routed experts.
+// of routed experts. A frozen matrix needs no input for a weight gradient. Transformer Engine
+// gathers an input that an adapter reads before the product instead of beside it.
 void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& linears,
                       const config::Gpu& gpu, const config::Communication& communication,
                       PassCalls& calls) {
@@ -118,14 +153,16 @@ void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& li
     const double out = tensor_bytes(setting, linear.tokens, linear.outputs);
     const PassSeconds overlap = overlapped_seconds(linear, setting, gpu, communication);
     const bool cut = sizes.sequence_parallel;
+    const bool is_adapted = !adapters_of(setting, linear).empty();
     const auto forward = [&](Collective collective, double bytes, double overlapped) {
       calls.add_to_forward(setting, linear.part, Group::tp, collective, bytes, 1, overlapped);
     };
     if (linear.gathers_input) {
       const Collective sum = cut ? Collective::reduce_scatter : Collective::all_reduce;
       if (cut) {
-        forward(Collective::all_gather, in, overlap.forward);
-        calls.add_to_input_grad(Group::tp, Collective::all_gather, in, 1, overlap.input_grad);
+        forward(Collective::all_gather, in, is_adapted ? 0 : overlap.forward);
+        if (!is_frozen(setting.training, linear.part))
+          calls.add_to_input_grad(Group::tp, Collective::all_gather, in, 1, overlap.input_grad);
       }
       calls.input_grad.add(Group::tp, sum, in);
       calls.backward.add(Group::tp, sum, in, 1, overlap.weight_grad);
@@ -140,6 +177,7 @@ void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& li
     } else if (linear.scatters_output) {
       forward(Collective::all_reduce, out, 0);
     }
+    if (is_adapted) add_adapter_calls(setting, linear, communication, calls);
   }
 }
 
@@ -327,7 +365,8 @@ void add_embedding_calls(const ModelSetting& setting, PassCalls& calls) {
   const double bytes = hidden_state_bytes(setting);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::reduce_scatter, bytes);
-    calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
+    if (!is_frozen(setting.training, Part::embedding))
+      calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
   } else {
     calls.forward.add(Group::tp, Collective::all_reduce, bytes);
   }
@@ -344,7 +383,8 @@ void add_head_calls(const ModelSetting& setting, PassCalls& calls) {
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::all_gather, bytes);
     calls.add_to_input_grad(Group::tp, Collective::reduce_scatter, bytes);
-    if (chunks == 1) calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
+    if (chunks == 1 && !has_frozen_head(setting))
+      calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
   } else {
     calls.add_to_input_grad(Group::tp, Collective::all_reduce, bytes);
   }

@@ -284,6 +284,23 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   return result;
 }
 
+// Sets the parameters of a stage that are reduced and gathered over its replicas.
+void set_parameters(const ModelJob& job, const Parameters& parameters, StageTraffic& traffic) {
+  const Parameters trained = parameters.trained();
+  traffic.parameters = trained.dense;
+  traffic.expert_parameters = trained.experts;
+  if (job.parallel.zero < 3) return;
+  traffic.frozen_bytes =
+      round_bytes(gathered_bytes({.dense = parameters.frozen_dense,
+                                  .vocabulary = parameters.frozen_vocabulary,
+                                  .frozen_dense = parameters.frozen_dense,
+                                  .frozen_vocabulary = parameters.frozen_vocabulary},
+                                 job.training));
+  traffic.frozen_expert_bytes = round_bytes(gathered_bytes(
+      {.experts = parameters.frozen_experts, .frozen_experts = parameters.frozen_experts},
+      job.training));
+}
+
 void divide_calls(StageTraffic& traffic, std::uint32_t slices) {
   for (std::vector<Call>& calls : traffic.inside)
     for (Call& call : calls) {
@@ -292,10 +309,14 @@ void divide_calls(StageTraffic& traffic, std::uint32_t slices) {
     }
 }
 
-// Returns the bytes of the whole gradients of those layers whose gathered weights take `gathered`
-// bytes.
-std::uint64_t unsharded_layers(std::uint64_t gathered, const ModelJob& job) {
-  return round_bytes(static_cast<double>(gathered) / config::gathered_bytes(job.training) *
+// Returns the bytes of the whole gradients of those layers of a stage whose gathered weights take
+// `gathered` bytes.
+std::uint64_t unsharded_layers(std::uint64_t gathered, const Parameters& stage,
+                               const ModelJob& job) {
+  const double whole = gathered_bytes(stage, job.training);
+  if (whole <= 0) return 0;
+  return round_bytes(static_cast<double>(gathered) / whole *
+                     static_cast<double>(stage.trained().total()) *
                      job.communication.gradient_bytes);
 }
 
@@ -333,9 +354,9 @@ ApartStep apart_step(const ModelJob& job, const DeviceSettings& settings,
   ApartStep step;
   for (const std::uint32_t stage : stages_of_device) {
     optimized.push_back({.matrices = stage_matrices(settings[device], stages[stage]),
-                         .parameters = parameters[stage],
+                         .parameters = parameters[stage].trained(),
                          .embedding = embedding_parameters(job.model, settings[device].sizes)});
-    step.others += parameters[stage];
+    step.others += parameters[stage].trained();
   }
   step.matrices = matrix_optimizer(optimized, job.training, job.parallel, job.communication, device,
                                    job.gpus[device]);
@@ -353,8 +374,9 @@ ApartStep apart_step(const ModelJob& job, const DeviceSettings& settings,
 void add_padding(const ModelJob& job, const ZeroGroups& zero, const StageBuffers& buffers,
                  const Parameters& parameters, StageTraffic& traffic, DeviceState& state) {
   if (buffers.buckets == 0) return;
-  traffic.parameters = parameters.dense + buffers.padding;
-  traffic.expert_parameters = parameters.experts + buffers.expert_padding;
+  const Parameters trained = parameters.trained();
+  traffic.parameters = trained.dense + buffers.padding;
+  traffic.expert_parameters = trained.experts + buffers.expert_padding;
   traffic.buckets = buffers.buckets;
   const auto padding = static_cast<double>(buffers.padding);
   const auto expert_padding = static_cast<double>(buffers.expert_padding);
@@ -382,10 +404,10 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
     for (const std::uint32_t device : devices_of(routes, stage)) {
       device_parameters[device] += parameters[stage];
       stages_of[device].push_back(stage);
-      tensors[device] += weight_tensors(job.model, stages[stage]);
+      tensors[device] += weight_tensors(settings[device], stages[stage]);
       unsharded[device] = std::max(
           unsharded[device], reduced_by_layer(job.parallel, job.communication)
-                                 ? unsharded_layers(costs.gathered[stage], job)
+                                 ? unsharded_layers(costs.gathered[stage], parameters[stage], job)
                                  : unsharded_gradient_bytes(parameters[stage], communication,
                                                             zero_groups(job.parallel, device)));
       delayed[device] =
@@ -499,25 +521,27 @@ void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stage
   const config::Model& model = setting.model;
   const auto [samples, sequence] = trained_documents(setting);
   const AttentionPairs pairs = pairs_of(setting.training);
-  const double forward = forward_flops(model, samples, sequence, pairs);
+  const config::Training& training = setting.training;
+  const double flops = training_flops(model, training, samples, sequence, pairs);
   const double head = head_flops(model, samples, sequence);
-  costs.model_flops_per_microbatch = 3 * forward;
+  costs.model_flops_per_microbatch = flops;
   costs.full_attention_flops_per_microbatch =
-      3 * forward_flops(model, samples, sequence, AttentionPairs::full);
+      training_flops(model, training, samples, sequence, AttentionPairs::full);
   const auto kind_flops = [&](LayerKind kind) {
     return layer_flops(model, kind, samples, sequence, pairs);
   };
   const auto flops_by_kind = by_kind(model, kind_flops);
-  costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, stages);
+  costs.hardware_flops_per_microbatch = flops + recomputed_flops(setting, stages);
   for (const StageParts& stage : stages) {
-    double& flops = costs.forward_flops.emplace_back();
-    if (stage.mtp > 0) flops += stage.mtp * mtp_flops(model, samples, sequence, pairs);
+    double& forward = costs.forward_flops.emplace_back();
+    if (stage.mtp > 0) forward += stage.mtp * mtp_flops(model, samples, sequence, pairs);
     const LayerRange& layers = stage.layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
-      flops += flops_by_kind[static_cast<std::size_t>(kind_of_layer(model, layer))];
+      forward += flops_by_kind[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
   if (setting.sizes.cuts_vocabulary)
-    for (double& flops : costs.forward_flops) flops += head / static_cast<double>(stages.size());
+    for (double& forward : costs.forward_flops)
+      forward += head / static_cast<double>(stages.size());
   else
     costs.forward_flops.back() += (1 + model.mtp_layers) * head;
 }
@@ -562,10 +586,10 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
         job.measured ? unmeasured_calls(setting, parts, gpu, job.communication, *job.measured)
                      : stage_calls(setting, parts, gpu, job.communication);
     divide_calls(traffic, slices);
-    traffic.parameters = parameters.back().dense;
-    traffic.expert_parameters = parameters.back().experts;
+    set_parameters(job, parameters.back(), traffic);
     costs.gathered.push_back(gathered_bytes(setting, parts, zero_groups(job.parallel, device)));
-    if (has_copies && (parts.embedding || parts.embedding_copy))
+    if (has_copies && (parts.embedding || parts.embedding_copy) &&
+        !job.training.freezes(config::WeightGroup::embedding))
       traffic.embedding_parameters = embedding_parameters(setting.model, setting.sizes);
     costs.traffic.push_back(std::move(traffic));
   }

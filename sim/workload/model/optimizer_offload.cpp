@@ -56,7 +56,10 @@ ShardCopies shard_copies(const config::Training& training, const Parameters& par
   const auto& offload = training.optimizer.offload;
   if (!offload || !copies_in_passes(zero)) return {};
   const double moved = offload->fraction * updated_parameters(parameters, zero);
-  return {.weights = offload->weights ? moved * config::weight_bytes(training) : 0,
+  // Shards of frozen weights are on the host, too.
+  Parameters frozen{.dense = parameters.frozen_dense, .experts = parameters.frozen_experts};
+  const double held = moved + offload->fraction * updated_parameters(frozen, zero);
+  return {.weights = offload->weights ? held * config::weight_bytes(training) : 0,
           .gradients = offload->gradients ? moved * config::gradient_bytes(training) : 0};
 }
 

@@ -14,6 +14,7 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
     : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
   const auto seconds_by_kind =
       by_kind(setting.model, [&](LayerKind kind) { return layer_seconds(setting, kind, gpu); });
+  if (!times) lowest_excess_ = lowest_excess(setting, gpu);
   if (times) {
     embedding_ = with_measured_times(embedding_, times->embedding);
     head_ = with_measured_times(head_, times->head);
@@ -34,6 +35,7 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
     return PartSeconds{.kernels = layer_seconds(setting, kind, gpu, includes), .launches = {}};
   });
   if (setting.model.mtp_layers > 0) mtp_.kernels = mtp_seconds(setting, gpu, includes);
+  lowest_excess_.kernels = lowest_excess(setting, gpu, includes);
   add_layers(
       setting, [&](LayerKind kind) { return seconds_by_kind[static_cast<std::size_t>(kind)]; },
       [](const PartSeconds& seconds, LayerKind, std::uint32_t) { return seconds; });
@@ -68,6 +70,8 @@ PartSeconds StageSums::seconds_of(const StageParts& stage) const {
   seconds.kernels.recomputed = recomputed.kernels.recomputed;
   seconds.launches.recomputed = recomputed.launches.recomputed;
   if (stage.embedding) seconds += embedding_;
+  if (stage.embedding && stage.layers.first == 0 && stage.layers.count > 0)
+    seconds = seconds - lowest_excess_;
   for (std::uint32_t module = 0; module < stage.mtp; ++module) seconds += mtp_;
   if (stage.head) seconds += head_;
   return seconds;

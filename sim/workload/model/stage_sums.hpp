@@ -35,7 +35,8 @@ class StageSums {
   std::uint32_t block_ = 0;          // layers at the start of a stage that are recomputed; 0: all
   PartSeconds embedding_;
   PartSeconds mtp_;
-  PartSeconds head_;  // all runs of the head
+  PartSeconds head_;           // all runs of the head
+  PartSeconds lowest_excess_;  // what the model's lowest layer does not compute
 };
 
 // The model setting of one GPU of each device. Most devices have the same setting, which is stored

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/shape/fine_tuning.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -18,24 +19,30 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
   const std::uint64_t sides = setting.model.hidden + embedding / setting.model.hidden;
   std::vector<Parameters> parts;
+  const auto add = [&](config::WeightGroup group, Parameters part) {
+    if (setting.training.freezes(group)) part.freeze();
+    parts.push_back(part);
+  };
   if (stage.embedding)
-    parts.push_back({.dense = embedding + (stage.receives && setting.sizes.cuts_vocabulary
-                                               ? 0
-                                               : position_parameters(model, setting.sizes)),
-                     .vocabulary = embedding,
-                     .sides = sides});
+    add(config::WeightGroup::embedding,
+        {.dense = embedding + (stage.receives && setting.sizes.cuts_vocabulary
+                                   ? 0
+                                   : position_parameters(model, setting.sizes)),
+         .vocabulary = embedding,
+         .sides = sides});
   const auto of_kind =
-      by_kind(model, [&](LayerKind kind) { return layer_parameters(model, kind, setting.sizes); });
+      by_kind(model, [&](LayerKind kind) { return layer_parameters(setting, kind); });
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(
         of_kind[static_cast<std::size_t>(kind_of_layer(model, stage.layers.first + index))]);
   for (std::uint32_t set = 0; set < mtp_weight_sets(model, stage.mtp); ++set)
-    parts.push_back(mtp_parameters(model, setting.sizes));
+    parts.push_back(mtp_parameters(setting));
   const bool head_has_embedding = stage.head && model.tied_embeddings;
   if (stage.embedding_copy && !head_has_embedding)
-    parts.push_back({.dense = embedding, .vocabulary = embedding, .sides = sides});
+    add(config::WeightGroup::embedding,
+        {.dense = embedding, .vocabulary = embedding, .sides = sides});
   if (stage.head)
-    parts.push_back(
+    add(model.tied_embeddings ? config::WeightGroup::embedding : config::WeightGroup::head,
         {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0),
          .vocabulary = embedding,
          .sides = sides});
@@ -78,15 +85,35 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
   Parameters sum;
   for (const Parameters& part : part_parameters(setting, stage)) sum += part;
   if (stage.head && setting.model.tied_embeddings && !stage.embedding_copy) {
-    sum.dense -= embedding_parameters(setting.model, setting.sizes);
-    sum.vocabulary -= embedding_parameters(setting.model, setting.sizes);
-    sum.sides -= setting.model.hidden +
-                 embedding_parameters(setting.model, setting.sizes) / setting.model.hidden;
+    const std::uint64_t embedding = embedding_parameters(setting.model, setting.sizes);
+    Parameters twice{.dense = embedding,
+                     .vocabulary = embedding,
+                     .sides = setting.model.hidden + embedding / setting.model.hidden};
+    if (setting.training.freezes(config::WeightGroup::embedding)) twice.freeze();
+    sum -= twice;
   }
   return sum;
 }
 
-std::uint64_t weight_tensors(const config::Model& model, const StageParts& stage) {
+Parameters whole_parameters(const config::Model& model, const config::Training& training) {
+  const ModelSetting whole{model, training, uncut_sizes(model, 1, sequence_of(model, training))};
+  StageParts parts{.layers = {0, model.layers}, .embedding = true, .head = true};
+  parts.mtp = model.mtp_layers;
+  return stage_parameters(whole, parts);
+}
+
+std::uint64_t weight_tensors(const ModelSetting& setting, const StageParts& stage) {
+  const config::Model& model = setting.model;
+  if (!setting.training.trains_all()) {
+    std::uint64_t tensors = 0;
+    for (std::uint32_t index = 0; index < stage.layers.count; ++index)
+      tensors += trained_tensors(setting, kind_of_layer(model, stage.layers.first + index));
+    for (std::uint32_t set = 0; set < mtp_weight_sets(model, stage.mtp); ++set)
+      tensors += trained_tensors(setting, kind_of_mtp(model));
+    const bool embeds = !setting.training.freezes(config::WeightGroup::embedding);
+    return tensors + (embeds && (stage.embedding || stage.embedding_copy) ? 1 : 0) +
+           (stage.head && !has_frozen_head(setting) ? 1 : 0);
+  }
   constexpr std::array<std::uint64_t, 4> biases{0, 4, 1, 2};  // in the order of Model::Biases
   const std::uint64_t of_layer = 6 + biases[static_cast<std::size_t>(model.biases)];
   const std::uint64_t embeddings = (stage.embedding ? 1 : 0) + (stage.embedding_copy ? 1 : 0);
@@ -107,13 +134,15 @@ ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device) {
 
 DeviceState state_of(const Parameters& parameters, const config::Training& training,
                      const ZeroGroups& zero) {
-  const auto dense = static_cast<double>(parameters.dense);
-  const auto experts = static_cast<double>(parameters.experts);
-  const auto sharded = [&](double bytes_per_parameter, std::uint32_t from_level) {
-    const bool is_sharded = zero.level >= from_level;
-    const double held_parameters =
-        is_sharded ? dense / zero.dense + experts / zero.experts : dense + experts;
-    return held_parameters * bytes_per_parameter;
+  const Parameters trained = parameters.trained();
+  const auto held_of = [&](double dense, double experts, std::uint32_t from_level) {
+    return zero.level >= from_level ? dense / zero.dense + experts / zero.experts : dense + experts;
+  };
+  // Bytes of what all parameters have, or those that are trained.
+  const auto sharded = [&](const Parameters& held, double bytes_per_parameter,
+                           std::uint32_t from_level) {
+    return bytes_per_parameter *
+           held_of(static_cast<double>(held.dense), static_cast<double>(held.experts), from_level);
   };
   const auto whole = [](double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); };
   const double weight = shard_bytes(training, zero);
@@ -125,29 +154,47 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   // of sharded weights.
   const auto& offload = training.optimizer.offload;
   const double on_gpu = training.optimizer.fraction_on_gpu();
-  state.optimizer = whole(on_gpu * (sharded(config::optimizer_bytes(training), 1) +
-                                    matrix_state(parameters, training, zero)));
+  state.optimizer = whole(on_gpu * (sharded(trained, config::optimizer_bytes(training), 1) +
+                                    matrix_state(trained, training, zero)));
   constexpr std::uint32_t no_level = 4;
   const bool is_reduced = zero.dense > 1 || zero.experts > 1;
   // Whole gradients stay on the GPU until they are complete.
   const double gradients_on_gpu = offload && offload->gradients && !zero.keeps_weights ? on_gpu : 1;
-  state.gradients = whole(sharded(gradients_on_gpu * config::gradient_bytes(training) +
+  state.gradients = whole(sharded(trained,
+                                  gradients_on_gpu * config::gradient_bytes(training) +
                                       (is_reduced ? training.bytes.gradient_buckets : 0),
                                   zero.keeps_weights ? no_level : 2));
   const bool holds_whole_weights = zero.keeps_weights && !zero.reshards_stages;
-  const double whole_weights =
-      holds_whole_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
+  const double whole_weights = holds_whole_weights ? gathered_bytes(parameters, training) : 0;
   const double weights_on_gpu = offload && offload->weights ? on_gpu : 1;
-  const double sharded_weights =
-      sharded(weight, 3) + (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra);
+  // What frozen matrices of layers take less than other weights.
+  const double saved_by_base =
+      !config::has_own_base(training)
+          ? 0
+          : (weight - config::base_bytes(training.lora->base, training.precision)) *
+                held_of(static_cast<double>(parameters.frozen_dense - parameters.frozen_vocabulary),
+                        static_cast<double>(parameters.frozen_experts), 3);
+  const double sharded_weights = sharded(parameters, weight, 3) - saved_by_base +
+                                 (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra);
   state.weights = whole(weights_on_gpu * sharded_weights + whole_weights);
   return state;
 }
 
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) {
   const bool is_sharded = zero.level >= 1;
-  return static_cast<double>(parameters.dense) / (is_sharded ? zero.dense : 1) +
-         static_cast<double>(parameters.experts) / (is_sharded ? zero.experts : 1);
+  const Parameters trained = parameters.trained();
+  return static_cast<double>(trained.dense) / (is_sharded ? zero.dense : 1) +
+         static_cast<double>(trained.experts) / (is_sharded ? zero.experts : 1);
+}
+
+double gathered_bytes(const Parameters& parameters, const config::Training& training) {
+  const double gathered = config::gathered_bytes(training);
+  const double frozen = config::has_own_base(training)
+                            ? config::base_bytes(training.lora->base, training.precision)
+                            : gathered;
+  const std::uint64_t matrices = parameters.frozen() - parameters.frozen_vocabulary;
+  return gathered * static_cast<double>(parameters.total() - matrices) +
+         frozen * static_cast<double>(matrices);
 }
 
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
@@ -158,20 +205,23 @@ std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
     bytes += 2 * value * setting.sizes.spread_tokens *
              static_cast<double>(setting.model.residual_width());
   if (setting.sizes.sequence_parallel) bytes += value * setting.sizes.tokens * setting.model.hidden;
-  return static_cast<std::uint64_t>(std::llround(bytes / slices));
+  double dequantized = 0;
+  for (const LayerKind kind : kinds_of(setting.model))
+    dequantized = std::max(dequantized, dequantized_bytes(setting, kind));
+  return static_cast<std::uint64_t>(std::llround(bytes / slices + dequantized));
 }
 
 std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
                              const ZeroGroups& zero) {
   if (zero.level < 3 || zero.keeps_weights) return 0;
-  std::uint64_t previous = 0;
-  std::uint64_t largest_pair = 0;
+  double previous = 0;
+  double largest_pair = 0;
   for (const Parameters& part : part_parameters(setting, stage)) {
-    largest_pair = std::max(largest_pair, previous + part.total());
-    previous = part.total();
+    const double bytes = gathered_bytes(part, setting.training);
+    largest_pair = std::max(largest_pair, previous + bytes);
+    previous = bytes;
   }
-  return static_cast<std::uint64_t>(
-      std::llround(static_cast<double>(largest_pair) * config::gathered_bytes(setting.training)));
+  return static_cast<std::uint64_t>(std::llround(largest_pair));
 }
 
 std::uint64_t delayed_bytes(const ModelSetting& setting, std::uint32_t layers) {
@@ -191,8 +241,9 @@ std::uint64_t unused_gradient_bytes(const ModelSetting& setting, const StagePart
   std::set<std::pair<std::uint64_t, std::uint64_t>> shapes;
   for (const LayerKind kind : kinds)
     for (const Linear& linear : linears_of(layer_on_gpu(setting.model, kind, setting.sizes)))
-      shapes.emplace(linear.inputs, linear.outputs);
-  if (stage.head) shapes.emplace(setting.model.hidden, setting.sizes.vocabulary / setting.sizes.tp);
+      if (!is_frozen(setting.training, linear.part)) shapes.emplace(linear.inputs, linear.outputs);
+  if (stage.head && !has_frozen_head(setting))
+    shapes.emplace(setting.model.hidden, setting.sizes.vocabulary / setting.sizes.tp);
   std::uint64_t elements = 0;
   for (const auto& [inputs, outputs] : shapes) elements += inputs * outputs;
   return 2 * elements;
@@ -221,12 +272,13 @@ std::uint64_t unsharded_gradient_bytes(const Parameters& stage,
   if (zero.level < 2 || zero.keeps_weights) return 0;
   // Only gradients that are reduced over several ranks need memory before that; others are summed
   // in place.
+  const Parameters trained = stage.trained();
   const std::uint64_t reduced =
-      (zero.dense > 1 ? stage.dense : 0) + (zero.experts > 1 ? stage.experts : 0);
+      (zero.dense > 1 ? trained.dense : 0) + (zero.experts > 1 ? trained.experts : 0);
   const std::uint64_t whole = reduced * communication.gradient_bytes;
   if (!communication.overlap_grad_reduce) return whole;
   const std::uint32_t parts =
-      gradient_parts(stage.dense, communication, static_cast<std::uint32_t>(zero.dense));
+      gradient_parts(trained.dense, communication, static_cast<std::uint32_t>(zero.dense));
   return parts < 2 ? whole : 2 * (whole / parts);
 }
 

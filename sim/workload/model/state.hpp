@@ -12,6 +12,9 @@ namespace pipewright::workload {
 
 Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage);
 
+// Returns the parameters of a whole model, with those of adapters, and how many of them are frozen.
+Parameters whole_parameters(const config::Model& model, const config::Training& training);
+
 // Numbers of ranks over which ZeRO (arXiv 1910.02054) shards state: dp * cp ranks for dense
 // parameters, and fewer for those of experts: this number divided by that of the ranks with
 // different experts. If there are several copies of all shards, it is the number of ranks of one
@@ -33,17 +36,21 @@ ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device = 
 DeviceState state_of(const Parameters& parameters, const config::Training& training,
                      const ZeroGroups& zero);
 
-// Returns the number of weight tensors of a stage: of each layer Q, K and V together, output, gate
-// and up together, down, two norms, and the biases; the embedding; the last norm and the head.
-std::uint64_t weight_tensors(const config::Model& model, const StageParts& stage);
+// Returns the number of weight tensors of a stage that are trained: of each layer Q, K and V
+// together, output, gate and up together, down, two norms, and the biases; the embedding; the last
+// norm and the head. Each adapter has two.
+std::uint64_t weight_tensors(const ModelSetting& setting, const StageParts& stage);
+
+// Returns the bytes of all of these weights as ZeRO-3 gathers them.
+double gathered_bytes(const Parameters& parameters, const config::Training& training);
 
 // Returns the number of parameters whose optimizer state is on one GPU.
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
 
 // Returns the bytes of the buffers for transfers and for collectives within passes: incoming and
 // outgoing gradients of a boundary tensor, the gathered input of sequence parallelism, keys and
-// values of other ranks of cp (one block in use while the next arrives), and materialized scores. A
-// slice is one of `slices` parts of a microbatch.
+// values of other ranks of cp (one block in use while the next arrives), and materialized scores,
+// and the largest matrix that is dequantized. A slice is one of `slices` parts of a microbatch.
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
                            std::uint32_t slices = 1);
 

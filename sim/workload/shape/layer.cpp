@@ -93,14 +93,17 @@ std::uint32_t kv_heads_of(const Model& model, Mixer mixer) {
   return mixer == Mixer::sliding && model.sliding ? model.sliding->kv_heads : model.kv_heads;
 }
 
+bool has_values(const Model& model, Mixer mixer) {
+  return mixer == Mixer::sliding || !model.keys_as_values;
+}
+
 // Returns the width of the output of the QKV product on a rank: queries, keys and values and, with
 // an output gate, as many gates as the result has elements. The weights are split evenly over the
 // ranks of tp, also if there are more ranks than heads of keys and values.
 std::uint64_t qkv_width(const Model& model, Mixer mixer, const Attention& a, std::uint32_t tp) {
-  const bool has_values = mixer == Mixer::sliding || !model.keys_as_values;
   return std::uint64_t{a.heads} * (a.key_dim + (model.output_gate ? a.value_dim : 0)) +
-         std::uint64_t{kv_heads_of(model, mixer)} * (a.key_dim + (has_values ? a.value_dim : 0)) /
-             tp;
+         std::uint64_t{kv_heads_of(model, mixer)} *
+             (a.key_dim + (has_values(model, mixer) ? a.value_dim : 0)) / tp;
 }
 
 // Adds the products of latent attention (MLA). The up-projections are split over the tp ranks by
@@ -119,14 +122,19 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
                      .inputs = latent.query_rank > 0 ? latent.query_rank : hidden,
                      .outputs = queries,
                      .gathers_input = true});
-  linears.push_back(
-      {Part::mla_down, sizes.spread_tokens, hidden, latent.kv_rank + latent.rope_head_dim});
-  linears.push_back(
-      {.part = Part::mla_up,
-       .tokens = sizes.tokens,
-       .inputs = latent.kv_rank,
-       .outputs = std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim),
-       .gathers_input = true});
+  linears.push_back({.part = Part::mla_down,
+                     .tokens = sizes.spread_tokens,
+                     .inputs = hidden,
+                     .outputs = latent.kv_rank + latent.rope_head_dim,
+                     .keys = latent.kv_rank + latent.rope_head_dim});
+  const std::uint64_t keys_and_values =
+      std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim);
+  linears.push_back({.part = Part::mla_up,
+                     .tokens = sizes.tokens,
+                     .inputs = latent.kv_rank,
+                     .outputs = keys_and_values,
+                     .gathers_input = true,
+                     .keys = keys_and_values});
   layer.compressed_norms = sizes.spread_tokens * (latent.query_rank + latent.kv_rank);
   layer.compressed = layer.compressed_norms + sizes.spread_tokens * latent.rope_head_dim;
   // The up-projections of keys and values become products with the queries before sparse attention
@@ -164,7 +172,11 @@ void add_compressed(const Model& model, const Sizes& sizes, Layer& layer) {
                      .inputs = rank,
                      .outputs = std::uint64_t{a.heads} * a.key_dim,
                      .gathers_input = true});
-  linears.push_back({Part::mla_down, sizes.spread_tokens, hidden, a.key_dim});
+  linears.push_back({.part = Part::mla_down,
+                     .tokens = sizes.spread_tokens,
+                     .inputs = hidden,
+                     .outputs = a.key_dim,
+                     .keys = a.key_dim});
   layer.compressed = layer.compressed_norms =
       sizes.spread_tokens * static_cast<double>(rank + a.key_dim);
   if (layer.mixer == Mixer::window) return;
@@ -236,7 +248,11 @@ void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
          .inputs = model.hidden,
          .outputs = qkv_width(model, layer.mixer, a, sizes.tp),
          .gathers_input = true,
-         .gathers_output = kv_heads_of(model, layer.mixer) < sizes.tp});
+         .gathers_output = kv_heads_of(model, layer.mixer) < sizes.tp,
+         .keys = std::uint64_t{kv_heads_of(model, layer.mixer)} * a.key_dim / sizes.tp,
+         .values = has_values(model, layer.mixer)
+                       ? std::uint64_t{kv_heads_of(model, layer.mixer)} * a.value_dim / sizes.tp
+                       : 0});
   if (has_indexer(layer.mixer)) add_indexer(model, sizes, layer);
   std::uint64_t results = std::uint64_t{a.heads} * result_dim(model, layer.mixer, a);
   if (is_compressed(layer.mixer)) {
@@ -447,42 +463,49 @@ std::vector<Linear> linears_of(const Layer& layer) {
   return products;
 }
 
-namespace {
-
-// Counts the elements of a weight matrix, and its rows and columns.
-void add_matrix(const Linear& linear, Parameters& parameters) {
+void add_matrix(const Linear& linear, bool is_expert, Parameters& parameters) {
   const std::uint64_t elements = linear.count * linear.inputs * linear.outputs;
   const std::uint64_t sides = linear.count * (linear.inputs + linear.outputs);
-  const bool is_expert = is_expert_part(linear.part);
   (is_expert ? parameters.expert_matrices : parameters.matrices) += elements;
   (is_expert ? parameters.expert_sides : parameters.sides) += sides;
 }
 
-}  // namespace
-
-Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
-  Parameters parameters;
-  for (const Linear& linear : linears_of(layer_on_gpu(model, kind, sizes)))
-    add_matrix(linear, parameters);
-  const std::uint64_t norm =
-      (model.post_norms ? 2 : 1) * norm_parameters(model, model.hidden) + stream_parameters(model);
+void add_layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes,
+                          const std::function<void(config::WeightGroup, const Parameters&)>& add) {
+  using config::WeightGroup;
+  const Parameters norms{.dense =
+                             (model.post_norms ? 2 : 1) * norm_parameters(model, model.hidden) +
+                             stream_parameters(model)};
   const Mixer mixer = mixer_of(model, kind);
   const FeedForward feed_forward = feed_forward_of(kind);
-  if (mixer != Mixer::none) parameters.dense += norm + mixer_parameters(model, mixer, sizes);
-  if (feed_forward == FeedForward::none) return parameters;
-  parameters.dense += norm;
-  if (feed_forward == FeedForward::dense) {
-    parameters.dense += mlp_parameters(model, model.hidden, model.ffn / sizes.tp);
-    return parameters;
+  if (mixer != Mixer::none) {
+    add(WeightGroup::norms, norms);
+    add(WeightGroup::attention, {.dense = mixer_parameters(model, mixer, sizes)});
   }
+  if (feed_forward == FeedForward::none) return;
+  add(WeightGroup::norms, norms);
+  if (feed_forward == FeedForward::dense)
+    return add(WeightGroup::mlp,
+               {.dense = mlp_parameters(model, model.hidden, model.ffn / sizes.tp)});
   const Model::Experts& experts = *model.experts;
-  parameters.dense += std::uint64_t{model.hidden} * (experts.count + 2ULL * experts.latent);
+  add(WeightGroup::router, {.dense = std::uint64_t{model.hidden} * experts.count});
+  add(WeightGroup::experts,
+      {.dense = 2ULL * model.hidden * experts.latent,
+       .experts = mlp_parameters(model, model.expert_width(), experts.ffn / sizes.etp) *
+                  (experts.count / sizes.ep)});
   if (experts.shared > 0)
-    parameters.dense += mlp_parameters(
-        model, model.hidden, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp);
-  parameters.experts = mlp_parameters(model, model.expert_width(), experts.ffn / sizes.etp) *
-                       (experts.count / sizes.ep);
-  return parameters;
+    add(WeightGroup::mlp,
+        {.dense = mlp_parameters(model, model.hidden,
+                                 std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp)});
+}
+
+Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
+  Parameters sum;
+  add_layer_parameters(model, kind, sizes,
+                       [&](config::WeightGroup, const Parameters& group) { sum += group; });
+  for (const Linear& linear : linears_of(layer_on_gpu(model, kind, sizes)))
+    add_matrix(linear, is_expert_part(linear.part), sum);
+  return sum;
 }
 
 Parameters mtp_parameters(const Model& model, const Sizes& sizes) {
@@ -490,7 +513,7 @@ Parameters mtp_parameters(const Model& model, const Sizes& sizes) {
   const Linear projection = mtp_projection(model, sizes);
   parameters.dense += projection.inputs * projection.outputs +
                       3 * norm_parameters(model, model.hidden) + last_stream_parameters(model);
-  add_matrix(projection, parameters);
+  add_matrix(projection, false, parameters);
   return parameters;
 }
 

@@ -161,6 +161,8 @@ std::vector<DivisorRule> rules_of(const config::Model& model, const config::Trai
   if (parallel.sequence)
     rules.push_back({tp_size, sequence / parallel.cp.value,
                      "a rank's part of the sequence, which parallel.sp splits"});
+  if (training.lora)
+    rules.push_back({tp_size, training.lora->rank, "the rank of the adapters, training.lora.rank"});
   add_expert_rules(model, parallel, rules);
   return rules;
 }

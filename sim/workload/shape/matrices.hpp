@@ -28,11 +28,11 @@ struct Matrix {
   bool operator==(const Matrix&) const = default;
 };
 
-// Returns the matrices of a layer, of a multi-token prediction module, and of all layers of a
-// stage, in the order in which Megatron-LM defines them, in which the output projection comes
-// before Q, K and V.
-std::vector<Matrix> layer_matrices(const config::Model& model, LayerKind kind, const Sizes& sizes);
-std::vector<Matrix> mtp_matrices(const config::Model& model, const Sizes& sizes);
+// Returns the trained matrices of a layer, of a multi-token prediction module, and of all layers of
+// a stage, with those of adapters, in the order in which Megatron-LM defines them, in which the
+// output projection comes before Q, K and V.
+std::vector<Matrix> layer_matrices(const ModelSetting& setting, LayerKind kind);
+std::vector<Matrix> mtp_matrices(const ModelSetting& setting);
 std::vector<Matrix> stage_matrices(const ModelSetting& setting, const StageParts& stage);
 
 }  // namespace pipewright::workload

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -150,6 +151,10 @@ struct Linear {
   // is larger than the number of heads of keys and values (megatron/core/transformer/attention.py,
   // get_query_key_value_tensors).
   bool gathers_output = false;
+  // How many of the outputs are keys and values. Those of latent attention's product for keys and
+  // values all count as keys.
+  std::uint64_t keys = 0;
+  std::uint64_t values = 0;
 
   double flops() const {
     return 2 * tokens * static_cast<double>(inputs) * static_cast<double>(outputs) * count;
@@ -291,14 +296,34 @@ struct Parameters {
   std::uint64_t dense = 0;
   std::uint64_t experts = 0;
   std::uint64_t vocabulary = 0;  // part of `dense` to which no precision recipe applies
-  // Parts of `dense` and of `experts` that are weight matrices of layers, without biases, and sums
-  // of rows and columns of all matrices, including embeddings and output layers.
+  // Parts of `dense` and of `experts` that are trained weight matrices of layers, without biases,
+  // and sums of rows and columns of all trained matrices, including embeddings and output layers.
   std::uint64_t matrices = 0;
   std::uint64_t expert_matrices = 0;
   std::uint64_t sides = 0;
   std::uint64_t expert_sides = 0;
+  // Parts of `dense`, `experts` and `vocabulary` that are not trained.
+  std::uint64_t frozen_dense = 0;
+  std::uint64_t frozen_experts = 0;
+  std::uint64_t frozen_vocabulary = 0;
 
   std::uint64_t total() const { return dense + experts; }
+  std::uint64_t frozen() const { return frozen_dense + frozen_experts; }
+  Parameters trained() const {
+    return {.dense = dense - frozen_dense,
+            .experts = experts - frozen_experts,
+            .vocabulary = vocabulary - frozen_vocabulary,
+            .matrices = matrices,
+            .expert_matrices = expert_matrices,
+            .sides = sides,
+            .expert_sides = expert_sides};
+  }
+  void freeze() {
+    frozen_dense = dense;
+    frozen_experts = experts;
+    frozen_vocabulary = vocabulary;
+    matrices = expert_matrices = sides = expert_sides = 0;
+  }
   Parameters& operator+=(const Parameters& rhs) {
     dense += rhs.dense;
     experts += rhs.experts;
@@ -307,13 +332,35 @@ struct Parameters {
     expert_matrices += rhs.expert_matrices;
     sides += rhs.sides;
     expert_sides += rhs.expert_sides;
+    frozen_dense += rhs.frozen_dense;
+    frozen_experts += rhs.frozen_experts;
+    frozen_vocabulary += rhs.frozen_vocabulary;
+    return *this;
+  }
+  Parameters& operator-=(const Parameters& rhs) {
+    dense -= rhs.dense;
+    experts -= rhs.experts;
+    vocabulary -= rhs.vocabulary;
+    matrices -= rhs.matrices;
+    expert_matrices -= rhs.expert_matrices;
+    sides -= rhs.sides;
+    expert_sides -= rhs.expert_sides;
+    frozen_dense -= rhs.frozen_dense;
+    frozen_experts -= rhs.frozen_experts;
+    frozen_vocabulary -= rhs.frozen_vocabulary;
     return *this;
   }
   bool operator==(const Parameters&) const = default;
 };
 
-// Returns the number of parameters of one layer on one GPU. It depends only on tp, ep, etp and the
-// padded vocabulary of `sizes`.
+// Adds the elements of a product's weight matrices, and their rows and columns, to the matrices of
+// `parameters` or to those of its experts.
+void add_matrix(const Linear& linear, bool is_expert, Parameters& parameters);
+// Calls add(group, parameters) with the parameters, without counts of matrices, of one layer on one
+// GPU by groups of weights. They depend only on tp, ep, etp and the padded vocabulary of `sizes`.
+void add_layer_parameters(const config::Model& model, LayerKind kind, const Sizes& sizes,
+                          const std::function<void(config::WeightGroup, const Parameters&)>& add);
+// Returns the number of parameters of one layer on one GPU.
 Parameters layer_parameters(const config::Model& model, LayerKind kind, const Sizes& sizes);
 // Returns the number of parameters of a multi-token prediction module: its projection, its layer
 // and three norms. Embedding and output matrix are shared with the model.

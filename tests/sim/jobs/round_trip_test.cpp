@@ -239,11 +239,31 @@ TEST_CASE("a launch for DeepSpeed has flags of Megatron-DeepSpeed alone", "[jobs
 }
 
 TEST_CASE("a launch says what numbers of bytes count", "[jobs][launch]") {
-  CHECK_THAT(launch_of("megatron-core\ntraining: {bytes: {optimizer: 7}}", "megatron"),
-             Catch::Contains("# not expressed: training.bytes.optimizer is 7 bytes, and would be ") &&
-                 Catch::Contains("main weights and moments of a weight"));
+  CHECK_THAT(
+      launch_of("megatron-core\ntraining: {bytes: {optimizer: 7}}", "megatron"),
+      Catch::Contains("# not expressed: training.bytes.optimizer is 7 bytes, and would be ") &&
+          Catch::Contains("main weights and moments of a weight"));
   CHECK_THAT(launch_of("megatron-core\ntraining: {bytes: {weights: 3}}", "megatron"),
              Catch::Contains("# not expressed: training.bytes.weights is 3 bytes, and would be 2"));
+}
+
+TEST_CASE("Megatron-Bridge's launch trains the adapters of its scenario", "[jobs][launch]") {
+  const auto launch_for = [](const std::string& lora, const std::string& framework) {
+    const config::Value tree = config::read_yaml_text(
+        "model: llama-3-8b\nparallel: {dp: 8}\nglobal_batch: 8\nstack: megatron-bridge\n"
+        "training: {lora: " +
+            lora + "}\n",
+        "scenario.yaml");
+    return jobs::export_job(config::read_scenario(tree), *jobs::find_framework(framework)).text;
+  };
+  const std::string bridge = launch_for("{rank: 16, modules: [linear_qkv, linear_fc2]}", "bridge");
+  CHECK_THAT(bridge, Catch::Contains("llama3_8b_peft_config") && Catch::Contains("peft.dim=16") &&
+                         Catch::Contains("peft.target_modules=[linear_qkv,linear_fc2]") &&
+                         !Catch::Contains("training.lora"));
+  // What a framework cannot express is named.
+  CHECK_THAT(launch_for("{rank: 16, base: nf4}", "bridge"), Catch::Contains("training.lora"));
+  CHECK_THAT(launch_for("{rank: 16}", "megatron"), Catch::Contains("training.lora"));
+  CHECK_THAT(launch_for("{rank: 16}", "torchtitan"), Catch::Contains("training.lora"));
 }
 
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {

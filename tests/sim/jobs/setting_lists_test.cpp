@@ -237,34 +237,46 @@ TEST_CASE("a precision-aware optimizer stores remainders of main weights by defa
   CHECK(config::optimizer_bytes(scenario_of(recipe).training) == 12);
 }
 
-TEST_CASE("a job that trains adapters is an error", "[jobs]") {
-  CHECK_THROWS_WITH(
-      nemo("  peft:\n    peft_scheme: lora\n    lora_tuning:\n      adapter_dim: 32\n"),
-      Catch::Contains("adapters (LoRA) is not modelled") && Catch::Contains("train.yaml:13"));
-  CHECK_THROWS_WITH(tests::import_text("over.txt",
-                                       "model.tensor_model_parallel_size=2 peft.dim=8 "
-                                       "train.global_batch_size=64 train.micro_batch_size=1\n"),
-                    Catch::Contains("peft.dim=8"));
-  CHECK_THROWS_WITH(
-      tests::import_text("recipe.py",
-                         "def llama3_8b_8gpu_config():\n    cfg = base()\n"
-                         "    cfg.model.tensor_model_parallel_size = 2\n"
-                         "    cfg.train.global_batch_size = 8\n    cfg.peft = adapters(\"lora\")\n"
-                         "    return cfg\n"),
-      Catch::Contains("adapters (LoRA)"));
+TEST_CASE("adapters of NeMo and Megatron-Bridge are read", "[jobs]") {
+  const auto lora_of = [](const jobs::Job& job) { return scenario_of(job).training.lora; };
+  const auto section =
+      lora_of(nemo("  peft:\n    peft_scheme: lora\n    lora_tuning:\n      adapter_dim: 16\n"
+                   "      adapter_dropout: 0.1\n      target_modules: [attention_qkv]\n"
+                   "    adapter_tuning:\n      adapter_dim: 64\n"));
+  REQUIRE(section);
+  CHECK(to_string(*section) == "adapters of rank 16 in linear_qkv");
+  CHECK(section->dropout == 0.1);
+  const auto overrides = lora_of(nemo("  peft:\n    dim: 8\n    target_modules: [linear_fc1]\n"));
+  REQUIRE(overrides);
+  CHECK(to_string(*overrides) == "adapters of rank 8 in linear_fc1");
   // NeMo's section without a scheme trains all weights.
   const jobs::Job whole =
       nemo("  peft:\n    peft_scheme: none\n    lora_tuning:\n      adapter_dim: 32\n");
   CHECK(has_note(whole.without_effect, "adapter_dim"));
+  CHECK_FALSE(scenario_of(whole).training.lora);
+}
+
+TEST_CASE("adapters of other kinds than LoRA are an error", "[jobs]") {
+  const std::string refused = "adapters of this kind are not modelled";
+  for (const char* const scheme : {"ptuning", "ia3", "dora", "vera"})
+    CHECK_THROWS_WITH(nemo(std::string("  peft:\n    peft_scheme: ") + scheme + "\n"),
+                      Catch::Contains(refused) && Catch::Contains("train.yaml:"));
+  CHECK_THROWS_WITH(nemo("  peft:\n    _target_: megatron.bridge.peft.dora.DoRA\n    dim: 8\n"),
+                    Catch::Contains(refused) && Catch::Contains("allowed: LoRA"));
+  CHECK_THROWS_WITH(nemo("  peft:\n    dim: 8\n    target_modules: [output_layer]\n"),
+                    Catch::Contains("adapters of output_layer are not modelled") &&
+                        Catch::Contains("linear_qkv"));
+  CHECK_THROWS_WITH(nemo("  peft:\n    target_modules: ['*.layers.0.*.linear_qkv']\n"),
+                    Catch::Contains("adapters of single layers"));
 }
 
 TEST_CASE("a job that freezes weights of the language model is an error", "[jobs]") {
   for (const std::string flag : {"--freeze-LM", "--freeze-all-layers"}) {
     CAPTURE(flag);
-    CHECK_THROWS_WITH(script(flag), Catch::Contains(flag + ": frozen weights are not modelled"));
+    CHECK_THROWS_WITH(script(flag), Catch::Contains(flag + ": frozen weights are not read"));
   }
   CHECK_THROWS_WITH(nemo("  freeze_language_model: true\n"),
-                    Catch::Contains("frozen weights are not modelled"));
+                    Catch::Contains("frozen weights are not read"));
   CHECK_NOTHROW(nemo("  freeze_language_model: false\n"));
   // Encoders of images are not predicted either.
   CHECK(has_note(script("--freeze-ViT").not_modelled, "--freeze-ViT"));

@@ -109,16 +109,17 @@ TEST_CASE("jobs of ms-swift that are not modelled are refused", "[jobs]") {
   CHECK_THROWS_WITH(tests::import_text("train.sh",
                                        "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
                                        "--freeze_llm true --max_length 4096\n"),
-                    Contains("--freeze_llm true: frozen weights are not modelled"));
+                    Contains("--freeze_llm true: frozen weights are not read"));
+  CHECK_THROWS_WITH(tests::import_text("train.sh",
+                                       "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
+                                       "--tuner_type longlora --max_length 4096\n"),
+                    Contains("--tuner_type longlora: adapters of this kind are not modelled") &&
+                        Contains("allowed: LoRA"));
   CHECK_THROWS_WITH(
       tests::import_text("train.sh",
-                         "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
-                         "--tuner_type lora --max_length 4096\n"),
-      Contains("--tuner_type lora: adapters are not modelled") && Contains("allowed: full"));
-  CHECK_THROWS_WITH(tests::import_text("train.sh",
-                                       "NPROC_PER_NODE=8 megatron sft --train_type lora "
-                                       "--model Qwen/Qwen3-8B --max_length 4096\n"),
-                    Contains("--train_type lora: adapters are not modelled"));
+                         "NPROC_PER_NODE=8 megatron sft --train_type lora --use_dora true "
+                         "--model Qwen/Qwen3-8B --max_length 4096\n"),
+      Contains("--use_dora true: adapters of this kind"));
   CHECK_THROWS_WITH(tests::import_text("train.sh",
                                        "megatron rlhf --rlhf_type grpo --model "
                                        "Qwen/Qwen3-8B --micro_batch_size 1\n"),
@@ -133,6 +134,29 @@ TEST_CASE("jobs of ms-swift that are not modelled are refused", "[jobs]") {
                     Contains("(48 layers, pp 32)"));
 }
 
+TEST_CASE("adapters of ms-swift have its defaults", "[jobs]") {
+  const auto lora_of = [](const std::string& flags) {
+    const jobs::Job job = tests::import_text(
+        "train.sh",
+        "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-30B-A3B --max_length 4096 "
+        "--expert_model_parallel_size 8 --packing true --train_type lora " +
+            flags + "\n");
+    CHECK(job.not_modelled.empty());
+    const config::Scenario scenario = scenario_of(job);
+    REQUIRE(scenario.training.lora);
+    return *scenario.training.lora;
+  };
+  const config::Lora plain = lora_of("--lora_alpha 32");
+  CHECK(to_string(plain) ==
+        "adapters of rank 8 in linear_qkv, linear_proj, linear_fc1 and linear_fc2");
+  CHECK(plain.dropout == 0.05);
+  CHECK(plain.experts == config::Lora::Experts::each);
+  const config::Lora given =
+      lora_of("--lora_rank 16 --lora_dropout 0 --target_modules linear_qkv linear_proj");
+  CHECK(to_string(given) == "adapters of rank 16 in linear_qkv and linear_proj");
+  CHECK(given.dropout == 0);
+}
+
 TEST_CASE("ms-swift's swift sft runs the Trainer of Hugging Face", "[jobs]") {
   const jobs::Job job = tests::import_text(
       "train.sh",
@@ -145,10 +169,16 @@ TEST_CASE("ms-swift's swift sft runs the Trainer of Hugging Face", "[jobs]") {
   CHECK(scenario.parallel.zero == 3);
   CHECK(scenario.parallel.dp.value == 8);
   CHECK(scenario.training.stack.name == "deepspeed");
-  CHECK_THROWS_WITH(tests::import_text("train.sh",
-                                       "NPROC_PER_NODE=8 swift sft --model "
-                                       "Qwen/Qwen3-8B --max_length 4096 --lr 1e-4\n"),
-                    Contains("an adapter (LoRA) is trained"));
+  // Without a method, adapters are trained.
+  const auto& lora = scenario_of(tests::import_text("train.sh",
+                                                    "NPROC_PER_NODE=8 swift sft --model "
+                                                    "Qwen/Qwen3-8B --max_length 4096 --lr 1e-4 "
+                                                    "--quant_method bnb --quant_bits 4\n"))
+                         .training.lora;
+  REQUIRE(lora);
+  CHECK(lora->rank == 8);
+  CHECK(lora->base == config::Lora::Base::nf4);
+  CHECK(lora->has(config::LoraModule::gate_proj));
 }
 
 TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs]") {
@@ -196,9 +226,27 @@ TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs
   CHECK_FALSE(tests::has_note(unnamed.not_modelled, "--model"));
   CHECK(jobs::commented_yaml(unnamed).find("# missing: model: a model of the library") !=
         std::string::npos);
-  CHECK_THROWS_WITH(with("finetuning_type: full", "finetuning_type: lora"),
-                    Contains("finetuning_type: lora") && Contains("are not modelled"));
-  CHECK_THROWS_WITH(with("finetuning_type: full\n", ""), Contains("an adapter (LoRA) is trained"));
+  CHECK_THROWS_WITH(with("finetuning_type: full", "finetuning_type: freeze"),
+                    Contains("training of some layers is not modelled"));
+  CHECK_THROWS_WITH(with("finetuning_type: full", "finetuning_type: oft"),
+                    Contains("finetuning_type: oft: adapters of this kind are not modelled"));
+  CHECK_THROWS_WITH(with("finetuning_type: full", "finetuning_type: lora\nuse_dora: true"),
+                    Contains("use_dora: true"));
+  CHECK_THROWS_WITH(with("finetuning_type: full", "finetuning_type: lora\nquantization_bit: 8"),
+                    Contains("quantization_bit: 8") && Contains("allowed: 4"));
+  const auto lora = scenario_of(with("finetuning_type: full\n",
+                                     "lora_rank: 16\nlora_target: q_proj,v_proj\n"
+                                     "quantization_bit: 4\nlora_dropout: 0.1\n"))
+                        .training.lora;
+  REQUIRE(lora);
+  CHECK(to_string(*lora) == "adapters of rank 16 in q_proj and v_proj beside weights in nf4");
+  CHECK(lora->dropout == 0.1);
+  const auto by_default =
+      scenario_of(with("finetuning_type: full", "finetuning_type: lora")).training.lora;
+  REQUIRE(by_default);
+  CHECK(by_default->rank == 8);
+  CHECK(by_default->has(config::LoraModule::linear_fc2));
+  CHECK_FALSE(by_default->has(config::LoraModule::linear_qkv));
   CHECK_THROWS_WITH(with("stage: sft", "stage: dpo"), Contains("allowed: pt, sft"));
   CHECK_THROWS_WITH(with("ds_z3_config.json", "ours.json"),
                     Contains("its name has no level of ZeRO"));
@@ -330,8 +378,19 @@ TEST_CASE("full training of NeMo Automodel is read", "[jobs]") {
   CHECK(scenario.global_batch->value == 128);
   CHECK(scenario.training.sequence == 4096U);
   CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::full);
-  CHECK_THROWS_WITH(import_on(32, "job.yaml", text + "peft:\n  dim: 16\n"),
-                    Contains("dim: 16: adapters are not modelled"));
+  const auto lora_of = [&](const std::string& peft) {
+    return scenario_of(import_on(32, "job.yaml", text + "peft:\n" + peft)).training.lora;
+  };
+  const auto lora = lora_of(
+      "  _target_: nemo_automodel.components._peft.lora.PeftConfig\n  dim: 16\n  alpha: 32\n"
+      "  target_modules: \"*_proj\"\n  use_triton: true\n");
+  REQUIRE(lora);
+  CHECK(to_string(*lora) ==
+        "adapters of rank 16 in linear_proj, linear_fc2, q_proj, k_proj, v_proj, gate_proj and "
+        "up_proj");
+  CHECK(lora_of("  match_all_linear: true\n")->rank == 8);
+  CHECK_THROWS_WITH(lora_of("  dim: 16\n  use_dora: true\n"),
+                    Contains("use_dora: true: adapters of this kind"));
   CHECK_THROWS_WITH(import_on(24, "job.yaml", text), Contains("is not divisible by tp x cp x pp"));
   CHECK(tests::import_text("job.yaml", text).missing == std::vector<std::string>{"parallel.dp"});
 }

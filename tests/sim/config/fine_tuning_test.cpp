@@ -1,0 +1,87 @@
+#include "sim/config/fine_tuning.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+Training training_of(const std::string& yaml) {
+  const Value value = read_yaml_text(yaml, "t.yaml");
+  return read_training({value, "training"});
+}
+
+// Returns the error of a small scenario with these model and training keys.
+std::string fault(const std::string& model, const std::string& training) {
+  const std::string text =
+      "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +
+      "}\nparallel: {pp: 2}\nglobal_batch: 4\ntraining:\n  " + training + "\n";
+  return error_of([&] { read_scenario(read_yaml_text(text, "s.yaml")); });
+}
+
+const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
+
+}  // namespace
+
+TEST_CASE("LoRA has adapters of rank 32 in the four products of a layer by default", "[training]") {
+  const Training training = training_of("{lora: {}}");
+  REQUIRE(training.lora);
+  CHECK(training.lora->rank == 32);
+  CHECK(to_string(*training.lora) ==
+        "adapters of rank 32 in linear_qkv, linear_proj, linear_fc1 and linear_fc2");
+  CHECK(training.frozen_groups().all());
+  CHECK_FALSE(training.trains_all());
+  CHECK(training_of("{}").trains_all());
+  CHECK(trained_text(training_of("{}")).empty());
+}
+
+TEST_CASE("names of Megatron-Bridge's settings are read, too", "[training]") {
+  const Training training = training_of("{lora: {dim: 16, target_modules: [linear_qkv]}}");
+  CHECK(trained_text(training) == "adapters of rank 16 in linear_qkv");
+}
+
+TEST_CASE("groups that are not frozen are trained beside adapters", "[training]") {
+  const Training training = training_of(
+      "{lora: {rank: 8, modules: [q_proj, v_proj], base: nf4}, "
+      "frozen: [attention, mlp, experts, router, norms]}");
+  CHECK(trained_text(training) ==
+        "adapters of rank 8 in q_proj and v_proj beside weights in nf4 and embedding and head");
+  CHECK(trained_text(training_of("{frozen: [embedding]}")) == "all weights but embedding");
+}
+
+TEST_CASE("modules that contain each other are refused", "[training]") {
+  CHECK(fault("", "lora: {modules: [linear_qkv, q_proj]}") ==
+        "s.yaml:5:19: training.lora.modules has linear_qkv and q_proj, which is a part of it; "
+        "leave out q_proj");
+}
+
+TEST_CASE("adapters of products that the model does not have are refused", "[training]") {
+  CHECK(fault("", "lora: {modules: [linear_qkv, linear_fc2]}").empty());
+  CHECK_THAT(fault("", "lora: {modules: [gate_proj]}"), Catch::Contains("has gate_proj, which"));
+  CHECK_THAT(fault("", "lora: {modules: [linear_q_down_proj]}"),
+             Catch::Contains("allowed: linear_qkv, linear_proj, linear_fc1, linear_fc2"));
+  CHECK(fault(experts, "lora: {modules: [linear_fc1]}").empty());
+}
+
+TEST_CASE("training nothing is refused", "[training]") {
+  CHECK_THAT(fault("", "frozen: [embedding, attention, mlp, experts, router, norms, head]"),
+             Catch::Contains("so that nothing is trained") && Catch::Contains("training.lora"));
+  CHECK(fault("", "frozen: [embedding, attention, mlp]").empty());
+}
+
+TEST_CASE("adapters of trained weights are refused", "[training]") {
+  CHECK_THAT(fault("", "{lora: {modules: [linear_fc1]}, frozen: [attention]}"),
+             Catch::Contains("training.frozen lacks the weights of linear_fc1") &&
+                 Catch::Contains("add mlp"));
+}
+
+TEST_CASE("weights in 4 bits need products in 16 bits", "[training]") {
+  CHECK(fault("", "lora: {base: nf4}").empty());
+  CHECK_THAT(fault("", "{lora: {base: nf4}, precision: fp8}"),
+             Catch::Contains("training.lora.base is nf4") && Catch::Contains("bf16"));
+}
+
+}  // namespace pipewright::config::test
