@@ -185,10 +185,10 @@ void check_fine_tuning(const Value& root, const Model& model, const Training& tr
     if (!lora.has(module) || !has_module(model, module)) continue;
     const bool of_mlp = module == LoraModule::linear_fc1 || module == LoraModule::linear_fc2 ||
                         module == LoraModule::gate_proj || module == LoraModule::up_proj;
-    const bool is_frozen =
-        of_mlp ? training.freezes(WeightGroup::mlp) &&
-                     (lora.experts == Lora::Experts::none || training.freezes(WeightGroup::experts))
-               : training.freezes(WeightGroup::attention);
+    const bool is_frozen = of_mlp ? training.freezes(WeightGroup::mlp) &&
+                                        (!model.experts || lora.experts == Lora::Experts::none ||
+                                         training.freezes(WeightGroup::experts))
+                                  : training.freezes(WeightGroup::attention);
     if (!is_frozen)
       throw Error(origin_of(root, "training.frozen"),
                   fmt::format("training.frozen lacks the weights of {}, which have adapters",

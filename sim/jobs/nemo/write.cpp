@@ -70,10 +70,10 @@ constexpr std::array peft_names{NemoName{"lora_rank", "dim"},
 
 // Adds the settings of adapters that Megatron-Bridge's LoRA has: those of the fused products, in
 // the type of the recipe. Their kind is that of the recipe.
-void add_peft(const config::Training& training, std::vector<Setting>& settings) {
+void add_peft(const config::Scenario& scenario, std::vector<Setting>& settings) {
   using config::LoraModule;
-  if (!training.lora) return;
-  const config::Lora& lora = *training.lora;
+  if (!scenario.training.lora) return;
+  const config::Lora& lora = *scenario.training.lora;
   settings.push_back({.name = "lora", .values = {"lora"}});
   settings.push_back({.name = "lora_rank", .values = {fmt::format("{}", lora.rank)}});
   Setting modules{.name = "lora_modules"};
@@ -85,7 +85,7 @@ void add_peft(const config::Training& training, std::vector<Setting>& settings) 
   if (!modules.values.empty()) settings.push_back(std::move(modules));
   if (lora.dropout > 0)
     settings.push_back({.name = "lora_dropout", .values = {fmt::format("{}", lora.dropout)}});
-  if (lora.experts != config::Lora::Experts::none)
+  if (scenario.model->value.experts && lora.experts != config::Lora::Experts::none)
     settings.push_back(
         {.name = "lora_experts",
          .values = {lora.experts == config::Lora::Experts::shared ? "shared" : "each"}});
@@ -168,7 +168,7 @@ Launch write_overrides(const LaunchInput& input, std::string_view command, bool 
                     : setting.name == "grad_reduce_in_bf16" ||
                           setting.name == "accumulate_allreduce_grads_in_fp32";
   });
-  if (!for_nemo) add_peft(input.scenario.training, written.settings);
+  if (!for_nemo) add_peft(input.scenario, written.settings);
   Unexpressed unexpressed = megatron::unexpressed(input, written, Dialect::recipe);
   Launch launch{.extension = ".sh",
                 .differs = std::move(unexpressed.differs),

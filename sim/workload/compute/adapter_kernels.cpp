@@ -83,20 +83,26 @@ bool lacks_lowest_gradients(const config::Training& training) {
 }
 
 void drop_lowest_gradients(const config::Training& training, Kernels& input_grad) {
-  const auto is_trained = [&](const Kernel& kernel) {
-    if (kernel.name.starts_with("adapter ")) return true;
-    const bool multiplies = kernel.work == Work::product || kernel.work == Work::grouped;
-    return multiplies && !is_frozen(training, kernel.part);
+  const auto is_adapter = [](const Kernel& kernel) { return kernel.name.starts_with("adapter "); };
+  const auto is_trained_norm = [&](const Kernel& kernel) {
+    return kernel.name == "norm" && !training.freezes(config::WeightGroup::norms);
   };
-  const auto first = std::ranges::find_if(input_grad, is_trained);
+  const auto first = std::ranges::find_if(input_grad, [&](const Kernel& kernel) {
+    const bool multiplies = kernel.work == Work::product || kernel.work == Work::grouped;
+    return is_adapter(kernel) || is_trained_norm(kernel) ||
+           (multiplies && !is_frozen(training, kernel.part));
+  });
   if (first == input_grad.end()) return;
-  const Part part = first->part;
-  const bool has_adapter = first->name.starts_with("adapter ");
-  input_grad.erase(input_grad.begin(), has_adapter ? first : first + 1);
-  if (!has_adapter) return;
+  const Kernel lowest = *first;
+  // The kernel of a norm computes the gradients of its weights, too. The first of an adapter's
+  // kernels comes before B's gradient, and the product of a trained matrix is that of its input.
+  const bool is_needed = is_adapter(lowest) || is_trained_norm(lowest);
+  input_grad.erase(input_grad.begin(), is_needed ? first : first + 1);
+  if (!is_adapter(lowest)) return;
   std::erase_if(input_grad, [&](const Kernel& kernel) {
-    return kernel.part == part && (kernel.name == product_with_a ||
-                                   kernel.name == sum_of_gradients || kernel.name == "dropout");
+    return kernel.part == lowest.part &&
+           (kernel.name == product_with_a || kernel.name == sum_of_gradients ||
+            kernel.name == "dropout");
   });
 }
 

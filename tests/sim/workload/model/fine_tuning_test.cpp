@@ -219,6 +219,10 @@ TEST_CASE("the lowest layer computes no gradients below its first adapter", "[fi
   CHECK(products(fc2) == 1);
   CHECK(
       std::ranges::none_of(fc2, [](const Kernel& kernel) { return kernel.part < Part::residual; }));
+  // The first norm that is trained needs the gradients of all that follows it.
+  const auto norms = remaining("{frozen: [embedding]}");
+  CHECK(products(norms) == 4);
+  CHECK(norms.front().name == "norm");
   // Trained weights above frozen ones need the gradient of their own result alone.
   const auto mlp = remaining("{frozen: [embedding, attention, norms]}");
   CHECK(products(mlp) == 1);
@@ -248,7 +252,7 @@ TEST_CASE("frozen weights in 4 bits are dequantized before each product", "[fine
 }
 
 TEST_CASE("tensor parallelism gathers inputs of frozen products once", "[fine tuning]") {
-  const config::Gpu gpu;
+  const config::Gpu gpu = config::find_gpu("h100-sxm");
   const workload::StageParts stage{.layers = {1, 1}, .receives = true, .sends = true};
   const auto gathers = [&](const std::string& training, bool overlaps) {
     const SettingFixture fixture(library_model("llama-3-8b"), training,
