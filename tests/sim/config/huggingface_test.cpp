@@ -259,19 +259,18 @@ TEST_CASE("an unknown type is refused with its missing parts, and only misspelt 
                                      {"Mixtral", "mixtral"}})
     CHECK_THAT(fault_of(typed, layers), Contains(fmt::format("did you mean '{}'?", meant)));
   // Another number is another generation, and other words are another model.
-  for (const char* const other : {"llama9", "deepseek_v4", "deepseek_ref", "minimax_m3", "qwen4",
-                                  "gemma5", "nemotron-nas", "glm5_moe", "deepseek"}) {
+  for (const char* const other : {"llama9", "deepseek_v5", "minimax_m3", "qwen4", "gemma5",
+                                  "nemotron-nas", "glm5_moe", "deepseek"}) {
     CAPTURE(other);
     CHECK_THAT(fault_of(other, layers),
                Contains(fmt::format("model_type '{}' is not understood; allowed: arcee", other)));
   }
-  CHECK_THAT(fault_of("deepseek_v4", layers + R"(, "compress_ratios": [0, 4, 128], "hc_mult": 4)"),
-             Contains("model_type 'deepseek_v4' is not understood: it has parts that are not "
-                      "modelled, compressed attention (compress_ratios), hyper-connections "
-                      "(hc_mult); allowed: "));
+  CHECK_THAT(fault_of("kimi_k3", layers + R"(, "attn_res_block_size": 12)"),
+             Contains("model_type 'kimi_k3' is not understood: it has parts that are not modelled, "
+                      "attention residuals (attn_res_block_size); allowed: "));
   // A part that is switched off is not missing.
-  CHECK_THAT(fault_of("deepseek_v4", layers + R"(, "hc_mult": 0, "compress_ratios": [0, 0])"),
-             Contains("'deepseek_v4' is not understood; allowed"));
+  CHECK_THAT(fault_of("kimi_k3", layers + R"(, "attn_res_block_size": 0)"),
+             Contains("'kimi_k3' is not understood; allowed"));
   CHECK_THAT(fault_of("qwen3", layers + R"(, "index_topk": 2048, "attn_res_block_size": 12)"),
              Contains("config.json:2:") &&
                  Contains("config.json has parts that are not modelled: attention residuals "

@@ -238,7 +238,8 @@ TEST_CASE("every listed choice and every default can be read") {
     INFO(row.name);
     std::vector<std::string_view> values(row.value.choices.begin(), row.value.choices.end());
     // Some keys have no fixed default, as it depends on other keys.
-    constexpr std::array<std::string_view, 6> varying{"parallel.reshard_after_forward",
+    constexpr std::array<std::string_view, 7> varying{"parallel.reshard_after_forward",
+                                                      "training.optimizer.mode",
                                                       "training.recompute.early_stop",
                                                       "training.offload.modules",
                                                       "stack.fused",
@@ -262,6 +263,11 @@ TEST_CASE("every listed choice and every default can be read") {
         override_key(root, "parallel.sp", "true", {});
       if (row.name.starts_with("training.lengths."))
         override_key(root, "training.lengths.longest", "512", {});
+      if (value == "context_parallel") {
+        override_key(root, "training.lengths.tokens_per_rank", "512", {});
+        override_key(root, "parallel.cp", "2", {});
+        override_key(root, "devices", "1", {});
+      }
       if (row.name.starts_with("goodput.failures."))
         override_key(root, "goodput.failures.rate", "1", {});
       CHECK_NOTHROW(read_scenario(root));

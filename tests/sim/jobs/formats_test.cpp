@@ -226,8 +226,9 @@ TEST_CASE("a model of Primus without its package has the settings of its file", 
         "modules:\n  pre_trainer:\n    framework: megatron\n    model: " + model +
             "\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 128\n"
             "      expert_model_parallel_size: 8\n");
-    REQUIRE(job.assumed.size() == 1);
-    CHECK_THAT(job.assumed.front(), Catch::Contains("of Primus's package is not here"));
+    CHECK(std::ranges::any_of(job.assumed, [](const std::string& sentence) {
+      return sentence.find("of Primus's package is not here") != std::string::npos;
+    }));
     return config::value_at(job.tree, "training.experts.dispatcher")->text;
   };
   CHECK(dispatcher("qwen3_30B_A3B.yaml") == "alltoall");

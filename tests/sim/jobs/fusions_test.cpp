@@ -28,7 +28,11 @@ jobs::Job recipe(const std::string& settings) {
   return tests::import_text("overrides.txt",
                             "torchrun --nnodes 1 --nproc_per_node 8 run_recipe.py "
                             "--recipe qwen3_30b_a3b_pretrain_config "
-                            "model.expert_model_parallel_size=8 train.global_batch_size=64 " +
+                            "model.tensor_model_parallel_size=1 "
+                            "model.pipeline_model_parallel_size=1 model.context_parallel_size=1 "
+                            "model.virtual_pipeline_model_parallel_size=null "
+                            "model.expert_model_parallel_size=8 train.micro_batch_size=1 "
+                            "train.global_batch_size=64 " +
                                 settings + "\n");
 }
 
@@ -94,7 +98,7 @@ TEST_CASE("a launch has the flags of the kernels that its scenario fuses", "[job
     CAPTURE(stack);
     const std::string option = stack.front() == '\'' ? "--set " + stack : "--stack " + stack;
     const tests::ProgramResult launch = place.run(
-        "run --cluster dgx-h100 -s 1 --engine timing --quiet --launch megatron launch.sh" + model +
+        "run --cluster dgx-h100 -s 1 --engine timing --quiet --launch megatron:launch.sh" + model +
         option);
     CAPTURE(launch.err);
     REQUIRE(launch.status == 0);

@@ -730,6 +730,7 @@ TEST_CASE("flags that stand in variables alone are one command", "[jobs]") {
 TEST_CASE("pairs of passes need several chunks on several devices", "[jobs]") {
   const std::string flags = llama_launch +
                             "--num-experts 8 --moe-ffn-hidden-size 512 "
+                            "--moe-token-dispatcher-type alltoall "
                             "--pipeline-model-parallel-size 2 --overlap-moe-expert-parallel-comm ";
   CHECK_THROWS_WITH(tests::import_text("train.sh", flags + "\n"),
                     Catch::Contains("train.sh:1:") &&
@@ -745,6 +746,6 @@ TEST_CASE("the summary tells constructs of one name by their lines", "[jobs]") {
   const jobs::Job job = tests::import_text(
       "train.sh", "if probe_a; then EXTRA=--bf16; fi\nif probe_b; then EXTRA=--fp16; fi\n" +
                       llama_launch + "$EXTRA\n");
-  CHECK_THAT(jobs::summary_of(job),
-             Catch::Contains("if in line 1 (unknown), if in line 2 (unknown)"));
+  CHECK_THAT(jobs::summary_of(job), Catch::Contains("\"if probe_a\" in line 1 (not followed), "
+                                                    "\"if probe_b\" in line 2 (not followed)"));
 }

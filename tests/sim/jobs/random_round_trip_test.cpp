@@ -485,8 +485,12 @@ std::string wrong_in_list(const Trip& trip) {
     for (const std::string& key : keys) {
       std::set<std::string> others = keys;
       for (const std::string& name : with_its_meaning(key)) others.erase(name);
-      if (different_keys(restored(trip, others), whole).empty())
-        return fmt::format("listed, but equal: {}\n", key);
+      try {
+        if (different_keys(restored(trip, others), whole).empty())
+          return fmt::format("listed, but equal: {}\n", key);
+      } catch (const config::Error&) {
+        // Without this key, the others contradict each other, so that it differs.
+      }
     }
   } catch (const std::exception& error) {
     return fmt::format("listed: {}; {}\n", fmt::join(keys, ", "), error.what());

@@ -23,7 +23,7 @@ TEST_CASE("launches of candidates on several clusters are planned as each by its
   const cli::PlanLaunch plan_launch = cli::launch_planner();
   for (const std::string cluster : {"dgx-h100", "gb200-nvl72", "dgx-h100"})
     for (const std::string parallel : {"parallel: {pp: 4, dp: 4}\n", "parallel: {tp: 8, dp: 4}\n",
-                                       "parallel: {pp: 2, dp: 8}\nplacement: {domain: 4}\n"}) {
+                                       "parallel: {pp: 2, dp: 8}\nplacement: {domain: 8}\n"}) {
       CAPTURE(cluster, parallel);
       const config::Scenario scenario = candidate(cluster, parallel);
       const auto shared = plan_launch(scenario);

@@ -115,7 +115,7 @@ TEST_CASE("the suggestion for an unknown name has the model number of the name",
   }
   // Another generation or size of a model is another model.
   for (const char* const other :
-       {"qwen2.5-32b", "qwen3-70b", "llama-4-8b", "deepseek-v4", "gpt-oss-200b", "mixtral-8x9b"}) {
+       {"qwen2.5-32b", "qwen3-70b", "llama-4-8b", "deepseek-v5", "gpt-oss-200b", "mixtral-8x9b"}) {
     CAPTURE(other);
     CHECK_THAT(error_of([&] { library_file("models", other, ".yaml"); }),
                !Catch::Contains("did you mean") &&

@@ -63,7 +63,7 @@ void check_bound_holds(const cluster::Cluster& cluster, std::uint32_t seed, int 
         const double time = simulated(job);
         const double bound = execution::lower_bound(job);
         CAPTURE(tests::describe(random_job));
-        CHECK(bound <= time * (1 + 1e-9));
+        CHECK(bound <= time * (1 + 1e-8));
         CHECK(bound > 0);
         tightness += bound / time;
       });
@@ -90,9 +90,10 @@ TEST_CASE("the bound equals the simulated time without contention", "[bound]") {
     const int count = tests::for_random_jobs(
         77 + zero, 6, {.zeros = {zero}}, [&](tests::HybridJob& random_job, tests::Random& random) {
           set_random_parameters(random_job, random);
-          // A fused pair can send two tensors to the same device at once. They would contend, so
-          // pairs get no boundary tensors.
-          if (!schedules::has_fused_pairs(random_job.schedule))
+          // A fused pair can send two tensors to the same device at once, and so can pipelines in
+          // both directions. They would contend, so these get no boundary tensors.
+          if (!schedules::has_fused_pairs(random_job.schedule) &&
+              random_job.schedule.routes.count() == 1)
             random_job.costs.boundary_bytes = 1'000'000;
           const execution::Job job = random_job.job(cluster);
           const double time = simulated(job);

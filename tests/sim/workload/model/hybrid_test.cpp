@@ -159,7 +159,7 @@ TEST_CASE("errors of a pattern name the missing or wrong key", "[model][hybrid]"
   CHECK_THAT(fault("{pattern: 'M*'" + sizes + "}"),
              Catch::Contains("pattern has layers of type M, which need the key mamba"));
   CHECK_THAT(fault("{pattern: 'Mx', mamba: {heads: 4}" + sizes + "}"),
-             Catch::Contains("one symbol per layer, M, G, *, S, +, D, P, C, - or E"));
+             Catch::Contains("one symbol per layer, M, G, *, S, +, D, W, I, H, P, C, - or E"));
   CHECK_THAT(fault("{pattern: 'M*', layers: 3, mamba: {heads: 8}" + sizes + "}"),
              Catch::Contains("layers is 3, and pattern has 2 layers; allowed: 1 to 2"));
   CHECK_THAT(fault("{layers: 2, mamba: {heads: 8}" + sizes + "}"),
