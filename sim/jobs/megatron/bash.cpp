@@ -20,7 +20,7 @@ constexpr std::string_view recorder = R"(#!/bin/bash
 record() {
   local name="/records/$EPOCHREALTIME.$BASHPID.$RANDOM"
   { [ -z "$PIPEWRIGHT_OUTER" ] || cat "$PIPEWRIGHT_OUTER"; printf '%s\0' "$@"; } > "/tmp/${name##*/}"
-  [ ! -p /dev/stdout ] || cp "/tmp/${name##*/}" "/records/read.${name##*/}"
+  [ ! -p /dev/fd/1 ] || cp "/tmp/${name##*/}" "/records/read.${name##*/}"
   local -a words=("$@")
   local i
   for ((i = 1; i < $#; i++)); do
