@@ -30,12 +30,6 @@ bool is_list_of_maps(std::string_view key) {
 
 // Returns whether constraints may use a key of the scenario as a name: one with a single value
 // without a unit, whether or not the sweep sets it.
-// Returns the name of a key that the sweep sets. Names such as `layers` are those of the model of a
-// candidate, which may come from a file.
-std::string short_name(const std::string& key) {
-  return is_in_whole(key) ? key : key.substr(key.rfind('.') + 1);
-}
-
 bool has_name(const config::KeyRow& row) {
   using config::ValueType;
   const ValueType type = row.value.type;
@@ -169,6 +163,14 @@ constexpr std::array fact_names{
     FactName{"schedule", "chunks", Type::number, chunk_count, {}},
 };
 
+// Returns the name of a key in constraints: its last part, or the whole key if that part is the
+// name of a fact, such as `experts`, or of a property of the model, which may come from a file.
+std::string short_name(const std::string& key) {
+  const std::string last = key.substr(key.rfind('.') + 1);
+  const bool is_fact = std::ranges::find(fact_names, last, &FactName::name) != fact_names.end();
+  return is_in_whole(key) || (is_fact && key != "training.sequence") ? key : last;
+}
+
 class NameMaker {
  public:
   NameMaker(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes)
@@ -236,7 +238,7 @@ class NameMaker {
     if (is_number && type_of(value) == Type::text) value.clear();
     const Type type = value.empty() ? Type::number : type_of(value);
     const std::string why = is_set || !value.empty() ? "" : "the sweep does not set it";
-    Name name{std::string(row.info.name), row.name, type, why, {}, is_set};
+    Name name{short_name(row.name), row.name, type, why, {}, is_set};
     if (row.value.type == config::ValueType::choice && !row.value.list)
       name.texts = {row.value.choices.begin(), row.value.choices.end()};
     names_.add(std::move(name), value.empty() ? 0 : number_of(value, type));

@@ -238,7 +238,9 @@ TEST_CASE("every listed choice and every default can be read") {
     INFO(row.name);
     std::vector<std::string_view> values(row.value.choices.begin(), row.value.choices.end());
     // Some keys have no fixed default, as it depends on other keys.
-    constexpr std::array<std::string_view, 7> varying{"parallel.reshard_after_forward",
+    constexpr std::array<std::string_view, 9> varying{"parallel.reshard_after_forward",
+                                                      "training.frozen",
+                                                      "training.lora.modules",
                                                       "training.optimizer.mode",
                                                       "training.recompute.early_stop",
                                                       "training.offload.modules",

@@ -399,6 +399,13 @@ TEST_CASE("a name of several keys means the one that the sweep sets", "[search][
   };
   CHECK(candidates("training: {offload: {num_layers: 2}}\n") == 1);
   CHECK(candidates("training: {offload: {num_layers: 3}}\n") == 0);
+  // The number of experts of a model keeps its name.
+  CHECK(
+      candidates_of(space_of("cluster: dgx-a100\nmodel: mixtral-8x7b\nglobal_batch: 16\n"
+                             "training: {lora: {rank: 16, modules: [linear_qkv], experts: none}}\n"
+                             "search: {constraints: [experts == 8, "
+                             "training.lora.experts == 'none']}"))
+          .size() == 1);
 }
 
 TEST_CASE("a space of very many combinations identifies its candidates without a walk",

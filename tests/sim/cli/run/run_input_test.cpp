@@ -163,6 +163,7 @@ TEST_CASE("outputs describe the job", "[run]") {
                     {"recompute", "full"},
                     {"offload", "none"},
                     {"optimizer", "adam"},
+                    {"trained", ""},
                     {"partition", "by_cost"},
                     {"symmetric", false},
                     {"lengths", ""},
