@@ -228,6 +228,12 @@ void read_experts(Draft& draft) {
     draft.set("model.experts.shared", "1", setting);
     draft.set("model.experts.shared_ffn", fmt::format("{}", *shared), setting);
   }
+  if (draft.at("training.experts.shared_overlap") != nullptr &&
+      draft.known("model.experts.shared") == nullptr) {
+    draft.drop("training.experts.shared_overlap");
+    draft.without_effect(*draft.find("moe_shared_expert_overlap"),
+                         "the model has no shared experts");
+  }
   if (capacity != nullptr && !capacity->values.empty() && !says_no(capacity->values.front())) {
     const double factor = base::parse_number<double>(capacity->values.front()).value_or(1);
     if (factor <= 0)

@@ -730,7 +730,7 @@ TEST_CASE("flags that stand in variables alone are one command", "[jobs]") {
 TEST_CASE("pairs of passes need several chunks on several devices", "[jobs]") {
   const std::string flags = llama_launch +
                             "--num-experts 8 --moe-ffn-hidden-size 512 "
-                            "--moe-token-dispatcher-type alltoall "
+                            "--moe-token-dispatcher-type alltoall --expert-model-parallel-size 2 "
                             "--pipeline-model-parallel-size 2 --overlap-moe-expert-parallel-comm ";
   CHECK_THROWS_WITH(tests::import_text("train.sh", flags + "\n"),
                     Catch::Contains("train.sh:1:") &&

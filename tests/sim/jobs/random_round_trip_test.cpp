@@ -346,6 +346,7 @@ struct Trip {
   config::Value spelled;  // the scenario, with the defaults of its stack
   jobs::Launch launch;
   bool is_legal = false;               // the scenario's stack refuses nothing
+  bool is_given_model = false;         // reading was told the model, which the launch only names
   std::optional<config::Value> again;  // none: the launch is refused, or lacks keys
   std::string failure;                 // why it could not be read or predicted
   std::optional<Prediction> read_again;
@@ -387,7 +388,8 @@ std::optional<Trip> make_trip(const config::Value& tree, const jobs::Framework& 
     words.gpus = static_cast<std::uint64_t>(config::read_scenario(tree).parallel.gpus());
     jobs::Job job = jobs::import_job(files, words);
     // The launch lists a model whose shape its framework does not know.
-    if (lists(trip.launch, "model") && std::erase(job.missing, "model") > 0)
+    trip.is_given_model = lists(trip.launch, "model") && std::erase(job.missing, "model") > 0;
+    if (trip.is_given_model)
       config::set_value(job.tree, "model", *config::find(trip.spelled, "model"));
     if (!job.missing.empty()) {
       trip.failure = fmt::format("missing {}", fmt::join(job.missing, ", "));
@@ -473,6 +475,7 @@ std::string wrong_in_list(const Trip& trip) {
   std::set<std::string> keys;
   for (const jobs::Difference& difference : trip.launch.differs)
     if (!difference.key.empty()) keys.insert(difference.key);
+  if (trip.is_given_model) keys.erase("model");
   if (!trip.again) return "";
   try {
     const config::Value whole = restored(trip, keys);

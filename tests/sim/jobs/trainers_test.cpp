@@ -82,7 +82,9 @@ TEST_CASE("ms-swift's flags of experts count for a model that is known by name",
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.parallel.expert_tp() == 1);  // ms-swift's default, beside tp 4
   CHECK(scenario.training.experts.drop_above == 2);
-  CHECK(scenario.training.experts.shared_overlap);
+  // The model has no shared experts.
+  CHECK_FALSE(scenario.training.experts.shared_overlap);
+  CHECK(tests::has_note(job.without_effect, "--moe_shared_expert_overlap"));
   CHECK(scenario.training.stack.fuses(config::Fusable::permutation));
   const jobs::Job plain = train(experts, "");
   CHECK_FALSE(scenario_of(plain).training.stack.fuses(config::Fusable::permutation));
