@@ -29,7 +29,6 @@ constexpr std::array common_flags{"attention_dropout",
                                   "no_gradient_accumulation_fusion",
                                   "normalization",
                                   "num_attention_heads",
-                                  "num_experts",
                                   "num_layers",
                                   "num_layers_per_virtual_pipeline_stage",
                                   "pipeline_model_parallel_size",
@@ -47,14 +46,24 @@ constexpr std::array common_flags{"attention_dropout",
                                   "untie_embeddings_and_output_weights",
                                   "vocab_size"};
 
-// Throws config::Error for a model with layers that Megatron-DeepSpeed does not have.
-void check_model(const config::Model& model) {
-  if (model.pattern.empty() && !model.latent && model.mtp_layers == 0) return;
-  const std::string_view part = !model.pattern.empty() ? "a pattern of layers"
-                                : model.latent         ? "latent attention"
-                                                       : "multi-token prediction";
-  throw config::Error(
-      fmt::format("model {} has {}, which Megatron-DeepSpeed does not have", model.name, part))
+// Part of a training that Megatron-DeepSpeed does not have, or for which it has layers and flags of
+// its own; empty if there is none.
+std::string_view foreign_part(const config::Scenario& scenario) {
+  const config::Model& model = scenario.model->value;
+  if (!model.pattern.empty()) return "a pattern of layers";
+  if (model.latent) return "latent attention";
+  if (model.mtp_layers > 0) return "multi-token prediction";
+  if (model.experts) return "layers of experts as in Megatron-LM";
+  if (config::is_scaled(scenario.training.precision)) return "products in 8 or 4 bits";
+  return scenario.training.lora ? "adapters" : "";
+}
+
+// Throws config::Error for a training that Megatron-DeepSpeed cannot run.
+void check_training(const config::Scenario& scenario) {
+  const std::string_view part = foreign_part(scenario);
+  if (part.empty()) return;
+  throw config::Error(fmt::format("{} has {}, which Megatron-DeepSpeed does not have",
+                                  scenario.model->value.name, part))
       .suggest("write the launch for megatron or bridge");
 }
 
@@ -64,8 +73,6 @@ bool rename(Setting& setting) {
     return true;
   if (setting.name == "num_query_groups") {
     setting.name = "num_key_value_heads";
-  } else if (setting.name == "expert_model_parallel_size") {
-    setting.name = "moe_expert_parallel_size";
   } else if (setting.name == "position_embedding_type" && setting.values.front() == "rope") {
     setting = {.name = "use_rotary_position_embeddings"};
   } else {
@@ -132,7 +139,7 @@ Launch write(const LaunchInput& launch_input) {
   LaunchInput input = launch_input;
   input.stack = megatron::older_stack;
   const config::Scenario& scenario = input.scenario;
-  check_model(scenario.model->value);
+  check_training(scenario);
   megatron::Written written = megatron::write(scenario, input.plan, true);
   const config::Parallel& parallel = scenario.parallel;
   const auto cannot = [&](std::string_view key, std::string sentence) {
@@ -147,8 +154,6 @@ Launch write(const LaunchInput& launch_input) {
       cannot("parallel.cp_comm_type",
              "DeepSpeed's sequence parallelism exchanges heads (parallel.cp_comm_type: a2a)");
   }
-  if (scenario.model->value.experts)
-    cannot("", "DeepSpeed has its own layers of experts (deepspeed.moe), with flags of the script");
   if (scenario.schedules.front().name != "1f1b" && scenario.devices.value > 1)
     cannot("schedule.name", fmt::format("DeepSpeed's pipeline runs 1f1b, and not {}",
                                         scenario.schedules.front().name));

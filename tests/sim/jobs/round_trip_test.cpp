@@ -43,9 +43,11 @@ Trip trip(const std::string& words, const std::string& cluster, const std::strin
 const std::string scenarios = PIPEWRIGHT_ROOT "/platforms/scenarios/";
 
 std::string launch_of(const std::string& stack, const std::string& framework) {
-  const config::Value tree = config::read_yaml_text(
-      "model: llama-3-8b\nparallel: {dp: 8, zero: 3}\nglobal_batch: 8\nstack: " + stack + "\n",
-      "scenario.yaml");
+  const config::Value tree =
+      config::read_yaml_text(std::string("model: llama-3-8b\nparallel: ") +
+                                 (framework == "torchtitan" ? "{shard: 8}" : "{dp: 8, zero: 3}") +
+                                 "\nglobal_batch: 8\nstack: " + stack + "\n",
+                             "scenario.yaml");
   return jobs::export_job(config::read_scenario(tree), *jobs::find_framework(framework)).text;
 }
 
@@ -223,7 +225,7 @@ TEST_CASE("a launch for DeepSpeed has flags of Megatron-DeepSpeed alone", "[jobs
         config::read_scenario(config::read_yaml_text(
             "model: " + model +
                 "\nparallel: {tp: 2, sp: true, dp: 8, zero: 1}\nglobal_batch: 16\n"
-                "training: {precision: fp8, optimizer: {exp_avg: bf16}}\n"
+                "training: {optimizer: {exp_avg: bf16}}\n"
                 "communication: {tp_comm_overlap: true}\n",
             "scenario.yaml")),
         *jobs::find_framework("deepspeed"));
@@ -232,8 +234,9 @@ TEST_CASE("a launch for DeepSpeed has flags of Megatron-DeepSpeed alone", "[jobs
   for (const char* const flag :
        {"--tp-comm-overlap", "--exp-avg-dtype", "--fp8-format", "--position-embedding-type"})
     CHECK_THAT(llama.text, !Catch::Contains(flag));
-  CHECK_THAT(llama.text, Catch::Contains(" --use-rotary-position-embeddings ") &&
-                             Catch::Contains("# not expressed: training.precision is fp8"));
+  CHECK_THAT(llama.text,
+             Catch::Contains(" --use-rotary-position-embeddings ") &&
+                 Catch::Contains("# not expressed: training.optimizer.exp_avg is bf16"));
   CHECK_THROWS_WITH(launch("deepseek-v3"),
                     Catch::Contains("latent attention, which Megatron-DeepSpeed does not have"));
 }
