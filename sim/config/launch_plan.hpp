@@ -24,7 +24,8 @@ struct LaunchPlan {
   // Ranks of the job in each NVLink domain that it uses; 0 if they are unknown, or if domains
   // have different numbers of them. The last domain may have fewer.
   std::uint64_t ranks_per_domain = 0;
-  // Sentence about the memory that a job of the plan lacks; empty if it fits, or if this is unknown.
+  // Sentence about the memory that a job of the plan lacks; empty if it fits, or if this is
+  // unknown.
   std::string lacks_memory = {};
   // Returns why the software of a stack of the library refuses the job, and what to do; empty if
   // the job starts. Without a function, the rules of stacks are not checked.

@@ -65,11 +65,12 @@ constexpr std::array lengths_table{
                           "one document per sample",
                   .default_value = "true"},
                  flag<&Lengths::packed>},
-    Key<Lengths>{{.name = "packing",
-                  .help = "how packed documents fill samples: cut at the end of each, or whole, by "
-                          "first fit in random order or the longest first, as NeMo packs",
-                  .default_value = "cut"},
-                 choice<&Lengths::packing, packing_names>},
+    Key<Lengths>{
+        {.name = "packing",
+         .help = "packing of documents into samples (cut at the end of a sample; or whole, by "
+                 "first fit in random order or the longest first, as NeMo packs)",
+         .default_value = "cut"},
+        choice<&Lengths::packing, packing_names>},
     Key<Lengths>{
         {.name = "balance",
          .help = "assignment of documents (none keeps their order, length balances replicas, "

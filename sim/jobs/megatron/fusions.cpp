@@ -141,7 +141,7 @@ void write_fusions(SettingsWriter& writer) {
       continue;
     const bool fuses = stack.fuses(row.group);
     // Recipes have the defaults of their stack.
-    const bool by_default = writer.writes_arguments() ? row.off.size() > 0 : usual.fuses(row.group);
+    const bool by_default = writer.writes_arguments() ? !row.off.empty() : usual.fuses(row.group);
     if (fuses == by_default) continue;
     if (writer.writes_arguments())
       writer.add(fuses ? row.on : row.off);

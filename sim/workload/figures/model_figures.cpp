@@ -163,7 +163,7 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
         layer_parameters(setting, kind), layer_bytes(setting, kind));
   if (const std::uint32_t sets = mtp_weight_sets(model, model.mtp_layers); sets > 0) {
     ActivationBytes modules = mtp_bytes(setting);
-    modules.held *= model.mtp_layers / sets;
+    modules.held *= static_cast<double>(model.mtp_layers) / sets;
     add({.part = mtp_name, .count = sets}, mtp_parameters(setting), modules);
   }
   ActivationBytes head = head_bytes(setting);

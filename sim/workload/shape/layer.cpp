@@ -146,7 +146,7 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
 // Width of the products from which compressed keys of `size` elements are made: numbers and their
 // weights. Keys of an indexer's layers overlap, so that a token counts in two of them.
 std::uint64_t compressor_width(Mixer mixer, std::uint64_t size) {
-  return 2 * (mixer == Mixer::compressed ? 2 : 1) * size;
+  return size * (mixer == Mixer::compressed ? 4 : 2);
 }
 
 // Counts the parameters of a compressor: its products, a position for each token of a key, and a
