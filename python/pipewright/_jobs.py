@@ -77,7 +77,8 @@ def import_job(
     """Imports a job of another framework as a scenario.
 
     The frameworks are Megatron-LM, Megatron-Bridge, NeMo, Primus, MLPerf, torchtitan, DeepSpeed,
-    ms-swift, LLaMA-Factory, Automodel, nanotron and GPT-NeoX. Files are paths, or texts of scripts.
+    Transformers, ms-swift, LLaMA-Factory, Automodel, nanotron and GPT-NeoX. Files are paths, or
+    texts of scripts.
     Settings that are not modelled are in ``not_modelled`` and cause a warning; with ``strict`` they
     are an error. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the job does
     not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals are

@@ -21,8 +21,11 @@ OLDER = {
     "virtual_pipeline_model_parallel_size", "activation_func_fp8_input_store",
     "deallocate_pipeline_outputs", "store_param_remainders", "use_custom_fsdp", "cpu_offloading",
     "pin_cpu_grads", "pin_cpu_params",
-    # a variable of the environment
-    "omp_num_threads",
+    "apply_rope_fusion", "bias_activation_fusion", "bias_swiglu_fusion", "bias_gelu_fusion",
+    "bias_dropout_fusion", "bias_dropout_add_fusion", "masked_softmax_fusion", "muon_split_qkv",
+    "use_layer_wise_distributed_optimizer",
+    # variables of the environment
+    "omp_num_threads", "pytorch_cuda_alloc_conf",
     # arguments of sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
     "enable_vocab_parallel", "enable_zero_bubble", "zero_bubble_v_schedule",
     "zero_bubble_v_schedule_mem_setup", "zero_bubble_max_pending_backward", "enable_1f1b_v",
