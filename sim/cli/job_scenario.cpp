@@ -85,6 +85,11 @@ std::string job_report(const jobs::Job& job) {
 }
 
 void set_key_of_job(config::Value& tree, std::string_view key, config::Value value) {
+  // The job's samples keep their length with another model.
+  if (key == "model" && value.kind == config::Value::Kind::text)
+    if (const config::Value* const sequence = config::value_at(tree, "model.sequence");
+        sequence != nullptr && config::value_at(tree, "training.sequence") == nullptr)
+      config::set_value(tree, "training.sequence", config::Value(*sequence));
   config::Value* const stack = key == "stack" ? config::find(tree, key) : nullptr;
   config::Value* const like = stack == nullptr ? nullptr : config::find(*stack, "like");
   if (like != nullptr && value.kind == config::Value::Kind::text)

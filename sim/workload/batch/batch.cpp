@@ -61,6 +61,10 @@ class DocumentLengths {
   std::uint64_t count_ = 0;
 };
 
+TokenCounts part_of(const TokenCounts& counts, double parts) {
+  return {.tokens = counts.tokens / parts, .squares = counts.squares / parts};
+}
+
 // Draws documents and distributes them over microbatches of `microbatch_size` samples, one
 // iteration at a time.
 class Dealer {
@@ -109,33 +113,22 @@ class Dealer {
     return microbatches;
   }
 
-  // Shares the documents of an iteration among the ranks of dp x cp. A group of documents belongs
-  // to the same microbatch of all replicas.
+  // Shares the documents of an iteration among the ranks of dp x cp. Each microbatch of a replica
+  // stands for an equal part of all groups of documents.
   std::vector<Microbatch> shared() {
     DocumentTokens tokens;
     for (const Microbatch& microbatch : packed())
       tokens.insert(tokens.end(), microbatch.documents.begin(), microbatch.documents.end());
-    const std::vector<ContextGroup> groups =
-        context_groups(tokens, lengths_.replicas * lengths_.cp, lengths_.tokens_per_rank.value());
-    std::vector<Microbatch> microbatches;
-    for (std::size_t i = 0; i < lengths_.microbatches; ++i) {
-      std::vector<SharedDocuments> own;
-      Microbatch microbatch;
-      const std::size_t end = (i + 1) * groups.size() / lengths_.microbatches;
-      for (std::size_t group = i * groups.size() / lengths_.microbatches; group < end; ++group) {
-        own.push_back(shared_documents(groups[group], tokens));
-        for (const std::vector<SharedDocument>& rank : own.back())
-          for (const SharedDocument& document : rank) {
-            const double part = static_cast<double>(lengths_.replicas) * document.ranks;
-            microbatch.real.tokens += document.tokens / part;
-            microbatch.real.squares += square(document.tokens) / part;
-          }
-      }
-      microbatch.computed = microbatch.real;
-      microbatch.groups = std::make_shared<const std::vector<SharedDocuments>>(std::move(own));
-      microbatches.insert(microbatches.end(), lengths_.replicas, microbatch);
-    }
-    return microbatches;
+    std::vector<SharedDocuments> groups;
+    for (const ContextGroup& group :
+         context_groups(tokens, lengths_.replicas * lengths_.cp, lengths_.tokens_per_rank.value()))
+      groups.push_back(shared_documents(group, tokens));
+    Microbatch microbatch;
+    for (const std::uint32_t document : tokens) microbatch.real.add(document);
+    microbatch.real = part_of(microbatch.real, static_cast<double>(count()));
+    microbatch.computed = microbatch.real;
+    microbatch.groups = std::make_shared<const std::vector<SharedDocuments>>(std::move(groups));
+    return std::vector<Microbatch>(count(), microbatch);
   }
 
   static SharedDocuments shared_documents(const ContextGroup& group, const DocumentTokens& tokens) {
@@ -150,8 +143,6 @@ class Dealer {
     }
     return shared;
   }
-
-  static double square(double tokens) { return tokens * tokens; }
 
   // Packs documents, the longest first, so that all microbatches get similar sums of squared
   // lengths; a document for which that microbatch has no room goes to the one with the fewest
@@ -274,10 +265,6 @@ std::vector<std::uint32_t> by_work(const std::vector<Microbatch>& iteration,
            std::pair(work[right].tokens, work[right].squares);
   });
   return order;
-}
-
-TokenCounts part_of(const TokenCounts& counts, double parts) {
-  return {.tokens = counts.tokens / parts, .squares = counts.squares / parts};
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ struct Microbatch {
   TokenCounts computed;
   TokenCounts real;
   std::vector<std::uint32_t> documents;  // tokens of each document, with padding
-  // Documents of all replicas, one group after the other, if balance is context_parallel.
-  // `computed` and `real` are then those of an average replica.
+  // Documents of an iteration, one group after the other, if balance is context_parallel: those of
+  // all microbatches of all replicas, each of which counts an equal part as `computed` and `real`.
   std::shared_ptr<const std::vector<SharedDocuments>> groups;
 };
 

@@ -72,10 +72,12 @@ class WorkOfMicrobatches {
 
 // Returns the work of each microbatch of a replica whose ranks share documents: that of the slowest
 // rank in each group of documents, for which all ranks wait. A rank stores one document at a time.
-// `attention_share` is the share of attention in the time of a mean microbatch, and `cp` the ranks
-// of a replica.
+// `attention_share` is the share of attention in the time of a mean microbatch, `cp` the ranks of a
+// replica, and `microbatches` those of an iteration, each of which has an equal part of all groups.
 std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatches& work_of,
-                                      double attention_share, std::uint32_t cp) {
+                                      double attention_share, std::uint32_t cp,
+                                      std::uint32_t microbatches) {
+  const double parts = microbatches;
   RankWork mean{.tokens = batch.computed.tokens / cp,
                 .exchange = batch.computed.tokens * (cp - 1) / cp};
   double pairs = 0;
@@ -86,7 +88,7 @@ std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatch
       for (const std::vector<SharedDocument>& documents : group)
         pairs += work_of.of(documents).pairs;
     }
-  mean.pairs = pairs / static_cast<double>(ranks * batch.microbatches);
+  mean.pairs = pairs / static_cast<double>(ranks * batch.microbatches) / parts;
   const auto seconds = [&](const RankWork& work) {
     return (1 - attention_share) * work.tokens / mean.tokens +
            (mean.pairs > 0 ? attention_share * work.pairs / mean.pairs : 0);
@@ -105,9 +107,9 @@ std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatch
       }
       sum += slowest;
     }
-    works.push_back({.tokens = sum.tokens / mean.tokens,
-                     .attention = mean.pairs > 0 ? sum.pairs / mean.pairs : 1,
-                     .exchange = sum.exchange / mean.exchange,
+    works.push_back({.tokens = sum.tokens / parts / mean.tokens,
+                     .attention = mean.pairs > 0 ? sum.pairs / parts / mean.pairs : 1,
+                     .exchange = sum.exchange / parts / mean.exchange,
                      .stored = stored / mean.tokens});
   }
   std::vector<Uneven::Work> of_replicas;
@@ -127,7 +129,7 @@ std::vector<Uneven::Work> microbatch_work(const config::Model& model,
     return shared_work(
         *batch, work_of,
         StageCosts::of(costs.attention_share, {.kind = schedules::PassKind::backward}),
-        training.lengths->cp);
+        training.lengths->cp, training.lengths->microbatches);
   std::vector<RankWork> works;
   RankWork sum;
   for (const Microbatch& microbatch : batch->all_microbatches)

@@ -28,6 +28,18 @@ config::Stack stack_with(const std::string& file, std::vector<std::string> words
 
 }  // namespace
 
+TEST_CASE("samples of a job keep their length with another model", "[import]") {
+  const tests::CommandFolder place;
+  place.write("train.sh",
+              "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 "
+              "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 "
+              "--global-batch-size 64 --bf16 --use-distributed-optimizer\n");
+  const tests::ProgramResult ran =
+      place.run("run train.sh --model llama-3-8b --cluster dgx-h100 --engine timing --quiet");
+  CAPTURE(ran.err);
+  CHECK_THAT(ran.out, Catch::Contains("batch 64 x 4096,"));
+}
+
 TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]") {
   const tests::CommandFolder place;
   const tests::ProgramResult written =
