@@ -244,7 +244,8 @@ std::string trained_text(const Training& training) {
   if (training.trains_all()) return "";
   const WeightGroups frozen = training.frozen_groups();
   if (!training.lora) return fmt::format("all weights but {}", groups_text(frozen));
-  return to_string(*training.lora) + (frozen.all() ? "" : " and " + groups_text(~frozen));
+  return to_string(*training.lora) +
+         (frozen.all() ? "" : ", and all weights of " + groups_text(~frozen));
 }
 
 double optimizer_bytes(const Training& training) {

@@ -174,6 +174,14 @@ void check_fine_tuning(const Value& root, const Model& model, const Training& tr
                   "training.frozen has all weights of the model, so that nothing is trained",
                   "training.frozen")
           .suggest("leave out a group, or train adapters: training.lora");
+    if (!model.experts)
+      for (const WeightGroup group : {WeightGroup::experts, WeightGroup::router})
+        if (training.freezes(group))
+          throw Error(origin_of(root, "training.frozen"),
+                      fmt::format("training.frozen has {}, which the model does not have",
+                                  weight_groups[static_cast<std::size_t>(group)]),
+                      "training.frozen")
+              .suggest("leave it out");
     return;
   }
   const Lora& lora = *training.lora;

@@ -23,14 +23,21 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
+std::string parameters_text(std::uint64_t count) {
+  constexpr double billion = 1e9;
+  const auto number = static_cast<double>(count);
+  return number >= billion ? fmt::format("{:.4g} billion", number / billion)
+                           : fmt::format("{:.4g} million", number / 1e6);
+}
+
 // Returns a note that names what is trained and what is frozen; empty if all weights are trained.
 std::string frozen_note(const config::Model& model, const config::Training& training) {
   if (training.trains_all()) return {};
   const workload::Parameters parameters = workload::whole_parameters(model, training);
-  const double trained = static_cast<double>(parameters.trained().total());
-  return fmt::format("trains {:.4g} million of {:.4g} billion parameters, {}; frozen: {}",
-                     trained / 1e6, static_cast<double>(parameters.total()) / 1e9,
-                     config::trained_text(training), config::groups_text(training.frozen_groups()));
+  return fmt::format("trains {} of {} parameters, {}; frozen: {}",
+                     parameters_text(parameters.trained().total()),
+                     parameters_text(parameters.total()), config::trained_text(training),
+                     config::groups_text(training.frozen_groups()));
 }
 
 void add_model_notes(const config::Scenario& scenario, Notes& notes) {

@@ -48,8 +48,15 @@ TEST_CASE("groups that are not frozen are trained beside adapters", "[training]"
       "{lora: {rank: 8, modules: [q_proj, v_proj], base: nf4}, "
       "frozen: [attention, mlp, experts, router, norms]}");
   CHECK(trained_text(training) ==
-        "adapters of rank 8 in q_proj and v_proj beside weights in nf4 and embedding and head");
+        "adapters of rank 8 in q_proj and v_proj beside weights in nf4, and all weights of "
+        "embedding and "
+        "head");
   CHECK(trained_text(training_of("{frozen: [embedding]}")) == "all weights but embedding");
+}
+
+TEST_CASE("groups that the model does not have are not frozen", "[training]") {
+  CHECK_THAT(fault("", "frozen: [router]"),
+             Catch::Contains("training.frozen has router, which the model does not have"));
 }
 
 TEST_CASE("modules that contain each other are refused", "[training]") {
