@@ -26,7 +26,9 @@ record() {
   for ((i = 1; i < $#; i++)); do
     case "${words[i]##*/}" in
       bash | sh)
-        local next=${words[i + 1]}
+        local j=$((i + 1))
+        while [[ ${words[j]} == -* && ${words[j]} != *c* ]]; do j=$((j + 1)); done
+        local next=${words[j]}
         if [[ $next == -*c* && $next != --* ]] || [[ $next == *.sh ]]; then
           { [ -z "$PIPEWRIGHT_OUTER" ] || cat "$PIPEWRIGHT_OUTER"
             printf '%s\0' "${words[@]:0:i}"; } > "/tmp/outer.${name##*/}"
