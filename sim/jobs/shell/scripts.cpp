@@ -115,7 +115,10 @@ bool Evaluator::run_input(const Words& words) {
 bool Evaluator::run_inner_script(const Words& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = plain_text(words[i]);
-    if (!is_script(word)) continue;
+    // A shell runs a file of any name.
+    const bool follows_shell = i > 0 && is_shell(plain_text(words[i - 1]));
+    const bool is_file = follows_shell && !word.starts_with('-') && find_script(word).has_value();
+    if (!is_script(word) && !is_file) continue;
     const bool starts = i == 0 || is_shell(plain_text(words[i - 1])) ||
                         plain_text(words[0]) == "sbatch" || plain_text(words[0]) == "srun" ||
                         plain_text(words[0]) == "salloc" || plain_text(words[0]) == "nohup";
