@@ -116,21 +116,20 @@ bool Evaluator::run_inner_script(const Words& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = plain_text(words[i]);
     // A shell runs a file of any name.
-    const bool follows_shell = i > 0 && is_shell(plain_text(words[i - 1]));
-    const bool is_file = follows_shell && !word.starts_with('-') && find_script(word).has_value();
-    if (!is_script(word) && !is_file) continue;
-    const bool starts = i == 0 || is_shell(plain_text(words[i - 1])) ||
-                        plain_text(words[0]) == "sbatch" || plain_text(words[0]) == "srun" ||
-                        plain_text(words[0]) == "salloc" || plain_text(words[0]) == "nohup";
+    const bool by_shell = i > 0 && is_shell(plain_text(words[i - 1]));
+    if (!is_script(word) && (!by_shell || word.starts_with('-'))) continue;
+    const bool starts = i == 0 || by_shell || plain_text(words[0]) == "sbatch" ||
+                        plain_text(words[0]) == "srun" || plain_text(words[0]) == "salloc" ||
+                        plain_text(words[0]) == "nohup";
     if (!starts) continue;
     if (const std::optional<Found> found = find_script(word)) {
       const auto at = static_cast<std::ptrdiff_t>(i);
-      const bool by_shell = i > 0 && is_shell(plain_text(words[i - 1]));
       run_child(found->text, found->file, 1,
                 Words(words.begin(), words.begin() + at - (by_shell ? 1 : 0)), word,
                 Words(words.begin() + at + 1, words.end()));
       return true;
     }
+    if (!is_script(word)) continue;
     shell_.not_followed(readable(word),
                         "the script is not beside this one, so what it starts is not read");
     return false;

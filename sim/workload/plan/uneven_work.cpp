@@ -77,27 +77,28 @@ class WorkOfMicrobatches {
 std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatches& work_of,
                                       double attention_share, std::uint32_t cp,
                                       std::uint32_t microbatches) {
-  const double parts = microbatches;
+  // The microbatches of an iteration have the same groups.
   RankWork mean{.tokens = batch.computed.tokens / cp,
                 .exchange = batch.computed.tokens * (cp - 1) / cp};
   double pairs = 0;
   std::size_t ranks = 1;
-  for (std::uint32_t i = 0; i < batch.microbatches; ++i)
-    for (const SharedDocuments& group : *batch.at(0, i).groups) {
+  for (std::uint32_t first = 0; first < batch.microbatches; first += microbatches)
+    for (const SharedDocuments& group : *batch.at(0, first).groups) {
       ranks = group.size();
       for (const std::vector<SharedDocument>& documents : group)
         pairs += work_of.of(documents).pairs;
     }
-  mean.pairs = pairs / static_cast<double>(ranks * batch.microbatches) / parts;
+  mean.pairs = pairs / static_cast<double>(ranks * batch.microbatches);
   const auto seconds = [&](const RankWork& work) {
     return (1 - attention_share) * work.tokens / mean.tokens +
            (mean.pairs > 0 ? attention_share * work.pairs / mean.pairs : 0);
   };
   std::vector<Uneven::Work> works;
-  for (std::uint32_t i = 0; i < batch.microbatches; ++i) {
+  const double parts = microbatches;
+  for (std::uint32_t first = 0; first < batch.microbatches; first += microbatches) {
     RankWork sum;
     double stored = 0;
-    for (const SharedDocuments& group : *batch.at(0, i).groups) {
+    for (const SharedDocuments& group : *batch.at(0, first).groups) {
       RankWork slowest;
       for (const std::vector<SharedDocument>& documents : group) {
         if (const RankWork work = work_of.of(documents); seconds(work) > seconds(slowest))
@@ -107,10 +108,11 @@ std::vector<Uneven::Work> shared_work(const Batch& batch, const WorkOfMicrobatch
       }
       sum += slowest;
     }
-    works.push_back({.tokens = sum.tokens / parts / mean.tokens,
-                     .attention = mean.pairs > 0 ? sum.pairs / parts / mean.pairs : 1,
-                     .exchange = sum.exchange / parts / mean.exchange,
-                     .stored = stored / mean.tokens});
+    works.insert(works.end(), microbatches,
+                 {.tokens = sum.tokens / parts / mean.tokens,
+                  .attention = mean.pairs > 0 ? sum.pairs / parts / mean.pairs : 1,
+                  .exchange = sum.exchange / parts / mean.exchange,
+                  .stored = stored / mean.tokens});
   }
   std::vector<Uneven::Work> of_replicas;
   for (std::uint32_t replica = 0; replica < batch.replicas; ++replica)
