@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct RunKind {
   std::string model;           // its name, or its sizes
   std::uint64_t sequence = 0;  // tokens of a sample
   std::uint64_t gpus = 0;      // number of GPUs of the run
+  // Bit i is set if the run has row i of the table of capabilities (capabilities.hpp).
+  std::uint64_t capabilities = 0;
 
   auto operator<=>(const RunKind&) const = default;
 };
@@ -132,6 +135,9 @@ std::string cluster_with_nics(const std::string& kind, std::uint32_t nodes, doub
 // sets what the rows predict. Throws std::runtime_error if one fails.
 void predict(std::vector<Table>& tables);
 
+// ln(measured / predicted) of an iteration's time; no value for rows with another quantity.
+std::optional<double> log_error(const Table& table, const Row& row);
+
 // Errors of the predicted iteration times of all tables, by source and kind of run. A source is
 // what the titles of its tables begin with.
 std::vector<evaluation::MeasuredRuns> measured_runs(const std::vector<Table>& tables);
@@ -149,7 +155,7 @@ std::string rows_csv(const std::vector<Table>& tables);
 
 // Prints a table. True if it meets its bars, with a prediction of every row.
 bool print(const Table& table);
-// One line a table, as it stands in README.md.
-void print_overview(const std::vector<Table>& tables);
+// Returns the errors of each table, as docs/accuracy.md shows them in Markdown.
+std::string overview(const std::vector<Table>& tables);
 
 }  // namespace pipewright::accuracy

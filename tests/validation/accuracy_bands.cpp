@@ -15,15 +15,6 @@
 namespace pipewright::accuracy {
 namespace {
 
-// ln(measured / predicted) of an iteration's time; nothing for rows with another quantity.
-std::optional<double> log_error(const Table& table, const Row& row) {
-  if (row.kind.run.gpu.empty() || !row.against.empty() || std::isnan(row.predicted))
-    return std::nullopt;
-  if (table.unit == "s") return std::log(row.measured / row.predicted);
-  if (table.unit == "samples/s") return std::log(row.predicted / row.measured);
-  return std::nullopt;
-}
-
 // "Megatron-LM's tests" of "Megatron-LM's tests, small GPT models on 8 A100: iterations".
 std::string source_of(const std::string& title) {
   std::string source = title.substr(0, title.find_first_of(",(:"));
@@ -46,6 +37,14 @@ double squares_of(const std::vector<double>& errors) {
 }
 
 }  // namespace
+
+std::optional<double> log_error(const Table& table, const Row& row) {
+  if (row.kind.run.gpu.empty() || !row.against.empty() || std::isnan(row.predicted))
+    return std::nullopt;
+  if (table.unit == "s") return std::log(row.measured / row.predicted);
+  if (table.unit == "samples/s") return std::log(row.predicted / row.measured);
+  return std::nullopt;
+}
 
 std::vector<evaluation::MeasuredRuns> measured_runs(const std::vector<Table>& tables) {
   std::map<std::pair<std::string, evaluation::RunKind>, Errors> by_kind;

@@ -20,6 +20,7 @@
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"
 #include "validation/accuracy_derived.hpp"
+#include "validation/capabilities.hpp"
 
 namespace pipewright::accuracy {
 namespace {
@@ -71,6 +72,7 @@ void visit_fields(Kind& kind, const Visit& visit) {
   visit(kind.run.sequence_range);
   visit(kind.sequence);
   visit(kind.gpus);
+  visit(kind.capabilities);
 }
 
 // The values as they are in memory, and the kind as lines.
@@ -106,10 +108,16 @@ RunKind kind_of(const config::Scenario& scenario, const evaluation::Hardware& ha
   if (!scenario.model || hardware.gpus.empty()) return {};
   const config::Model& model = scenario.model->value;
   const std::string sizes = fmt::format("{} layers of {}", model.layers, model.hidden);
-  return {.run = evaluation::run_kind(scenario, hardware.gpus.front(), costs),
+  const evaluation::RunKind run = evaluation::run_kind(scenario, hardware.gpus.front(), costs);
+  const bool has_mixed_gpus =
+      hardware.is_mixed || std::ranges::any_of(hardware.gpus, [&](const config::Gpu& gpu) {
+        return gpu.name != hardware.gpus.front().name;
+      });
+  return {.run = run,
           .model = model.name.empty() ? sizes : model.name,
           .sequence = scenario.training.sequence.value_or(model.sequence),
-          .gpus = hardware.hosts.size()};
+          .gpus = hardware.hosts.size(),
+          .capabilities = capabilities_of({scenario, run, has_mixed_gpus})};
 }
 
 Answer answers(const Question& question, const std::vector<Place>& places) {

@@ -181,11 +181,11 @@ bool print(const Table& table) {
          std::abs(all.bias()) <= table.bars.bias && all.largest() <= table.bars.each;
 }
 
-void print_overview(const std::vector<Table>& tables) {
-  fmt::print(
+std::string overview(const std::vector<Table>& tables) {
+  std::string text =
       "| measured | rows | mean | bias | p90 | largest | fitted | same set, not fitted | set never "
       "seen | without clock, launch |\n"
-      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   for (const Table& table : tables) {
     const TableErrors errors(table);
     const Errors& all = errors.all;
@@ -196,13 +196,13 @@ void print_overview(const std::vector<Table>& tables) {
       return of.count() > 0 && is_shown ? fmt::format("{:.1f} %", of.mean()) : std::string("-");
     };
     const bool has_fit = errors.fitted.count() > 0;
-    fmt::print(
+    text += fmt::format(
         "| {} | {} | {:.1f} % | {:+.1f} % | {:.1f} % | {:.1f} % | {} | {} | {} | {:.1f} % |\n",
         title, all.count(), all.mean(), all.bias(), all.quantile(0.9), all.largest(),
         mean_of(errors.fitted, true), mean_of(errors.held_out, has_fit),
         mean_of(errors.held_out, !has_fit), errors.bare.mean());
   }
-  fmt::print("\n");
+  return text;
 }
 
 }  // namespace pipewright::accuracy
