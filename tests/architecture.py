@@ -76,6 +76,20 @@ ALLOWED = {
         ),
         ("fmt/", "nlohmann/", "simgrid/"),
     ),
+    "sim/rl": (
+        (
+            "analysis",
+            "sim/base",
+            "sim/config",
+            "sim/process",
+            "sim/workload",
+            "sim/cluster",
+            "sim/execution",
+            "sim/comm",
+            "sim/evaluation",
+        ),
+        ("fmt/", "nlohmann/"),
+    ),
     "sim/sweep": (("schedules", "analysis", "sim/base", "sim/config"), ("fmt/", "nlohmann/")),
     "sim/search": (
         (
@@ -133,6 +147,7 @@ ALLOWED = {
             "sim/comm",
             "sim/evaluation",
             "sim/goodput",
+            "sim/rl",
             "sim/sweep",
             "sim/search",
             "sim/worker",

@@ -22,6 +22,7 @@ std::span<const Topic> topics() {
       Topic{"goodput", "docs/goodput.md"},
       Topic{"failures", "docs/failures.md"},
       Topic{"fine-tuning", "docs/fine-tuning.md"},
+      Topic{"reinforcement-learning", "docs/reinforcement-learning.md"},
       Topic{"two-jobs", "docs/two-jobs.md"},
       Topic{"search", "docs/search.md"},
       Topic{"python", "docs/python.md"},

@@ -12,6 +12,7 @@
 
 #include "sim/base/mix.hpp"
 #include "sim/workload/batch/context_groups.hpp"
+#include "sim/workload/batch/document_lengths.hpp"
 #include "sim/workload/batch/packing.hpp"
 #include "sim/workload/batch/random.hpp"
 
@@ -20,46 +21,6 @@ namespace {
 
 using config::Lengths;
 using DocumentTokens = std::vector<std::uint32_t>;  // tokens of documents
-
-// Random lengths of documents in tokens, drawn one after the other from the configured
-// distribution.
-class DocumentLengths {
- public:
-  explicit DocumentLengths(const Lengths& lengths, std::uint32_t sequence)
-      : lengths_(lengths), longest_(lengths.longest.value_or(sequence)) {
-    if (lengths.mean && lengths.p95) {
-      deviation_ = config::lognormal_deviation(*lengths.mean, *lengths.p95);
-      middle_ = std::log(*lengths.mean) - deviation_ * deviation_ / 2;
-    }
-    double sum = 0;
-    for (const Lengths::Bin& bin : lengths.histogram) sums_.push_back(sum += bin.weight);
-  }
-
-  std::uint32_t next() {
-    const std::uint64_t index = count_++;
-    if (!lengths_.documents.empty()) return lengths_.documents[index % lengths_.documents.size()];
-    const std::uint64_t bits = base::mix(base::mix(lengths_.seed) ^ index);
-    if (!sums_.empty()) {
-      const double target = uniform(bits) * sums_.back();
-      const auto bin = std::ranges::upper_bound(sums_, target) - sums_.begin();
-      return lengths_.histogram[std::min<std::size_t>(bin, sums_.size() - 1)].tokens;
-    }
-    const double shortest = lengths_.shortest.value_or(1);
-    if (!lengths_.mean)
-      return static_cast<std::uint32_t>(shortest + uniform(bits) * (longest_ - shortest + 1));
-    const double drawn = std::exp(middle_ + deviation_ * normal(bits));
-    return static_cast<std::uint32_t>(
-        std::llround(std::clamp(drawn, shortest, std::max<double>(shortest, longest_))));
-  }
-
- private:
-  const Lengths& lengths_;
-  std::uint32_t longest_;
-  double middle_ = 0;
-  double deviation_ = 0;
-  std::vector<double> sums_;
-  std::uint64_t count_ = 0;
-};
 
 TokenCounts part_of(const TokenCounts& counts, double parts) {
   return {.tokens = counts.tokens / parts, .squares = counts.squares / parts};

@@ -1,0 +1,165 @@
+#include "analysis/report/rl/rl_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+// Times of the phases of a step. In turn, they add up to the step; otherwise some run at once.
+std::string phases_text(const RlReport& report) {
+  struct Phase {
+    std::string_view name;
+    double seconds = 0;
+    std::string remark;
+  };
+  std::vector<Phase> phases{
+      {"generation", report.generation_s,
+       fmt::format("{:.0f} sequences on an engine in the mean{}", report.mean_batch,
+                   report.generation_is_measured ? "" : ", by the model of decoding")},
+      {"log-probabilities", report.forward_s, ""},
+      {"training", report.training_s, ""},
+      {"weights to engines", report.sync_s,
+       report.sync_bytes > 0
+           ? format_bytes(static_cast<std::uint64_t>(report.sync_bytes)) + " over the cluster"
+           : ""},
+      {"other", report.overhead_s, ""}};
+  std::erase_if(phases, [](const Phase& phase) { return phase.seconds == 0; });
+  std::vector<std::string> names;
+  std::vector<std::string> seconds;
+  std::vector<std::string> shares;
+  std::vector<std::string> remarks;
+  for (const Phase& phase : phases) {
+    names.emplace_back(phase.name);
+    seconds.push_back(format_seconds(phase.seconds));
+    shares.push_back(fmt::format("{:.0f} %", 100 * phase.seconds / report.step_s));
+    remarks.push_back(phase.remark);
+  }
+  TextTable table;
+  table.add_names("phase", names);
+  table.add_numbers({"time"}, seconds);
+  table.add_numbers({"of a step"}, shares);
+  table.add_names("", remarks);
+  return table.text();
+}
+
+std::string variants_text(const RlReport& report) {
+  std::vector<std::string> names;
+  std::vector<std::string> seconds;
+  std::vector<std::string> gains;
+  for (const RlVariant& variant : report.variants) {
+    names.push_back(variant.name);
+    seconds.push_back(format_seconds(variant.step_s));
+    gains.push_back(fmt::format("{:+.1f} %", 100 * (variant.step_s / report.step_s - 1)));
+  }
+  TextTable table;
+  table.add_names("what if", names);
+  table.add_numbers({"step"}, seconds);
+  table.add_numbers({"change"}, gains);
+  return table.text();
+}
+
+std::string splits_text(const RlReport& report) {
+  const auto best = std::ranges::min_element(report.splits, {}, &RlSplit::step_s);
+  std::vector<std::string> training;
+  std::vector<std::string> rollout;
+  std::vector<std::string> seconds;
+  std::vector<std::string> trainer;
+  std::vector<std::string> engines;
+  std::vector<std::string> marks;
+  for (const RlSplit& split : report.splits) {
+    training.push_back(fmt::format("{}", split.training_gpus));
+    rollout.push_back(fmt::format("{}", split.rollout_gpus));
+    seconds.push_back(format_seconds(split.step_s));
+    trainer.push_back(format_percent(1 - split.trainer_busy));
+    engines.push_back(format_percent(1 - split.engines_busy));
+    marks.emplace_back(&split == &*best ? "best" : "");
+  }
+  TextTable table;
+  table.add_numbers({"training", "GPUs"}, training);
+  table.add_numbers({"generation", "GPUs"}, rollout);
+  table.add_numbers({"step"}, seconds);
+  table.add_numbers({"training", "idle"}, trainer);
+  table.add_numbers({"generation", "idle"}, engines);
+  table.add_names("", marks);
+  return table.text();
+}
+
+}  // namespace
+
+std::string rl_text(const RlReport& report) {
+  const std::string pools =
+      report.rollout_gpus == 0
+          ? fmt::format("{} train and generate in turn", counted(report.training_gpus, "GPU"))
+          : fmt::format("{} train, {} generate", counted(report.training_gpus, "GPU"),
+                        report.rollout_gpus);
+  std::string text =
+      fmt::format("{}\n{}, {} of tp {}\n{} x {}, {:.0f} tokens a response (longest {:.0f}), {}\n\n",
+                  report.subject, pools, counted(report.engines, "engine"), report.engine_gpus,
+                  counted(report.prompts, "prompt"), counted(report.responses, "response"),
+                  report.mean_response, report.longest_response, report.mode);
+  text += fmt::format("step {}, {}, {:.0f} tokens/s/GPU\n", format_seconds(report.step_s),
+                      format_rate(report.tokens_per_s(), "tokens"),
+                      report.tokens_per_s() / report.gpus());
+  text +=
+      fmt::format("training idle {}, generation idle {} of the time\n\n",
+                  format_percent(1 - report.trainer_busy), format_percent(1 - report.engines_busy));
+  text += phases_text(report);
+  if (!report.variants.empty()) text += "\n" + variants_text(report);
+  if (!report.splits.empty()) text += "\n" + splits_text(report);
+  text += "\n";
+  if (report.faster < report.slower)
+    text += fmt::format("training: expected error {:+.0f} .. {:+.0f} %\n", 100 * report.faster,
+                        100 * report.slower);
+  if (!report.generation_is_measured)
+    text +=
+        "generation: no measured engine; a real one takes longer than its memory and compute "
+        "allow. rl.rollout.table takes measured points\n";
+  return text;
+}
+
+std::string rl_json(const RlReport& report) {
+  Json json{{"subject", report.subject},
+            {"mode", report.mode},
+            {"prompts", report.prompts},
+            {"responses", report.responses},
+            {"mean_response_tokens", report.mean_response},
+            {"longest_response_tokens", report.longest_response},
+            {"step_tokens", report.step_tokens},
+            {"training_gpus", report.training_gpus},
+            {"rollout_gpus", report.rollout_gpus},
+            {"engines", report.engines},
+            {"engine_gpus", report.engine_gpus},
+            {"step_s", report.step_s},
+            {"tokens_per_s", report.tokens_per_s()},
+            {"generation_s", report.generation_s},
+            {"forward_s", report.forward_s},
+            {"training_s", report.training_s},
+            {"sync_s", report.sync_s},
+            {"sync_bytes", report.sync_bytes},
+            {"overhead_s", report.overhead_s},
+            {"trainer_busy", report.trainer_busy},
+            {"engines_busy", report.engines_busy},
+            {"mean_batch", report.mean_batch},
+            {"generation_is_measured", report.generation_is_measured}};
+  if (report.faster < report.slower)
+    json["training_expected_error"] = {{"low", report.faster}, {"high", report.slower}};
+  json["variants"] = Json::array();
+  for (const RlVariant& variant : report.variants)
+    json["variants"].push_back({{"name", variant.name}, {"step_s", variant.step_s}});
+  json["splits"] = Json::array();
+  for (const RlSplit& split : report.splits)
+    json["splits"].push_back({{"training_gpus", split.training_gpus},
+                              {"rollout_gpus", split.rollout_gpus},
+                              {"step_s", split.step_s},
+                              {"trainer_busy", split.trainer_busy},
+                              {"engines_busy", split.engines_busy}});
+  json["notes"] = report.notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,63 @@
+#include "sim/rl/decode.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipewright::rl {
+namespace {
+
+// Seconds of a step by measured points: linear in the batch between points, and at the rate of the
+// last point beyond.
+double interpolated(const std::vector<DecodePoint>& table, double batch) {
+  const auto seconds = [](const DecodePoint& point) { return point.batch / point.tokens_per_s; };
+  const auto next = std::ranges::lower_bound(table, batch, {}, &DecodePoint::batch);
+  if (next == table.end()) return batch / table.back().tokens_per_s;
+  if (next == table.begin()) return seconds(*next);
+  const DecodePoint& last = *(next - 1);
+  const double share = (batch - last.batch) / (next->batch - last.batch);
+  return seconds(last) + share * (seconds(*next) - seconds(last));
+}
+
+}  // namespace
+
+double DecodeCost::step(std::uint64_t batch, double context) const {
+  return steps(batch, context, 1);
+}
+
+double DecodeCost::steps(std::uint64_t batch, double context, std::uint64_t steps) const {
+  if (batch == 0 || steps == 0) return 0;
+  const auto sequences = static_cast<double>(batch);
+  const auto count = static_cast<double>(steps);
+  if (!table.empty()) return count * interpolated(table, sequences);
+  // Each token chooses top_k of the experts, whichever others choose.
+  const double missed =
+      experts == 0 ? 1 : std::pow(1 - static_cast<double>(top_k) / experts, sequences);
+  const double read = weight_bytes + expert_bytes * (1 - missed) + bytes_per_sequence * sequences +
+                      bytes_per_token * context;
+  const double first = read / bandwidth;
+  const double growth = bytes_per_token * sequences / bandwidth;
+  const double compute = flop_per_token * sequences / flops;
+  // Memory takes longer from this step on, since the context grows.
+  double bound = 0;
+  if (first < compute)
+    bound = growth > 0 ? std::min(count, std::ceil((compute - first) / growth)) : count;
+  const double rest = count - bound;
+  return bound * compute + rest * first + growth * (bound * rest + rest * (rest - 1) / 2) +
+         count * fixed;
+}
+
+std::uint64_t DecodeCost::steps_within(std::uint64_t batch, double context, std::uint64_t most,
+                                       double seconds) const {
+  std::uint64_t low = 0;
+  std::uint64_t high = most;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low + 1) / 2;
+    if (steps(batch, context, middle) <= seconds)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+}  // namespace pipewright::rl

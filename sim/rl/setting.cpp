@@ -1,0 +1,295 @@
+#include "sim/rl/setting.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/job.hpp"
+#include "sim/comm/prediction.hpp"
+#include "sim/evaluation/run_notes.hpp"
+#include "sim/evaluation/scenario_run.hpp"
+#include "sim/process/run.hpp"
+#include "sim/rl/decode_model.hpp"
+#include "sim/rl/reshard.hpp"
+#include "sim/workload/batch/document_lengths.hpp"
+#include "sim/workload/shape/shape.hpp"
+
+namespace pipewright::rl {
+namespace {
+
+using config::PostTraining;
+using nlohmann::json;
+
+// Keys of the batch of an iteration.
+constexpr std::array<std::string_view, 3> batch_keys{"microbatches", "num_batches", "global_batch"};
+
+std::vector<std::uint32_t> response_lengths(const PostTraining& post, std::uint32_t sequence) {
+  if (post.prompt_tokens >= sequence)
+    throw config::Error({}, fmt::format("rl.prompt_tokens is {}, with sequences of {} tokens",
+                                        post.prompt_tokens, sequence))
+        .suggest("set training.sequence to the longest prompt with its response");
+  const std::uint32_t longest = sequence - post.prompt_tokens;
+  workload::DocumentLengths drawn(post.lengths, longest);
+  std::vector<std::uint32_t> lengths(std::size_t{post.prompts.value} * post.responses);
+  for (std::uint32_t& length : lengths) length = drawn.next();
+  const std::uint32_t most = *std::ranges::max_element(lengths);
+  if (most > longest)
+    throw config::Error(post.prompts.origin,
+                        fmt::format("rl.lengths has a response of {} tokens, which exceeds the "
+                                    "training's sequence of {} with its prompt of {}",
+                                    most, sequence, post.prompt_tokens))
+        .suggest(fmt::format("set training.sequence to {}, or rl.lengths.longest to {}",
+                             most + post.prompt_tokens, longest));
+  return lengths;
+}
+
+void erase_key(config::Value& map, std::string_view key) {
+  std::erase_if(map.entries, [&](const config::Entry& entry) { return entry.key == key; });
+}
+
+// The scenario of an optimizer step: the prompts and responses of a step, packed into samples of
+// the training's sequence.
+config::Scenario update_scenario(const config::Scenario& scenario, const PostTraining& post,
+                                 const std::vector<std::uint32_t>& responses,
+                                 std::uint32_t sequence) {
+  if (scenario.training.lengths)
+    throw config::Error(config::origin_of(scenario.tree, "training.lengths"),
+                        "training.lengths is given beside rl.lengths")
+        .suggest("leave out training.lengths: the trainer packs prompts and responses");
+  std::vector<std::string> documents;
+  for (const std::uint32_t tokens : responses)
+    documents.push_back(std::to_string(tokens + post.prompt_tokens));
+  const double tokens = std::accumulate(responses.begin(), responses.end(), 0.0) +
+                        static_cast<double>(responses.size()) * post.prompt_tokens;
+  const double in_turn =
+      static_cast<double>(scenario.parallel.dp.value) * scenario.training.microbatch_size;
+  const double samples = std::ceil(tokens / sequence / post.updates / in_turn) * in_turn;
+  config::Value root = scenario.tree;
+  for (const std::string_view key : batch_keys) erase_key(root, key);
+  erase_key(root, "rl");
+  config::set_value(root, "training.lengths.documents",
+                    config::make_list(documents, {.source = "rl.lengths"}));
+  config::set_value(root, "global_batch",
+                    config::make_text(fmt::format("{:.0f}", samples), {.source = "rl"}));
+  return config::read_scenario(root);
+}
+
+// Seconds of forward passes of all microbatches through the pipeline without a backward pass: the
+// first one visits all stages, and the device with most work sets the pace of the others.
+double forward_seconds(const config::Scenario& scenario, const workload::Plan& plan) {
+  const std::vector<double>& times = plan.costs.times[schedules::PassKind::forward];
+  std::vector<double> of_device(plan.schedule.devices);
+  for (std::uint32_t stage = 0; stage < times.size(); ++stage)
+    of_device[plan.schedule.routes.device(stage, 0)] += times[stage];
+  return std::accumulate(times.begin(), times.end(), 0.0) +
+         (scenario.microbatches.value - 1.0) * *std::ranges::max_element(of_device);
+}
+
+// Bytes of weights by pipeline device, in bf16.
+std::vector<DeviceWeights> device_weights(const config::Scenario& scenario,
+                                          const workload::Plan& plan) {
+  std::vector<DeviceWeights> weights(plan.schedule.devices);
+  constexpr double bf16 = 2;
+  const config::Parallel& parallel = scenario.parallel;
+  for (std::uint32_t stage = 0; stage < plan.costs.traffic.size(); ++stage) {
+    const workload::StageTraffic& traffic = plan.costs.traffic[stage];
+    const std::uint32_t device = plan.schedule.routes.device(stage, 0);
+    weights[device].dense +=
+        bf16 * static_cast<double>(traffic.parameters) * parallel.tp_of(device) +
+        static_cast<double>(traffic.frozen_bytes);
+    weights[device].experts += bf16 * static_cast<double>(traffic.expert_parameters) *
+                               parallel.ep.value * parallel.expert_tp();
+  }
+  return weights;
+}
+
+// Seconds of the collectives of a decode step on an engine: two all-reduces a layer.
+double step_collectives(const cluster::Cluster& cluster, const config::Model& model,
+                        std::uint32_t tp, double batch) {
+  if (tp == 1 || cluster.is_ideal()) return 0;
+  constexpr double bf16 = 2;
+  const comm::BenchmarkRun run =
+      comm::make_single_group(cluster, analysis::Operation::all_reduce, tp);
+  const auto bytes = static_cast<std::uint64_t>(bf16 * batch * model.hidden);
+  return 2.0 * model.layers * comm::simulate(cluster, run, bytes).seconds;
+}
+
+// Weights that move to the engines.
+struct Sync {
+  double seconds = 0;
+  double bytes = 0;
+};
+
+Sync sync_of(const config::Scenario& scenario, const PostTraining& post,
+             const evaluation::Hardware& hardware, const workload::Plan& plan,
+             std::uint32_t engines) {
+  if (post.sync || hardware.cluster.is_ideal()) return {.seconds = post.sync.value_or(0)};
+  const std::vector<DeviceWeights> weights = device_weights(scenario, plan);
+  std::vector<cluster::Host*> hosts = hardware.hosts;
+  std::uint32_t first_engine = 0;
+  if (post.rollout.gpus) {
+    first_engine = static_cast<std::uint32_t>(hosts.size());
+    for (cluster::Host* gpu : hardware.cluster.gpus())
+      if (hosts.size() < first_engine + post.rollout.gpus->value &&
+          std::ranges::find(hardware.hosts, gpu) == hardware.hosts.end())
+        hosts.push_back(gpu);
+    if (hosts.size() < first_engine + post.rollout.gpus->value)
+      throw config::Error(
+          post.rollout.gpus->origin,
+          fmt::format("rl.rollout.gpus is {}, but '{}' has {} GPUs, of which training uses {}",
+                      post.rollout.gpus->value, hardware.cluster.name(),
+                      hardware.cluster.gpus().size(), first_engine))
+          .suggest("use a larger cluster ('pipewright platform make'), or fewer GPUs");
+  }
+  comm::Paths paths(hardware.cluster, hosts);
+  const std::vector<WeightFlow> flows = weight_flows({.training = scenario.parallel,
+                                                      .ranks = hardware.ranks,
+                                                      .weights = weights,
+                                                      .engines = engines,
+                                                      .tp = post.rollout.tp.value,
+                                                      .first_engine = first_engine});
+  Sync sync{.seconds = transfer_seconds(paths, flows)};
+  for (const WeightFlow& flow : flows) sync.bytes += flow.bytes;
+  return sync;
+}
+
+json to_json(const DecodeCost& cost) {
+  return {cost.weight_bytes,     cost.expert_bytes, cost.bytes_per_token, cost.bytes_per_sequence,
+          cost.flop_per_token,   cost.bandwidth,    cost.flops,           cost.fixed,
+          cost.prefill_per_token};
+}
+
+DecodeCost from_json(const json& numbers, const config::Model& model, const PostTraining& post) {
+  DecodeCost cost{.weight_bytes = numbers[0],
+                  .expert_bytes = numbers[1],
+                  .experts = model.experts ? model.experts->count : 0,
+                  .top_k = model.experts ? model.experts->top_k : 1,
+                  .bytes_per_token = numbers[2],
+                  .bytes_per_sequence = numbers[3],
+                  .flop_per_token = numbers[4],
+                  .bandwidth = numbers[5],
+                  .flops = numbers[6],
+                  .fixed = numbers[7],
+                  .prefill_per_token = numbers[8]};
+  for (const PostTraining::Point& point : post.rollout.table)
+    cost.table.push_back({static_cast<double>(point.batch), point.tokens_per_s});
+  return cost;
+}
+
+// What is measured in the child process, as JSON.
+std::string measure(const config::Scenario& update, const PostTraining& post, double batch) {
+  evaluation::ScenarioRun run(update);
+  const evaluation::Hardware& hardware = run.hardware();
+  const analysis::Summary summary = run.run(0, {});
+  const workload::Plan& plan = run.plans().front();
+  const auto training_gpus = static_cast<std::uint32_t>(hardware.ranks.size());
+  const std::uint32_t rollout_gpus = post.rollout.gpus ? post.rollout.gpus->value : training_gpus;
+  const std::uint32_t tp = post.rollout.tp.value;
+  if (rollout_gpus % tp != 0)
+    throw config::Error(post.rollout.tp.origin,
+                        fmt::format("rl.rollout.tp is {}, with {} GPUs", tp, rollout_gpus))
+        .allow("a divisor of the number of GPUs");
+  const std::uint32_t engines = rollout_gpus / tp;
+  const config::Model& model = update.model->value;
+  const config::Gpu& gpu = hardware.gpus.front();
+  const double sequences =
+      std::min<double>(post.rollout.max_sequences, std::ceil(batch / static_cast<double>(engines)));
+  const DecodeCost decode = decode_cost(model, gpu, post.rollout,
+                                        step_collectives(hardware.cluster, model, tp, sequences));
+  const Sync sync = sync_of(update, post, hardware, plan, engines);
+  const auto& error = summary.run.evidence.expected_error;
+  return json{{"subject", summary.job ? analysis::describe(*summary.job) : ""},
+              {"training_gpus", training_gpus},
+              {"engines", engines},
+              {"update", summary.makespan_s / update.iterations.value},
+              {"forward", forward_seconds(update, plan)},
+              {"sync", sync.seconds},
+              {"sync_bytes", sync.bytes},
+              {"decode", to_json(decode)},
+              {"cache_tokens", cache_tokens(decode, gpu, post.rollout)},
+              {"faster", error.rows > 0 ? error.low : 0},
+              {"slower", error.rows > 0 ? error.high : 0},
+              {"notes", evaluation::notes_before(run)}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+config::Scenario read_loop_scenario(config::Value root) {
+  const bool has_batch = std::ranges::any_of(
+      batch_keys, [&](std::string_view key) { return config::find(root, key) != nullptr; });
+  if (!has_batch) config::set_value(root, "microbatches", config::make_text("1", {.source = "rl"}));
+  return config::read_scenario(root);
+}
+
+config::PostTraining post_training_of(const config::Scenario& scenario) {
+  const config::Value* section = config::find(scenario.tree, "rl");
+  if (section == nullptr)
+    throw config::Error({.source = scenario.title}, "the scenario has no section rl")
+        .suggest(
+            "describe the loop, such as rl: {prompts: 64, responses: 16, lengths: {mean: 1000, "
+            "p95: 3000}}");
+  return config::read_post_training({*section, "rl"});
+}
+
+Setting make_setting(const config::Scenario& scenario, const PostTraining& post) {
+  if (!scenario.model)
+    throw config::Error({.source = scenario.title},
+                        "a loop of reinforcement learning needs a model")
+        .suggest("give a model, such as model: llama-3-8b");
+  const config::Model& model = scenario.model->value;
+  const std::uint32_t sequence = workload::sequence_of(model, scenario.training);
+  Setting setting{.post = post};
+  setting.loop.responses = response_lengths(post, sequence);
+  const config::Scenario update = update_scenario(scenario, post, setting.loop.responses, sequence);
+  const auto batch = static_cast<double>(setting.loop.responses.size());
+  const process::Result measured = process::run([&] { return measure(update, post, batch); });
+  if (measured.failed) throw std::runtime_error(measured.text);
+  const json result = json::parse(measured.text);
+
+  setting.subject = result["subject"];
+  setting.training_gpus = result["training_gpus"];
+  setting.rollout_gpus = post.rollout.gpus ? post.rollout.gpus->value : 0;
+  setting.engines = result["engines"];
+  setting.samples = update.global_batch->value;
+  setting.update = result["update"];
+  setting.forward = result["forward"].get<double>() * post.updates;
+  setting.sync = result["sync"];
+  setting.sync_bytes = result["sync_bytes"];
+  setting.faster = result["faster"];
+  setting.slower = result["slower"];
+  setting.notes = result["notes"];
+  if (scenario.global_batch)
+    setting.notes.push_back(fmt::format(
+        "global_batch is left out: the responses of a step make {} samples of {} tokens "
+        "an update",
+        setting.samples, sequence));
+  setting.tokens = std::accumulate(setting.loop.responses.begin(), setting.loop.responses.end(),
+                                   batch * post.prompt_tokens);
+
+  Loop& loop = setting.loop;
+  loop.steps = post.simulated_steps();
+  loop.batch = static_cast<std::uint32_t>(loop.responses.size());
+  loop.group = post.responses;
+  loop.prompt = post.prompt_tokens;
+  // Responses of a prompt share its keys and values (prefix caching).
+  loop.prefill_tokens = static_cast<double>(post.prompt_tokens) / post.responses;
+  loop.engines = setting.engines;
+  loop.decode = from_json(result["decode"], model, post);
+  loop.most_sequences = post.rollout.max_sequences;
+  loop.cache_tokens = post.rollout.table.empty() ? result["cache_tokens"].get<double>() : 0;
+  const double forwards = (post.logprob ? 1.0 : 0.0) + (post.reference ? 1.0 : 0.0);
+  loop.training = setting.update * post.updates + setting.forward * forwards;
+  loop.sync = setting.sync;
+  loop.fixed = post.overhead;
+  loop.lag = post.versions();
+  return setting;
+}
+
+}  // namespace pipewright::rl
