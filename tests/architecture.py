@@ -90,6 +90,10 @@ ALLOWED = {
         ),
         ("fmt/", "nlohmann/"),
     ),
+    "sim/sites": (
+        ("analysis", "sim/base", "sim/config", "sim/workload", "sim/goodput"),
+        ("fmt/",),
+    ),
     "sim/sweep": (("schedules", "analysis", "sim/base", "sim/config"), ("fmt/", "nlohmann/")),
     "sim/search": (
         (
@@ -148,6 +152,7 @@ ALLOWED = {
             "sim/evaluation",
             "sim/goodput",
             "sim/rl",
+            "sim/sites",
             "sim/sweep",
             "sim/search",
             "sim/worker",

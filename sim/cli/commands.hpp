@@ -66,6 +66,7 @@ int why_command(const Arguments& arguments);         // pipewright why
 int search_command(const Arguments& arguments);      // pipewright search
 int goodput_command(const Arguments& arguments);     // pipewright goodput
 int rl_command(const Arguments& arguments);          // pipewright rl
+int sites_command(const Arguments& arguments);       // pipewright sites
 int serve_command(const Arguments& arguments);       // pipewright serve
 int import_command(const Arguments& arguments);      // pipewright import
 int layout_command(const Arguments& arguments);      // pipewright layout

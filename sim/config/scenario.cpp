@@ -11,6 +11,7 @@
 #include "sim/config/keys.hpp"
 #include "sim/config/model_tree.hpp"
 #include "sim/config/post_training.hpp"
+#include "sim/config/sites.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -122,12 +123,17 @@ constexpr std::array scenario_table{
          .help =
              "failures, checkpoints and spares of a long training run, for 'pipewright goodput'"},
         section<&Scenario::goodput, read_goodput, goodput_keys>},
-    // Only 'pipewright rl' uses this section, and reads it from the tree.
+    // The next two sections are for one command each, which reads them from the tree.
     ScenarioKey{{.name = "rl",
                  .help = "generation, training and weight synchronisation of reinforcement "
                          "learning, for 'pipewright rl'"},
                 {[](const Field& field, Scenario&) { read_post_training(field); },
                  {ValueType::map, false, {}, post_training_keys}}},
+    ScenarioKey{{.name = "sites",
+                 .help = "training over several sites that average weights every few iterations, "
+                         "for 'pipewright sites'"},
+                {[](const Field& field, Scenario&) { read_sites(field); },
+                 {ValueType::map, false, {}, sites_keys}}},
     ScenarioKey{{.name = "symmetric",
                  .flag = "--symmetric",
                  .help = "simulate one replica of each kind in place of all",

@@ -23,6 +23,7 @@ std::span<const Topic> topics() {
       Topic{"failures", "docs/failures.md"},
       Topic{"fine-tuning", "docs/fine-tuning.md"},
       Topic{"reinforcement-learning", "docs/reinforcement-learning.md"},
+      Topic{"sites", "docs/sites.md"},
       Topic{"two-jobs", "docs/two-jobs.md"},
       Topic{"search", "docs/search.md"},
       Topic{"python", "docs/python.md"},
