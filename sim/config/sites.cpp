@@ -44,8 +44,8 @@ constexpr std::array sites_table{
 
 Sites read_sites(const Field& field) {
   const Sites sites = read_map<sites_table>(field);
-  const auto fail = [&](const char* key, const std::string& found, const std::string& allowed) {
-    throw Error(origin_of(field.value, key), fmt::format("{}.{} is {}", field.name, key, found))
+  const auto fail = [&](const char* key, const std::string& value, const std::string& allowed) {
+    throw Error(origin_of(field.value, key), fmt::format("{}.{} is {}", field.name, key, value))
         .allow(allowed);
   };
   if (sites.count.value < 2) fail("count", "1", "2 sites or more");

@@ -46,10 +46,10 @@ double DecodeCost::steps(std::uint64_t batch, double context, std::uint64_t step
          count * fixed;
 }
 
-std::uint64_t DecodeCost::steps_within(std::uint64_t batch, double context, std::uint64_t most,
+std::uint64_t DecodeCost::steps_within(std::uint64_t batch, double context, std::uint64_t max_steps,
                                        double seconds) const {
   std::uint64_t low = 0;
-  std::uint64_t high = most;
+  std::uint64_t high = max_steps;
   while (low < high) {
     const std::uint64_t middle = low + (high - low + 1) / 2;
     if (steps(batch, context, middle) <= seconds)

@@ -38,8 +38,8 @@ struct DecodeCost {
   double step(std::uint64_t batch, double context) const;
   // Seconds of `steps` steps, each of which adds a token to each sequence.
   double steps(std::uint64_t batch, double context, std::uint64_t steps) const;
-  // Largest number of steps, up to `most`, that take at most `seconds`.
-  std::uint64_t steps_within(std::uint64_t batch, double context, std::uint64_t most,
+  // Largest number of steps, up to `max_steps`, that take at most `seconds`.
+  std::uint64_t steps_within(std::uint64_t batch, double context, std::uint64_t max_steps,
                              double seconds) const;
 };
 

@@ -18,8 +18,8 @@ class Engine {
 
   std::size_t size() const { return active_.size(); }
   bool has_room(double tokens) const {
-    return active_.size() < loop_->most_sequences && (loop_->cache_tokens == 0 || active_.empty() ||
-                                                      reserved_ + tokens <= loop_->cache_tokens);
+    return active_.size() < loop_->max_sequences && (loop_->cache_tokens == 0 || active_.empty() ||
+                                                     reserved_ + tokens <= loop_->cache_tokens);
   }
   double busy() const { return busy_; }
   double sequence_seconds() const { return sequence_seconds_; }
@@ -66,7 +66,7 @@ class Engine {
     std::uint64_t end = 0;  // step of the engine in which it is complete
     double tokens = 0;      // with its prompt
     std::uint64_t prompt = 0;
-    bool operator>(const Response& other) const { return end > other.end; }
+    bool operator>(const Response& right) const { return end > right.end; }
   };
 
   double seconds(std::uint64_t steps) const {
@@ -86,9 +86,10 @@ class Engine {
   // Runs all steps that begin before `time`, none of which completes a response.
   void advance(double time) {
     if (active_.empty() || clock_ >= time) return;
-    const std::uint64_t most = active_.top().end - step_ - 1;
-    std::uint64_t steps = loop_->decode.steps_within(active_.size(), context_, most, time - clock_);
-    if (steps < most && clock_ + seconds(steps) < time) ++steps;
+    const std::uint64_t max_steps = active_.top().end - step_ - 1;
+    std::uint64_t steps =
+        loop_->decode.steps_within(active_.size(), context_, max_steps, time - clock_);
+    if (steps < max_steps && clock_ + seconds(steps) < time) ++steps;
     run(steps);
   }
 
@@ -148,8 +149,8 @@ class Simulation {
 
   // Starts the responses that may be started and for which an engine has room.
   void fill() {
-    const std::uint64_t most = batches(outcome_.steps.size() + loop_.lag + 1);
-    while (started_ < most) {
+    const std::uint64_t limit = batches(outcome_.steps.size() + loop_.lag + 1);
+    while (started_ < limit) {
       const std::uint32_t tokens = loop_.responses[started_ % loop_.responses.size()];
       const auto engine = std::ranges::min_element(engines_, {}, &Engine::size);
       if (!engine->has_room(loop_.prompt + tokens)) return;

@@ -22,8 +22,8 @@ struct Loop {
   double prefill_tokens = 0;  // tokens of a prompt that are computed for each response
   std::uint32_t engines = 1;
   DecodeCost decode;
-  std::uint64_t most_sequences = 0;  // of an engine at a time
-  double cache_tokens = 0;           // tokens whose keys and values an engine can hold; 0: any
+  std::uint64_t max_sequences = 0;  // of an engine at a time
+  double cache_tokens = 0;          // tokens whose keys and values an engine can hold; 0: any
   double training = 0;  // seconds of a step on the trainer: log-probabilities, reference, updates
   double sync = 0;      // seconds until the engines have new weights; engines and trainer wait
   double fixed = 0;     // seconds of a step beside all of these, in which the trainer waits

@@ -24,9 +24,9 @@ class Flows {
   std::vector<WeightFlow> take() {
     const config::Parallel& training = layouts_.training;
     // Ranks of dp and cp that have the same weights. ZeRO-3 cuts the weights over them instead.
-    const std::uint32_t same = training.dp.value * training.cp.value;
-    sharers_ = training.zero == 3 ? same / training.replicates() : 1;
-    const std::uint32_t copies = same / sharers_;
+    const std::uint32_t holders = training.dp.value * training.cp.value;
+    sharers_ = training.zero == 3 ? holders / training.replicates() : 1;
+    const std::uint32_t copies = holders / sharers_;
     for (std::uint32_t engine = 0; engine < layouts_.engines; ++engine)
       if (engine < copies)
         from_training(engine, engine);

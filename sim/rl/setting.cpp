@@ -38,14 +38,14 @@ std::vector<std::uint32_t> response_lengths(const PostTraining& post, std::uint3
   workload::DocumentLengths drawn(post.lengths, longest);
   std::vector<std::uint32_t> lengths(std::size_t{post.prompts.value} * post.responses);
   for (std::uint32_t& length : lengths) length = drawn.next();
-  const std::uint32_t most = *std::ranges::max_element(lengths);
-  if (most > longest)
+  const std::uint32_t longest_drawn = *std::ranges::max_element(lengths);
+  if (longest_drawn > longest)
     throw config::Error(post.prompts.origin,
                         fmt::format("rl.lengths has a response of {} tokens, which exceeds the "
                                     "training's sequence of {} with its prompt of {}",
-                                    most, sequence, post.prompt_tokens))
+                                    longest_drawn, sequence, post.prompt_tokens))
         .suggest(fmt::format("set training.sequence to {}, or rl.lengths.longest to {}",
-                             most + post.prompt_tokens, longest));
+                             longest_drawn + post.prompt_tokens, longest));
   return lengths;
 }
 
@@ -182,7 +182,7 @@ DecodeCost from_json(const json& numbers, const config::Model& model, const Post
   return cost;
 }
 
-// What is measured in the child process, as JSON.
+// Measures everything that needs SimGrid, in the child process. Returns it as JSON.
 std::string measure(const config::Scenario& update, const PostTraining& post, double batch) {
   evaluation::ScenarioRun run(update);
   const evaluation::Hardware& hardware = run.hardware();
@@ -282,7 +282,7 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
   loop.prefill_tokens = static_cast<double>(post.prompt_tokens) / post.responses;
   loop.engines = setting.engines;
   loop.decode = from_json(result["decode"], model, post);
-  loop.most_sequences = post.rollout.max_sequences;
+  loop.max_sequences = post.rollout.max_sequences;
   loop.cache_tokens = post.rollout.table.empty() ? result["cache_tokens"].get<double>() : 0;
   const double forwards = (post.logprob ? 1.0 : 0.0) + (post.reference ? 1.0 : 0.0);
   loop.training = setting.update * post.updates + setting.forward * forwards;

@@ -86,7 +86,8 @@ analysis::RlReport study(const Setting& setting) {
 
 std::vector<analysis::RlSplit> splits(const config::Scenario& scenario,
                                       const config::PostTraining& post, std::uint32_t gpus,
-                                      const std::function<void(double)>& look, std::size_t most) {
+                                      const std::function<void(double)>& look,
+                                      std::size_t max_count) {
   const config::Parallel& parallel = scenario.parallel;
   const auto replica = static_cast<std::uint32_t>(parallel.gpus()) / parallel.dp.value;
   std::vector<std::uint32_t> replicas;
@@ -99,7 +100,7 @@ std::vector<analysis::RlSplit> splits(const config::Scenario& scenario,
                                     gpus, replica, post.rollout.tp.value))
         .suggest("give more GPUs, or a smaller layout");
   std::vector<analysis::RlSplit> splits;
-  const std::size_t count = std::min(most, replicas.size());
+  const std::size_t count = std::min(max_count, replicas.size());
   for (std::size_t i = 0; i < count; ++i) {
     if (look) look(static_cast<double>(i) / static_cast<double>(count));
     const std::size_t index = count == 1 ? 0 : i * (replicas.size() - 1) / (count - 1);

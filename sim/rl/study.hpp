@@ -15,12 +15,12 @@ namespace pipewright::rl {
 analysis::RlReport study(const Setting& setting);
 
 // Simulates the loop with every division of `gpus` between training and generation: training keeps
-// its layout but for the number of replicas, and all other GPUs generate. At most `most` divisions,
-// evenly spaced. Calls look(finished share) before each. Throws config::Error if no division is
-// possible.
+// its layout but for the number of replicas, and all other GPUs generate. At most `max_count`
+// divisions, evenly spaced. Calls look(finished share) before each. Throws config::Error if no
+// division is possible.
 std::vector<analysis::RlSplit> splits(const config::Scenario& scenario,
                                       const config::PostTraining& post, std::uint32_t gpus,
                                       const std::function<void(double)>& look = {},
-                                      std::size_t most = 12);
+                                      std::size_t max_count = 12);
 
 }  // namespace pipewright::rl

@@ -67,7 +67,7 @@ int rl_command(const Arguments& arguments) {
     report.splits =
         rl::splits(scenario, post, config::read_count({gpus, "split"}, "64"), [&](double share) {
           throw_if_interrupted();
-          if (bar.is_due()) bar.draw(share, "of divisions");
+          if (bar.is_due()) bar.draw(share, "divisions");
         });
   }
   fmt::print("{}", is_json ? analysis::rl_json(report) : analysis::rl_text(report));

@@ -19,7 +19,7 @@ rl::Loop make_loop(std::vector<std::uint32_t> responses, std::uint32_t engines =
   loop.decode.fixed = 0.01;
   loop.decode.bandwidth = 1;
   loop.decode.flops = 1;
-  loop.most_sequences = 1000;
+  loop.max_sequences = 1000;
   loop.training = 3;
   loop.sync = 0.5;
   return loop;
@@ -44,7 +44,7 @@ TEST_CASE("one step off policy, a step without a tail takes the longer of both p
   rl::Loop loop = make_loop(std::vector<std::uint32_t>(8, 200));
   loop.lag = 1;
   loop.steps = 20;
-  loop.most_sequences = 4;  // a batch fills the engines
+  loop.max_sequences = 4;  // a batch fills the engines
   SECTION("training is longer") {
     CHECK(rl::simulate(loop).seconds_per_step == Approx(3 + 0.5).epsilon(1e-9));
   }
@@ -81,11 +81,11 @@ TEST_CASE("a step trains on prompts whose responses are all complete", "[rl]") {
 TEST_CASE("an engine without room starts a response when another one ends", "[rl]") {
   rl::Loop loop = make_loop({100, 200, 300, 400}, 1);
   SECTION("one at a time") {
-    loop.most_sequences = 1;
+    loop.max_sequences = 1;
     CHECK(rl::simulate(loop).seconds_per_step == Approx(10.0 + 3.5).epsilon(1e-12));
   }
   SECTION("two at a time: 100 and 200, then 300 from step 100, then 400 from step 200") {
-    loop.most_sequences = 2;
+    loop.max_sequences = 2;
     CHECK(rl::simulate(loop).seconds_per_step == Approx(6.0 + 3.5).epsilon(1e-12));
   }
   SECTION("as many as fit into memory, with their prompts") {
@@ -147,8 +147,8 @@ TEST_CASE("random loops keep the order of their parts", "[rl]") {
     loop.sync = draw(0, 3);
     loop.decode.weight_bytes = draw(0, 0.01);
     loop.decode.bytes_per_token = draw(0, 1e-7);
-    loop.most_sequences = static_cast<std::uint64_t>(draw(2, 40));
-    CAPTURE(run, loop.engines, loop.training, loop.sync, loop.most_sequences);
+    loop.max_sequences = static_cast<std::uint64_t>(draw(2, 40));
+    CAPTURE(run, loop.engines, loop.training, loop.sync, loop.max_sequences);
     const rl::LoopOutcome on_policy = rl::simulate(loop);
     const double generation = on_policy.seconds_per_step - loop.training - loop.sync;
     CHECK(generation > 0);
