@@ -15,6 +15,7 @@
 #include "sim/config/data_sheet.hpp"
 #include "sim/config/data_type.hpp"
 #include "sim/config/nearest_gpu.hpp"
+#include "sim/config/power_cap.hpp"
 #include "sim/config/published_range.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
@@ -40,8 +41,6 @@ constexpr std::array nearest_types{
     Nearest{"mxfp4", {"nvfp4", "mxfp8", "fp8-block", "fp8", "bf16"}},
 };
 static_assert(nearest_types.size() == data_types.size());
-// A chip's dynamic power as a power of its clock.
-constexpr double power_exponent = 2.5;
 // Largest relative difference between the peaks of one chip that data sheets round differently.
 constexpr double same_peak = 0.01;
 

@@ -98,6 +98,10 @@ std::vector<Variation::Bandwidth> read_bandwidth_changes(const Field& field) {
   return list;
 }
 
+double read_power_cap(const Field& field) {
+  return parse_power(read_text(field, "a power such as 500 W"), subject(field), "a power cap");
+}
+
 constexpr std::array variation_table{
     Key<Variation>{{.name = "jitter",
                     .help = "standard deviation of pass times relative to their mean, from 0 to 1",
@@ -133,6 +137,11 @@ constexpr std::array variation_table{
                     .default_value = "1"},
                    within<&Variation::latency, "a factor", "a factor of at most 1e6, such as 0.5",
                           0, 1'000'000>},
+    Key<Variation>{
+        {.name = "power_cap",
+         .help = "power cap of each GPU, such as 500 W, which lowers its clock; default: "
+                 "the power limit of its file"},
+        into<&Variation::power_cap, read_power_cap>({ValueType::number})},
 };
 
 }  // namespace

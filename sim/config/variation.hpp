@@ -46,6 +46,7 @@ struct Variation {
   std::vector<SlowLink> links;
   std::vector<Bandwidth> bandwidth;
   double latency = 1;  // factor on the latency of all routes
+  std::optional<Located<double>> power_cap;  // watts of each GPU
 
   bool is_random() const { return jitter > 0; }
 };

@@ -12,6 +12,7 @@
 #include "analysis/report/evidence.hpp"
 #include "sim/cluster/platform/names.hpp"
 #include "sim/config/gpu.hpp"
+#include "sim/config/power_cap.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/expected_error.hpp"
@@ -38,7 +39,9 @@ config::Gpu library_gpu(const config::Scenario& scenario, const cluster::Host* h
 }
 
 config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) {
-  const auto beside_host = [host](config::Gpu gpu) {
+  const auto beside_host = [&](config::Gpu gpu) {
+    if (scenario.variation.power_cap)
+      gpu = config::with_power_cap(std::move(gpu), *scenario.variation.power_cap);
     if (host == nullptr) return gpu;
     gpu.launch_factor = host->launch_factor;
     gpu.host_memory_bandwidth = host->host_memory_bandwidth;

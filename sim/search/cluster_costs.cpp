@@ -11,6 +11,7 @@
 
 #include "analysis/report/search/findings.hpp"
 #include "sim/config/gpu.hpp"
+#include "sim/config/power_cap.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
@@ -59,10 +60,11 @@ void check_cluster_names(const CostQuestion& question, const std::vector<std::st
 std::optional<analysis::GpuPower> power_of(const Space& part, std::uint64_t candidate,
                                            const std::string& gpu) {
   const config::Scenario scenario = config::read_scenario(part.candidate(candidate));
-  const std::optional<config::Power> power =
-      scenario.gpu ? scenario.gpu->power : config::find_gpu(gpu).power;
-  if (!power) return std::nullopt;
-  return analysis::GpuPower{.compute = power->compute, .idle = power->idle};
+  config::Gpu type = scenario.gpu ? *scenario.gpu : config::find_gpu(gpu);
+  if (scenario.variation.power_cap)
+    type = config::with_power_cap(std::move(type), *scenario.variation.power_cap);
+  if (!type.power) return std::nullopt;
+  return analysis::GpuPower{.compute = type.power->compute, .idle = type.power->idle};
 }
 
 // Returns the fastest simulated candidate, whatever its price; null if none was simulated.
