@@ -1,11 +1,14 @@
 """Generates the module of scenario keys: names, types and help texts from the program's table.
 
-    python3 generate_keys.py FOLDER_OF_CORE FILE
+    python3 generate_keys.py PROGRAM FILE
 """
 
+import json
 import keyword
 import pathlib
 import re
+import socket
+import subprocess
 import sys
 import textwrap
 
@@ -41,6 +44,16 @@ Rate = Union[float, str]
 """Per second, or ``"450 GB/s"``."""
 Path = Union[str, PathLike[str]]
 """A file, or a name of the library for keys that accept it."""
+
+
+class KeyRow(TypedDict):
+    """A row of the program's table of keys."""
+
+    name: str
+    alias: str
+    type: str
+    is_map: bool
+    choices: list[str]
 
 
 class ModelConfig(Protocol):
@@ -139,18 +152,38 @@ def method(name, head, doc_text, top, returns, call):
     )
 
 
-def main():
-    sys.path.insert(0, sys.argv[1])
-    import _core
+def asked(program):
+    """The program's answer to the request for its keys."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, subprocess.Popen([program, "--answer"], stdin=theirs.fileno()) as child:
+        theirs.close()
+        with ours.makefile("rw") as messages:
+            messages.write('{"ask": "keys"}\n')
+            messages.flush()
+            line = messages.readline()
+        ours.close()
+        if child.wait() != 0 or not line:
+            sys.exit(f"{program} does not answer")
+    return json.loads(line)["answer"]
 
-    rows = _core.keys()
+
+def table(rows):
+    names = ("name", "alias", "type", "is_map", "choices")
+    lines = "".join(f"    {({name: row[name] for name in names})!r},\n" for row in rows)
+    return f"ROWS: list[KeyRow] = [\n{lines}]\n"
+
+
+def main():
+    answer = asked(sys.argv[1])
+    rows = answer["keys"]
+    version = re.match(r"pipewright (\S+),", answer["versions"])[1]
     top = [row for row in rows if "." not in row["name"]]
     inner = {}
     for row in rows:
         if "." in row["name"]:
             inner.setdefault(row["name"].rsplit(".", 1)[0], []).append(row)
     maps = [row for row in rows if row["is_map"]]
-    parts = [HEAD]
+    parts = [HEAD, f"VERSION = {version!r}\n", table(rows)]
     # Deeper maps come first, since the generated classes must be defined before they are used.
     for row in sorted(maps, key=lambda row: -row["name"].count(".")):
         parts.append(typed_dict(row, inner.get(row["name"], [])))

@@ -6,14 +6,16 @@
 33.0
 """
 
-from . import _core, comm, platform, schedule
+from . import comm, platform, schedule
+from ._keys import VERSION
 from ._jobs import Job, Launch, export_job, import_job
 from ._library import gpus, model, models, stacks
 from ._measured import Gpu, Profile, calibrate, profile
 from ._progress import Progress
 from ._questions import Comparison, Why, compare, why
 from ._results import Many, Result, Results
-from ._run import run, run_many
+from ._open import open
+from ._run import run, run_many, runs
 from ._scenario import Scenario
 from ._search import Candidate, Search, SearchResult, search
 from ._table import Table
@@ -34,7 +36,7 @@ from .errors import (
 )
 
 #: Version of the bundled program.
-__version__ = _core.version()
+__version__ = VERSION
 
 __all__ = [
     "ArgumentError",
@@ -74,11 +76,13 @@ __all__ = [
     "import_job",
     "model",
     "models",
+    "open",
     "platform",
     "profile",
     "run",
     "run_many",
     "run_together",
+    "runs",
     "schedule",
     "search",
     "stacks",

@@ -23,6 +23,8 @@ class Figures:
     summary: dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked for while an object is copied, before it has figures
+            raise AttributeError(name)
         summary = self.__dict__.get("summary", {})
         if name in summary:
             return summary[name]
@@ -32,7 +34,7 @@ class Figures:
         raise AttributeError(f"there is no {name!r}; {remedy}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.summary})
+        return sorted({*super().__dir__(), *self.__dict__.get("summary", {})})
 
 
 class RunFigures(Figures):

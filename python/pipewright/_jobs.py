@@ -8,12 +8,13 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from . import _core, _worker
+from . import _worker
 from ._commands import PathLike, several
 from ._display import sections_html, text_html
 from ._files import TextFile, without_folders
 from ._run import scenario_of
 from ._scenario import Scenario
+from ._tree import changed
 from .errors import ArgumentError, ScenarioError, of_type
 
 
@@ -57,12 +58,8 @@ class Job(Scenario):
         )
         return sections_html(((head, list(lines)) for head, lines in parts), self.to_yaml())
 
-    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
-        job = super().with_(changes, **keys)
-        assert isinstance(job, Job)
-        for name in self.__slots__:
-            setattr(job, name, getattr(self, name))
-        return job
+    def _facts(self) -> tuple[str, ...]:
+        return self.__slots__
 
 
 def import_job(
@@ -102,10 +99,7 @@ def import_job(
         arguments["run_with_bash"] = True
     report = json.loads(without_folders(json.dumps(_worker.request("import", arguments))))
 
-    tree = _core.Tree.from_json(json.dumps(report["scenario"]))
     added = {**{name: value for name, value in more.items() if name not in named}, **(keys or {})}
-    for key, value in added.items():
-        tree = tree.with_key(key, value)
     missing = [key for key in report["missing"] if key not in added]
     if missing:
         raise ScenarioError(
@@ -114,8 +108,7 @@ def import_job(
             key=missing[0],
             remedy=f"keys={{{missing[0]!r}: ..}}",
         )
-    job = Job._of(tree)
-    assert isinstance(job, Job)
+    job = Job._of(changed({"tree": report["scenario"]}, added))
     job.framework, job.text = report["framework"], report["yaml"]
     job.sources, job.assumed = report["sources"], report["assumed"]
     job.used, job.not_modelled = report["used"], report["not_modelled"]

@@ -18,7 +18,7 @@ class Profile(Scenario):
     """A scenario from a measured run, with devices, microbatches, schedule and pass times.
 
     >>> measured = profile("profile/rank{rank}.json.gz", skip=1)
-    >>> run(measured.with_(p2p_time="0.2 ms", schedule=["1f1b", "gpipe"]))
+    >>> runs(measured.with_(p2p_time="0.2 ms", schedule=["1f1b", "gpipe"]))
     """
 
     __slots__ = ("text", "order", "notes")
@@ -30,12 +30,8 @@ class Profile(Scenario):
     #: Notes that the command printed.
     notes: list[str]
 
-    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Profile:
-        measured = super().with_(changes, **keys)
-        assert isinstance(measured, Profile)
-        for name in self.__slots__:
-            setattr(measured, name, getattr(self, name))
-        return measured
+    def _facts(self) -> tuple[str, ...]:
+        return self.__slots__
 
 
 def profile(
@@ -65,7 +61,6 @@ def profile(
         with scenario_file(into) as file:
             output = command(*words, "--into", file)
     measured = Profile.from_yaml(output.text)
-    assert isinstance(measured, Profile)
     measured.text, measured.notes, measured.order = output.text, output.notes, order
     return measured
 

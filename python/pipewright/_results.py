@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _display, _worker
 from ._figures import RunFigures
+from ._plot import Plot
 from ._files import bring_along_all
 from ._table import Table, optional
-from ._tables import Tables
+from ._swept import swept_values
+from ._tables import Tables, unit_of
 from .errors import Error, UnknownNameError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
     import polars
+    import xarray
     from numpy.typing import NDArray
 
 
@@ -48,6 +52,12 @@ class RunOutputs:
         for file in files:
             self._ask("save", {"file": os.fspath(file), "picture": picture})
         bring_along_all(files)
+
+    @property
+    def plot(self) -> Plot:
+        """Pictures for a notebook: ``plot.timeline()``, ``plot.memory()``, ``plot.tradeoff()`` and
+        ``plot.bubbles()``."""
+        return Plot(self.picture)
 
     def page(self, height: int = 720) -> _display.Page:
         """The page of the program in a frame, with timeline, memory, links and why."""
@@ -113,7 +123,7 @@ class Result(RunFigures, RunOutputs):
     def _shown_runs(self) -> Sequence[Result]:
         return [self]
 
-    def table(self, name: str) -> NDArray[Any]:
+    def table(self, name: str) -> NDArray[np.void]:
         """The rows of a table of the trace file, read-only; ``tables`` lists the names.
 
         Columns of kinds are codes; :meth:`kinds` has their names. A run without rows is simulated
@@ -138,40 +148,48 @@ class Result(RunFigures, RunOutputs):
         """Names of codes: ``result.kinds("passes")["kind"][0]`` is ``"F"``."""
         return self._rows().kinds(table)
 
+    def units(self, table: str = "passes") -> dict[str, str]:
+        """The unit of each column of a table; empty for numbers of devices and other names.
+
+        >>> result.units("transfers")["bytes"], result.units()["start"], result.units()["stage"]
+        ('bytes', 's', '')
+        """
+        return {name: unit_of(name, kind[0]) for name, kind in _fields(self.table(table))}
+
     @property
-    def passes(self) -> NDArray[Any]:
+    def passes(self) -> NDArray[np.void]:
         """Passes: device, stage, chunk, microbatch, iteration, kind; sent, ready, start, end and
         released in seconds."""
         return self.table("passes")
 
     @property
-    def transfers(self) -> NDArray[Any]:
+    def transfers(self) -> NDArray[np.void]:
         """Transfers of boundary tensors: source, destination, stage, microbatch, kind, bytes;
         posted, start and end in seconds."""
         return self.table("transfers")
 
     @property
-    def memory(self) -> NDArray[Any]:
+    def memory(self) -> NDArray[np.void]:
         """Memory changes: from ``time`` (seconds) on, ``device`` holds ``bytes`` of ``category``."""
         return self.table("memory")
 
     @property
-    def collectives(self) -> NDArray[Any]:
+    def collectives(self) -> NDArray[np.void]:
         """Collectives outside passes: reductions of gradients, gathering of weights."""
         return self.table("collectives")
 
     @property
-    def steps(self) -> NDArray[Any]:
+    def steps(self) -> NDArray[np.void]:
         """End of each iteration by device: reduction of gradients, optimizer step."""
         return self.table("steps")
 
     @property
-    def links(self) -> NDArray[Any]:
+    def links(self) -> NDArray[np.void]:
         """Links with traffic: name, class, number of equivalent links, bytes/s."""
         return self.table("links")
 
     @property
-    def link_use(self) -> NDArray[Any]:
+    def link_use(self) -> NDArray[np.void]:
         """Traffic of a link by class and interval of time."""
         return self.table("link_use")
 
@@ -189,7 +207,20 @@ class Result(RunFigures, RunOutputs):
                 columns[name] = pd.Categorical.from_codes(codes.astype("i1"), names)
             else:
                 columns[name] = values
-        return pd.DataFrame(columns)
+        frame = pd.DataFrame(columns)
+        frame.attrs["units"] = self.units(table)
+        return frame
+
+    def to_xarray(self, table: str = "passes") -> xarray.Dataset:
+        """A table as a dataset of xarray with a variable per column and its unit; the rows are the
+        dimension ``row``."""
+        xr = optional("xarray", "to_pandas(), or the arrays themselves with units()")
+        frame, units = self.to_pandas(table), self.units(table)
+        variables = {
+            name: ("row", frame[name].to_numpy(), {"units": units[name]} if units[name] else {})
+            for name in frame.columns
+        }
+        return xr.Dataset(variables)
 
     def to_polars(self, table: str = "passes") -> polars.DataFrame:
         """A table as a polars data frame with names for codes."""
@@ -214,6 +245,10 @@ class Result(RunFigures, RunOutputs):
         return (_unpickled, (self.summary, self._rows(), self.took_s, self.notes))
 
 
+def _fields(array: NDArray[np.void]) -> list[tuple[str, Any]]:
+    return list((array.dtype.fields or {}).items())
+
+
 def _unpickled(
     summary: dict[str, Any], tables: Tables, took_s: float, notes: list[str]
 ) -> Result:
@@ -225,8 +260,8 @@ def _unpickled(
 class Results(Sequence[Result], RunOutputs):
     """Runs of the schedules of a scenario in order; a notebook shows them side by side.
 
-    >>> runs = run(scenario.with_(schedule=["1f1b", "gpipe"]))
-    >>> min(runs, key=lambda run: run.makespan_s).schedule
+    >>> results = runs(scenario.with_(schedule=["1f1b", "gpipe"]))
+    >>> min(results, key=lambda run: run.makespan_s).schedule
     '1f1b'
     """
 
@@ -279,18 +314,31 @@ class Results(Sequence[Result], RunOutputs):
         return f"<Results {', '.join(map(repr, self))}>"
 
 
-class Many(list[Any]):
-    """List of results by scenario, with an :class:`Error` for each scenario that cannot run.
+class Many(list["Result | Error"]):
+    """List of results, with an :class:`Error` for each scenario that cannot run.
 
     >>> results = run_many([scenario, scenario.with_(schedule="no-such-schedule")])
     >>> len(results.ok), list(results.errors)
     (1, [1])
     """
 
+    #: For each entry, the index of its scenario: one with several schedules has several entries.
+    numbers: list[int]
+    #: For each scenario, the values of the keys in which the scenarios differ.
+    swept: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, entries: Sequence[Sequence[Result | Error]], scenarios: Sequence[Any]) -> Many:
+        """A list of the results of each scenario."""
+        many = cls(entry for several in entries for entry in several)
+        many.numbers = [number for number, several in enumerate(entries) for _ in several]
+        many.swept = swept_values(scenarios)
+        return many
+
     @property
     def ok(self) -> list[Result]:
-        """All results without errors; several schedules of a scenario give several results."""
-        return [run for entry in self if not isinstance(entry, Error) for run in _runs_of(entry)]
+        """All results without errors."""
+        return [entry for entry in self if not isinstance(entry, Error)]
 
     @property
     def errors(self) -> dict[int, Error]:
@@ -299,14 +347,12 @@ class Many(list[Any]):
 
     @property
     def table(self) -> Table:
-        """A table with a row per run: the index of its scenario (``number``), its figures, or the
-        ``error``."""
+        """A table with a row per run: the index of its scenario (``number``), the keys in which the
+        scenarios differ, the job, and the figures or the ``error``."""
         rows: list[dict[str, Any]] = []
-        for index, entry in enumerate(self):
-            if isinstance(entry, Error):
-                rows.append({"number": index, "error": str(entry)})
-            else:
-                rows += ({"number": index, **_numbers(run)} for run in _runs_of(entry))
+        for number, entry in zip(self.numbers, self):
+            figures = {"error": str(entry)} if isinstance(entry, Error) else _numbers(entry)
+            rows.append({"number": number, **self.swept[number], **figures})
         return Table.of(rows)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -317,12 +363,16 @@ class Many(list[Any]):
         return self.table._repr_html_()
 
 
-def _runs_of(entry: Result | Results) -> list[Result]:
-    return [entry] if isinstance(entry, Result) else list(entry)
+#: Values of the job that tables of runs have as columns.
+_JOB = ("model", "gpu", "stack", "tp", "cp", "pp", "dp", "ep", "zero", "precision", "recompute")
 
 
 def _numbers(run: Result) -> dict[str, Any]:
     figures = {
         key: value for key, value in run.summary.items() if not isinstance(value, (list, dict))
     }
-    return {**figures, "peak_memory_bytes": run.peak_memory_bytes}
+    job = run.summary.get("job") or {}
+    named = {name: job[name] for name in _JOB if name in job}
+    if "microbatch_samples" in job:
+        named["microbatch_size"] = job["microbatch_samples"]
+    return {**named, **figures, "peak_memory_bytes": run.peak_memory_bytes}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from . import _worker
 from ._files import without_folders
+from ._progress import shown_progress
 from ._results import Many, Result, Results
 from ._scenario import Scenario
-from ._tables import Tables
+from ._tables import read_tables
 from ._words import in_python
-from .errors import ArgumentError, Error, kind_of
+from .errors import ArgumentError, Error, kind_of, of_type
+
+#: Seconds between updates of the progress.
+_PAUSE = 0.2
 
 
 def scenario_of(source: Any, name: str = "the scenario") -> Scenario:
@@ -27,8 +31,9 @@ def scenario_of(source: Any, name: str = "the scenario") -> Scenario:
     raise ArgumentError(f"{name} is {kind_of(source)}", allowed=allowed)
 
 
-def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Result | Results:
-    """Simulates a scenario; returns a :class:`Result`, or :class:`Results` for several schedules.
+def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Result:
+    """Simulates a scenario with one schedule; :func:`runs` takes several schedules, :func:`run_many`
+    several scenarios.
 
     >>> result = run(Scenario(devices=4, microbatches=8, forward_times=1, backward_times=2))
     >>> result.makespan_s
@@ -37,8 +42,24 @@ def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Result 
     ``rows=False`` leaves out the rows of passes, transfers and so on to save memory; accessing them
     simulates again. Other threads keep running; an interrupt stops the simulation.
     """
-    runs = _run(scenario_of(scenario), rows)
-    return runs[0] if len(runs) == 1 else Results(runs)
+    whole = scenario_of(scenario)
+    if len(whole.schedules) != 1:
+        raise ArgumentError(
+            f"the scenario has {len(whole.schedules)} schedules, and run gives a single result",
+            key="schedule",
+            suggestion="runs(scenario) gives a result for each schedule",
+            remedy="runs(scenario)",
+        )
+    return _run(whole, rows)[0]
+
+
+def runs(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Results:
+    """Simulates a scenario with each of its schedules, which a notebook shows side by side.
+
+    >>> [result.schedule for result in runs(scenario.with_(schedule=["1f1b", "gpipe"]))]
+    ['1f1b', 'gpipe']
+    """
+    return Results(_run(scenario_of(scenario), rows))
 
 
 def _run(scenario: Scenario, rows: bool, writes: bool = True) -> list[Result]:
@@ -49,7 +70,7 @@ def _run(scenario: Scenario, rows: bool, writes: bool = True) -> list[Result]:
         for titled in (message["run"], (packing or {}).get("info", {})):
             if "network" in titled:  # a stored cluster is shown by its name
                 titled["network"] = without_folders(titled["network"])
-        tables = Tables(packing, files[0]) if packing else None
+        tables = read_tables(packing, files[0]) if packing else None
         again = functools.partial(_again, scenario, number)
         results.append(Result(message["run"], tables, message["took_s"], again))
 
@@ -81,17 +102,25 @@ def _write(scenario: Scenario, results: list[Result]) -> None:
 
 
 def run_many(
-    scenarios: Iterable[Scenario | Mapping[str, Any]], *, jobs: int | None = None, rows: bool = False
+    scenarios: Iterable[Scenario | Mapping[str, Any]],
+    *,
+    jobs: int | None = None,
+    rows: bool = False,
+    bar: bool | None = None,
 ) -> Many:
     """Simulates scenarios, ``jobs`` at a time (default: the processors of this process).
 
-    Returns the results in the order of the scenarios, with a table and a data frame (``to_pandas``).
-    A scenario that cannot run has an :class:`Error` in its place; ``ok`` has only the results.
-    Without ``rows``, results have only figures; accessing rows simulates again.
+    Returns the results in the order of the scenarios, one for each schedule, with a table and a data
+    frame (``to_pandas``) that has the keys in which the scenarios differ. A scenario that cannot run
+    has an :class:`Error` in its place; ``ok`` has only the results. Without ``rows``, results have
+    only figures; accessing rows simulates again. ``bar`` shows progress on a terminal, or below a
+    notebook's cell.
 
     >>> results = run_many(scenario.with_(microbatches=n) for n in (8, 16, 32))
-    >>> [round(result.bubble_ratio, 3) for result in results]
+    >>> [round(result.bubble_ratio, 3) for result in results.ok]
     [0.273, 0.158, 0.086]
+    >>> [int(number) for number in results.table["microbatches"]]
+    [8, 16, 32]
     """
     if isinstance(scenarios, (Scenario, Mapping, str, os.PathLike)) or not hasattr(
         scenarios, "__iter__"
@@ -103,18 +132,42 @@ def run_many(
     if jobs is not None and jobs < 1:
         raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")
 
-    def result_of(scenario: Scenario | Mapping[str, Any]) -> Result | Results | Error:
+    def results_of(scenario: Scenario | Mapping[str, Any]) -> Sequence[Result | Error]:
         try:
-            return run(scenario, rows=rows)
+            return _run(scenario_of(scenario), rows)
         except Error as error:
-            return error
+            return [error]
 
+    listed = list(scenarios)
     threads = ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
     try:
-        return Many(threads.map(result_of, scenarios))
+        futures = [threads.submit(results_of, scenario) for scenario in listed]
+        with shown_progress(bar) as show:
+            waiting = set(futures)
+            while waiting:
+                waiting = wait(waiting, _PAUSE).not_done
+                show(f"run_many {len(futures) - len(waiting)}/{len(futures)}")
+        return Many.of([future.result() for future in futures], listed)
     except BaseException:  # an interrupt: the running simulations are not needed
         threads.shutdown(wait=False, cancel_futures=True)
         _worker.end_all()
         raise
     finally:
         threads.shutdown(wait=False)
+
+
+def open_run(file: str | os.PathLike[str]) -> Result:
+    """Reads a trace file (.h5), which ``save`` and ``pipewright run --trace`` write.
+
+    >>> result.save("run.h5")
+    >>> open_run("run.h5").makespan_s == result.makespan_s
+    True
+    """
+    of_type(file, (str, os.PathLike), "the file", "the path of a trace file (.h5)")
+    results: list[Result] = []
+
+    def on_message(message: dict[str, Any], files: list[int]) -> None:
+        results.append(Result(message["run"], read_tables(message["packing"], files[0]), 0.0))
+
+    _worker.request("open", {"file": os.fspath(file)}, on_message)
+    return results[0]

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from . import _core
 from ._files import bring_along, store, stored_files
 from ._keys import KeysOfScenario
 from ._report import save_text
+from ._tree import Tree, changed, object_of, tree_of
 from ._values import typed
-from ._words import suggested_key, some_of, top_names, with_keywords
-from .errors import ArgumentError, KeywordError, ScenarioError, kind_of
+from ._words import nearest, suggested_key, some_of, top_names
+from .errors import ArgumentError, KeywordError, ScenarioError, UnknownNameError, kind_of
 
-_LIBRARY = Path(__file__).parent / "share" / "pipewright" / "platforms"
-if _LIBRARY.is_dir():  # installed; a build uses the source tree
-    _core.set_own_library(str(_LIBRARY))
-
-
-@contextlib.contextmanager
-def scenario_errors() -> Iterator[None]:
-    """Raises errors of the extension as :class:`ScenarioError`."""
-    try:
-        yield
-    except _core.ConfigError as error:
-        parts = with_keywords(json.loads(error.args[0]))
-        if parts.get("key", "").startswith("schedule[") and "suggestion" not in parts:
-            parts["suggestion"] = "schedule.from_passes(..) makes a schedule from lists of passes"
-        raise ScenarioError(**parts) from None
-
+_Kind = TypeVar("_Kind", bound="Scenario")
 
 class Scenario(KeysOfScenario):
     """Input of a simulation, with the keys of the scenario reference as keywords.
@@ -51,16 +34,14 @@ class Scenario(KeysOfScenario):
     file that has them.
     """
 
-    __slots__ = ("_tree", "_checked")
-    _tree: _core.Tree
-    _checked: _core.Checked
+    __slots__ = ("_tree", "_yaml", "_checked")
+    _tree: Tree
+    _yaml: str
+    _checked: dict[str, Any]
 
     def _begin(self, base: Any, keys: dict[str, Any]) -> None:
-        with scenario_errors():
-            tree = base._tree if isinstance(base, Scenario) else tree_of(base)
-            for key, value in keys.items():
-                tree = tree.with_key(key, value)
-        self._take(tree)
+        tree = base._tree if isinstance(base, Scenario) else _mapping_tree(base)
+        self._take(changed({"tree": tree}, keys))
         self._check_schedules(keys.get("schedule"))
 
     def _check_schedules(self, value: Any) -> None:
@@ -72,30 +53,27 @@ class Scenario(KeysOfScenario):
                 devices = devices or (whole.get("parallel") or {}).get("pp")
                 schedule._check_sizes(devices, whole.get("microbatches", whole.get("num_batches")))
 
-    def _take(self, tree: _core.Tree) -> None:
-        self._tree = tree
-        with scenario_errors():
-            self._checked = tree.checked()
+    def _take(self, answer: dict[str, Any]) -> None:
+        self._tree, self._yaml, self._checked = answer["tree"], answer["yaml"], answer["checked"]
         _check_times(self.to_dict())
 
     @classmethod
-    def _of(cls, tree: _core.Tree) -> Scenario:
+    def _of(cls: type[_Kind], answer: dict[str, Any]) -> _Kind:
         scenario = cls.__new__(cls)
-        scenario._take(tree)
+        scenario._take(answer)
         return scenario
 
     @classmethod
-    def from_yaml(cls, source: str | os.PathLike[str]) -> Scenario:
+    def from_yaml(cls: type[_Kind], source: str | os.PathLike[str]) -> _Kind:
         r"""Reads a file of YAML or JSON, or a text with more than one line.
 
         >>> scenario = Scenario.from_yaml("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2")
         """
-        with scenario_errors():
-            if isinstance(source, str) and "\n" in source:
-                return cls._of(_core.Tree.from_text(source, "the scenario"))
-            return cls._of(_core.Tree.from_file(os.fspath(source)))
+        if isinstance(source, str) and "\n" in source:
+            return cls._of(changed({"text": source, "name": "the scenario"}, {}))
+        return cls._of(changed({"file": os.fspath(source)}, {}))
 
-    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
+    def with_(self: _Kind, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> _Kind:
         """Returns a scenario with these keys changed; a mapping may have dotted keys.
 
         None removes a key. A mapping replaces its whole section, and a warning names the keys that
@@ -113,19 +91,22 @@ class Scenario(KeysOfScenario):
                 suggestion="as in with_({'parallel.tp': 2}, microbatches=16)",
                 remedy="with_({'parallel.tp': 2}, microbatches=16)",
             )
-        tree = self._tree
-        check_keywords(key for key in {**(changes or {}), **keys} if "." not in key)
-        _warn_of_lost_keys(self.to_dict(), {**(changes or {}), **keys})
-        with scenario_errors():
-            for key, value in {**(changes or {}), **keys}.items():
-                tree = tree.with_key(key, value)
-        scenario = self._of(tree)
-        scenario._check_schedules(keys.get("schedule", (changes or {}).get("schedule")))
+        values = {**(changes or {}), **keys}
+        check_keywords(key for key in values if "." not in key)
+        _warn_of_lost_keys(self.to_dict(), values)
+        scenario = self._of(changed({"tree": self._tree}, values))
+        for name in self._facts():
+            setattr(scenario, name, getattr(self, name))
+        scenario._check_schedules(values.get("schedule"))
         return scenario
+
+    def _facts(self) -> tuple[str, ...]:
+        """Attributes that a changed scenario keeps: where an imported job or profile comes from."""
+        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as nested dicts and lists; values with a unit are texts."""
-        whole: dict[str, Any] = typed(self._tree.object())
+        whole: dict[str, Any] = typed(object_of(self._tree))
         return whole
 
     def to_yaml(self, whole: bool = False) -> str:
@@ -134,7 +115,8 @@ class Scenario(KeysOfScenario):
         Unsaved clusters and schedules of your own are named by their paths in the user's cache;
         :meth:`save` copies them to the folder of the file.
         """
-        return self._checked["yaml"] if whole else self._tree.yaml()
+        text: str = self._checked["yaml"] if whole else self._yaml
+        return text
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the scenario as YAML, and your own clusters and schedules to the same folder.
@@ -154,15 +136,51 @@ class Scenario(KeysOfScenario):
         return list(self._checked["outputs"]), self._checked["trace"]
 
     def __getitem__(self, key: str) -> Any:
+        """The value of a dotted key: ``scenario["parallel.tp"]``; KeyError if there is none."""
         value: Any = self.to_dict()
         for part in key.split("."):
-            value = value[int(part) if isinstance(value, list) else part]
+            try:
+                value = value[int(part) if isinstance(value, list) else part]
+            except (LookupError, TypeError, ValueError):
+                raise self._unknown_key(key) from None
         return value
+
+    def _unknown_key(self, key: str) -> UnknownNameError:
+        outer, dot, _ = key.rpartition(".")
+        section = self.get(outer, {}) if dot else {}
+        inner = [f"{outer}.{name}" for name in section] if isinstance(section, dict) else []
+        near = nearest(key, [*self, *inner])
+        return UnknownNameError(
+            f"the scenario has no {key!r}",
+            key=key,
+            allowed=None if near else ", ".join(self),
+            suggestion=near,
+            suggests_name=near is not None,
+        )
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a dotted key, or ``default`` if the scenario has none."""
+        return self[key] if key in self else default
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[str(key)]
+        except KeyError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        """The top-level keys, in the order written."""
+        return iter(self.to_dict())
+
+    def keys(self) -> list[str]:
+        """The top-level keys, in the order written, so that ``dict(scenario)`` has their values."""
+        return list(self)
 
     def __eq__(self, rhs: object) -> bool:
         if not isinstance(rhs, Scenario):
             return NotImplemented
-        return self._checked["yaml"] == rhs._checked["yaml"]
+        return bool(self._checked["yaml"] == rhs._checked["yaml"])
 
     def __hash__(self) -> int:
         return hash(self._checked["yaml"])
@@ -172,29 +190,34 @@ class Scenario(KeysOfScenario):
 
     def _json(self) -> str:
         """The tree for a worker, with the locations of values."""
-        return self._tree.json()
+        return json.dumps(self._tree)
 
     def __reduce__(self) -> tuple[Any, ...]:
         tree = self._json()
-        return (_unpickled, (tree, stored_files(tree)))
+        facts = {name: getattr(self, name) for name in self._facts()}
+        return (_unpickled, (type(self), tree, stored_files(tree), facts))
 
 
-def _unpickled(tree: str, files: Mapping[str, str]) -> Scenario:
+def _unpickled(
+    kind: type[_Kind], tree: str, files: Mapping[str, str], facts: Mapping[str, Any]
+) -> _Kind:
     for path, text in files.items():
         here = store(text, os.path.basename(path))
         tree = tree.replace(json.dumps(path)[1:-1], json.dumps(here)[1:-1])
-    return Scenario._of(_core.Tree.from_json(tree))
+    scenario = kind._of(changed({"tree": json.loads(tree)}, {}))
+    for name, fact in facts.items():
+        setattr(scenario, name, fact)
+    return scenario
 
 
-def tree_of(base: Any) -> _core.Tree:
-    """The tree of a mapping."""
+def _mapping_tree(base: Any) -> Tree:
     if base is not None and not isinstance(base, Mapping):
         raise ArgumentError(
             f"a scenario is {kind_of(base)}",
             allowed="keywords, a mapping, or Scenario.from_yaml(..) of a file or a text",
             remedy="Scenario.from_yaml(..)",
         )
-    return _core.Tree.from_object(base or {})
+    return tree_of(base or {})
 
 
 def check_keywords(names: Iterable[str], is_search: bool = False) -> None:

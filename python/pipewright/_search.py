@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import html
+import json
 import math
 import os
 import queue
 import signal
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from . import _core, _worker
+from . import _worker
 from ._chart import chart
 from ._commands import PathLike, command, options, output_of
 from ._display import _STYLE
 from ._figures import Figures
 from ._files import bring_along_all
 from ._progress import NAMES, Progress, shown_progress
-from ._scenario import Scenario, check_keywords, scenario_errors
+from ._scenario import Scenario, check_keywords
 from ._table import Table
+from ._tree import changed, tree_of
 from ._values import typed
 from .errors import ArgumentError, AxisError, Error, InternalError, of_type
 
@@ -64,7 +67,8 @@ class Candidate(Figures):
         return values[name] if name in values else super().__getattr__(name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for name in self.values if name.isidentifier())})
+        values = self.__dict__.get("values", {})
+        return sorted({*super().__dir__(), *(name for name in values if name.isidentifier())})
 
     @property
     def scenario(self) -> Scenario:
@@ -94,9 +98,13 @@ class SearchResult:
         self._candidates = {row["candidate"]: row for row in report["candidates"]}
         self._table: Table | None = None
 
-    #: True if the search ended by itself rather than by an interrupt.
+    def __reduce__(self) -> tuple[Any, ...]:
+        with open(self._file, "rb") as file:
+            return (_unpickled, (self.summary, self._text, file.read()))
+
     @property
     def finished(self) -> bool:
+        """True if the search ended by itself rather than by an interrupt."""
         return bool(self.summary["finished"])
 
     @property
@@ -262,6 +270,14 @@ class SearchResult:
         )
 
 
+def _unpickled(report: dict[str, Any], text: str, results: bytes) -> SearchResult:
+    folder = TemporaryDirectory(prefix="pipewright-")
+    path = os.path.join(folder.name, "results.h5")
+    with open(path, "wb") as file:
+        file.write(results)
+    return SearchResult(report, text, path, folder)
+
+
 def _few_columns(candidates: Sequence[Candidate]) -> Table:
     """Values and main figures of candidates."""
     rows: list[dict[str, Any]] = []
@@ -300,64 +316,90 @@ def _values_label(result: SearchResult, row: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-class Search:
-    """A search that runs in the background; made by :func:`search`.
+class _Background:
+    """The thread and the process of a search.
 
-    Iterating yields :class:`Progress` until the search ends. Leaving the loop, ``stop()`` or an
-    interrupt stops it; ``result`` then has the best candidates so far.
+    It does not refer to its :class:`Search`, so that an abandoned one is collected and killed.
     """
 
-    def __init__(self, words: list[str], tree: str | None, file: str, folder: Any) -> None:
-        self._file = file
-        self._folder = folder
-        self._messages: queue.Queue[Progress | None] = queue.Queue()
+    def __init__(self, words: list[str], written: dict[str, str]) -> None:
+        self.messages: queue.Queue[Progress | None] = queue.Queue()
+        self.begun = threading.Event()
+        self.answer: dict[str, Any] | None = None
+        self.error: BaseException | None = None
+        self.is_stopped = False
         self._process: int | None = None
         self._is_listening = False
-        self._is_stopped = False
-        self._begun = threading.Event()
+        self._is_killed = False
         self._lock = threading.Lock()
-        self._answer: dict[str, Any] | None = None
-        self._error: BaseException | None = None
-        self._result: SearchResult | None = None
-        written = {} if tree is None else {"sweep": tree}
-        self._thread = threading.Thread(target=self._ask, args=(words, written), daemon=True)
-        self._thread.start()
-        # Errors in the sweep or in an option are raised by search() itself.
-        self._begun.wait(_BEGINNING)
-        self._raise()
+        self.thread = threading.Thread(target=self._ask, args=(words, written), daemon=True)
+        self.thread.start()
 
     def _ask(self, words: list[str], written: dict[str, str]) -> None:
         def on_message(message: dict[str, Any], files: list[int]) -> None:
             if "process" in message:
                 self._process = message["process"]
+                if self._is_killed:
+                    self._send(signal.SIGKILL)
                 return
             with self._lock:
                 # Until its first message, the program does not handle interrupts.
-                if self._is_stopped and not self._is_listening:
+                if self.is_stopped and not self._is_listening:
                     self._send(signal.SIGINT)
                 self._is_listening = True
-            self._begun.set()
-            self._messages.put(Progress(message["progress"]))
+            self.begun.set()
+            self.messages.put(Progress(message["progress"]))
 
         try:
-            self._answer = _worker.request("search", {"words": words}, on_message, (), **written)
+            self.answer = _worker.request("search", {"words": words}, on_message, (), **written)
         except BaseException as error:
-            self._error = error
+            self.error = error
         finally:
             self._process = None
-            self._messages.put(None)
-            self._begun.set()
+            self.messages.put(None)
+            self.begun.set()
 
     def _send(self, number: signal.Signals) -> None:
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process, number)
 
+    def stop(self) -> None:
+        with self._lock:
+            # A second interrupt would kill the program, so only one is sent.
+            if self._is_listening and not self.is_stopped:
+                self._send(signal.SIGINT)
+            self.is_stopped = True
+
+    def kill(self) -> None:
+        """Ends the processes of the search, without a result."""
+        self.is_stopped = self._is_killed = True
+        self._send(signal.SIGKILL)
+
+
+class Search:
+    """A search that runs in the background; made by :func:`search`.
+
+    Iterating yields :class:`Progress` until the search ends. Leaving the loop, ``stop()`` or an
+    interrupt stops it; ``result`` then has the best candidates so far. A search that nothing refers
+    to any more ends, as after ``del`` or when a notebook's cell runs again.
+    """
+
+    def __init__(self, words: list[str], tree: str | None, file: str, folder: Any) -> None:
+        self._file = file
+        self._folder = folder
+        self._result: SearchResult | None = None
+        self._background = _Background(words, {} if tree is None else {"sweep": tree})
+        self._end = weakref.finalize(self, self._background.kill)
+        # Errors in the sweep or in an option are raised by search() itself.
+        self._background.begun.wait(_BEGINNING)
+        self._raise()
+
     def __iter__(self) -> Iterator[Progress]:
         try:
             while not self.done:
                 with contextlib.suppress(queue.Empty):
-                    progress = self._messages.get(timeout=0.2)
+                    progress = self._background.messages.get(timeout=0.2)
                     if progress is None:
                         break
                     yield progress
@@ -372,24 +414,20 @@ class Search:
     @property
     def done(self) -> bool:
         """Whether the search has ended."""
-        return not self._thread.is_alive() and self._messages.empty()
+        return not self._background.thread.is_alive() and self._background.messages.empty()
 
     def stop(self) -> None:
         """Stops the search soon; its result is the best so far."""
-        with self._lock:
-            # A second interrupt would kill the program, so only one is sent.
-            if self._is_listening and not self._is_stopped:
-                self._send(signal.SIGINT)
-            self._is_stopped = True
+        self._background.stop()
 
     close = stop
 
     def _interrupted(self) -> None:
         """Stops the search but still accepts its result. A second interrupt kills it."""
-        if self._is_stopped:
-            self._send(signal.SIGKILL)
+        if self._background.is_stopped:
+            self._background.kill()
         self.stop()
-        self._thread.join(_GRACE)
+        self._background.thread.join(_GRACE)
 
     def __enter__(self) -> Search:
         return self
@@ -412,24 +450,28 @@ class Search:
     def result(self) -> SearchResult:
         """The result; waits for the end of the search."""
         try:
-            while self._thread.is_alive():
-                self._thread.join(0.2)  # the timeout lets interrupts through
+            while self._background.thread.is_alive():
+                self._background.thread.join(0.2)  # the timeout lets interrupts through
         except KeyboardInterrupt:
             self._interrupted()
             raise
         self._raise()
         if self._result is None:
-            assert self._answer is not None
-            output = output_of(self._answer)
+            assert self._background.answer is not None
+            output = output_of(self._background.answer)
             self._result = SearchResult(output.json(), "", self._file, self._folder)
         return self._result
 
     def _raise(self) -> None:
-        if self._error is None:
+        error = self._background.error
+        if error is None:
             return
-        if isinstance(self._error, InternalError) and self._is_stopped:
-            raise Error("the search was killed before it could report its result") from self._error
-        raise self._error
+        if isinstance(error, InternalError) and self._background.is_stopped:
+            raise Error("the search was killed before it could report its result") from error
+        raise error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a search under way cannot be pickled or copied; its result can")
 
     def __repr__(self) -> str:
         return f"<Search {'done' if self.done else 'under way'}>"
@@ -524,15 +566,13 @@ def _time(value: str | float | None) -> str | None:
 
 
 def _tree_of(sweep: Any, keys: Mapping[str, Any]) -> str:
-    with scenario_errors():
-        if isinstance(sweep, Scenario):
-            tree = sweep._tree
-        elif isinstance(sweep, str) and "\n" in sweep:
-            tree = _core.Tree.from_text(sweep, "the sweep")
-        elif isinstance(sweep, (str, os.PathLike)):
-            tree = _core.Tree.from_file(os.fspath(sweep))
-        else:
-            tree = _core.Tree.from_object(sweep or {})
-        for key, value in keys.items():
-            tree = tree.with_key(key, value)
-        return str(tree.json())
+    source: dict[str, Any]
+    if isinstance(sweep, Scenario):
+        source = {"tree": sweep._tree}
+    elif isinstance(sweep, str) and "\n" in sweep:
+        source = {"text": sweep, "name": "the sweep"}
+    elif isinstance(sweep, (str, os.PathLike)):
+        source = {"file": os.fspath(sweep)}
+    else:
+        source = {"tree": tree_of(sweep or {})}
+    return json.dumps(changed(source, keys, check=False)["tree"])

@@ -1,4 +1,4 @@
-"""Rows of a run as numpy arrays in memory shared with the process of the simulation."""
+"""Rows of a run as numpy arrays over one block of memory."""
 
 from __future__ import annotations
 
@@ -10,44 +10,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
-
 
 class Tables:
-    """Tables of a run by name; arrays are read-only and share memory."""
+    """Tables of a run by name; arrays are read-only and share one block of memory."""
 
-    def __init__(self, packing: dict[str, Any], file: int) -> None:
-        """Maps a file in memory, and closes it."""
+    def __init__(self, packing: dict[str, Any], block: bytes) -> None:
         self.packing = packing
-        try:
-            self._block: Any = _core.Block(file)
-        finally:
-            os.close(file)
-        self._arrays: dict[str, NDArray[Any]] = {}
+        self._block = block
+        self._arrays: dict[str, NDArray[np.void]] = {}
 
     @contextlib.contextmanager
     def file(self) -> Iterator[int]:
         """A file in memory with the tables, for another process."""
-        file = _file_of(memoryview(self._block))
-        try:
+        file = os.memfd_create("pipewright")
+        with os.fdopen(file, "wb") as stream:
+            stream.write(self._block)
+            stream.flush()
             yield file
-        finally:
-            os.close(file)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_from_bytes, (self.packing, bytes(self._block)))
+        return (Tables, (self.packing, self._block))
 
     def names(self) -> list[str]:
         """Names of the tables."""
         return list(self.packing["tables"])
 
-    def array(self, name: str) -> NDArray[Any]:
+    def array(self, name: str) -> NDArray[np.void]:
         """The rows of a table, with the columns of the trace file."""
         if name not in self._arrays:
             self._arrays[name] = self._map(self.packing["tables"][name])
         return self._arrays[name]
 
-    def _map(self, table: dict[str, Any]) -> NDArray[Any]:
+    def _map(self, table: dict[str, Any]) -> NDArray[np.void]:
         columns = table["columns"]
         layout = np.dtype(
             {
@@ -59,7 +53,7 @@ class Tables:
         )
         if table["rows"] == 0:
             return np.empty(0, layout)
-        rows: NDArray[Any] = np.frombuffer(self._block, layout, table["rows"], table["at"])
+        rows: NDArray[np.void] = np.frombuffer(self._block, layout, table["rows"], table["at"])
         return rows
 
     def kinds(self, name: str) -> dict[str, list[str]]:
@@ -82,12 +76,23 @@ class Tables:
         return columns_by_name
 
 
-def _file_of(block: bytes | memoryview) -> int:
-    file = os.memfd_create("pipewright")
-    with os.fdopen(os.dup(file), "wb") as stream:
-        stream.write(block)
-    return file
+#: Units of columns that are neither seconds nor numbers of something.
+_UNITS = {
+    "bytes": "bytes",
+    "memory_capacity": "bytes",
+    "bandwidth": "bytes/s",
+    "flows": "flow s",
+    "waited": "flow s",
+}
 
 
-def _from_bytes(packing: dict[str, Any], block: bytes) -> Tables:
-    return Tables(packing, _file_of(block))
+def unit_of(column: str, layout: np.dtype[Any]) -> str:
+    """The unit of a column; times are the only other fractions."""
+    return _UNITS.get(column) or ("s" if layout.kind == "f" else "")
+
+
+def read_tables(packing: dict[str, Any], file: int) -> Tables:
+    """Reads tables from a file in memory, and closes it."""
+    with os.fdopen(file, "rb") as stream:
+        stream.seek(0)
+        return Tables(packing, stream.read())

@@ -6,12 +6,13 @@ import functools
 import re
 from typing import Any
 
-from . import _core
+from ._keys import ROWS, KeyRow
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FLAGS = {"true": True, "false": False}
-#: Types of scenario keys whose values are always strings.
+#: Types of scenario keys whose values are always strings; a choice of numbers, such as
+#: ``parallel.zero``, has numbers.
 _TEXTS = frozenset({"text", "choice", "path", "library", "schedule"})
 
 
@@ -37,6 +38,11 @@ def typed(value: Any, key: str = "") -> Any:
 
 @functools.cache
 def _text_keys() -> frozenset[str]:
-    return frozenset(
-        row["name"] for row in _core.keys() if row["type"] in _TEXTS and not row["is_map"]
-    )
+    return frozenset(row["name"] for row in ROWS if _has_texts(row))
+
+
+def _has_texts(row: KeyRow) -> bool:
+    if row["type"] not in _TEXTS or row["is_map"]:
+        return False
+    choices = row["choices"]
+    return not choices or not all(_INTEGER.fullmatch(choice) for choice in choices)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import _core
+from ._keys import ROWS
 
 #: Options whose keyword argument has another name than the option.
 _RENAMED = {"num_stages": "devices", "num_batches": "microbatches"}
@@ -68,7 +68,7 @@ def top_names() -> frozenset[str]:
 
 def _named_keys() -> Iterator[tuple[str, str]]:
     """Pairs of a name or alias and its key."""
-    for row in _core.keys():
+    for row in ROWS:
         yield row["name"], row["name"]
         if row["alias"]:
             section = row["name"].rpartition(".")

@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -70,12 +71,19 @@ class Worker:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                [program(), "--answer"],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                process_group=0,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [program(), "--answer"],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    process_group=0,
+                )
+            except OSError as error:
+                ours.close()
+                raise errors.InternalError(
+                    f"the program {program()} cannot be started: {error.strerror}",
+                    remedy="install the package again, or set PIPEWRIGHT_PROGRAM",
+                ) from None
         self._socket = ours
         self._text = b""
         self._files: list[int] = []
@@ -90,12 +98,13 @@ class Worker:
         """
         if len(files) > _MAX_FILES:
             raise ValueError(f"{len(files)} runs are more than {_MAX_FILES}")
-        if files:
-            sent = self._socket.sendmsg(
-                [line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
-            )
-            line = line[sent:]
-        self._socket.sendall(line)
+        try:
+            if files:
+                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
+                line = line[self._socket.sendmsg([line], [rights]) :]
+            self._socket.sendall(line)
+        except OSError:
+            raise self._ended() from None
         while True:
             message = self._receive()
             count = message.get("files", 0)
@@ -110,20 +119,40 @@ class Worker:
     def _receive(self) -> dict[str, Any]:
         parts = [self._text]
         while b"\n" not in parts[-1]:
-            text, files, _, _ = socket.recv_fds(self._socket, 1 << 17, _MAX_FILES)
+            try:
+                text, files, _, _ = socket.recv_fds(self._socket, 1 << 17, _MAX_FILES)
+            except OSError:
+                raise self._ended() from None
             self._files += files
             if not text:
-                status = self._process.wait()
-                raise errors.InternalError(f"the worker {program()} ended with status {status}")
+                raise self._ended()
             parts.append(text)
         line, self._text = b"".join(parts).split(b"\n", 1)
         message: dict[str, Any] = json.loads(line)
         return message
 
+    def _ended(self) -> errors.InternalError:
+        """The error of a process that ended before it answered."""
+        status = self._process.wait()
+        if status < 0:
+            return errors.InternalError(
+                f"the process of the program was killed ({signal.Signals(-status).name})",
+                suggestion="memory may be short: run fewer scenarios at a time, or with rows=False",
+            )
+        # The dynamic linker says on standard error which library is missing.
+        again = subprocess.run([program(), "--version"], capture_output=True, text=True)
+        words = again.stderr.strip() if again.returncode else f"it ended with status {status}"
+        return errors.InternalError(f"the program {program()} does not answer: {words}")
+
+    def is_alive(self) -> bool:
+        """Whether the process still waits for requests."""
+        return self._process.poll() is None
+
     def end(self) -> None:
         """Kills the process; a thread that waits for its answer gets an error."""
         self._process.kill()
         self._process.wait()
+        self._socket.close()
         while self._files:
             os.close(self._files.pop())
 
@@ -145,10 +174,7 @@ def worker() -> Iterator[Worker]:
     If an exception other than an error of the worker leaves the block, such as an interrupt, the
     worker is killed.
     """
-    with _lock:
-        child = _idle.pop() if _idle else None
-    if child is None:
-        child = Worker()
+    child = _idle_worker() or Worker()
     is_well = False
     with _lock:
         _busy.add(child)
@@ -165,6 +191,17 @@ def worker() -> Iterator[Worker]:
                 _idle.append(child)
         if not is_well:
             child.end()
+
+
+def _idle_worker() -> Worker | None:
+    """An idle worker, after removal of those that were killed meanwhile."""
+    with _lock:
+        while _idle:
+            child = _idle.pop()
+            if child.is_alive():
+                return child
+            child.end()
+    return None
 
 
 def request(

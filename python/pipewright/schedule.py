@@ -123,7 +123,7 @@ class Schedule:
         """
         if backward is None and input_grad is None and weight_grad is None:
             input_grad = weight_grad = forward
-        result = run(
+        return run(
             Scenario(
                 devices=self.devices,
                 microbatches=self.microbatches,
@@ -136,8 +136,6 @@ class Schedule:
                 **keys,
             )
         )
-        assert isinstance(result, Result)
-        return result
 
     @property
     def passes(self) -> Any:

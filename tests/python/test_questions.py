@@ -23,7 +23,7 @@ def test_a_result_prints_like_the_program(tmp_path, program):
 
 
 def test_a_notebook_shows_a_table_notes_and_a_timeline():
-    runs = pipewright.run(scenario(schedule=["1f1b", "gpipe"]))
+    runs = pipewright.runs(scenario(schedule=["1f1b", "gpipe"]))
     page = runs._repr_html_()
     table = etree.fromstring(page[page.index("<table") : page.index("</table>") + 8].replace("<br>", "<br/>"))
     assert [row[0].text for row in table[1:]] == ["1f1b", "gpipe"]

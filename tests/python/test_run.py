@@ -90,7 +90,7 @@ def test_figures_equal_those_of_the_program(tmp_path, program):
     assert pipewright.run(job).summary == json.loads(printed.stdout)
 
 
-def test_passes_share_memory_with_the_run():
+def test_passes_are_read_only_views_of_one_block():
     passes = pipewright.run(scenario()).passes
     assert len(passes) == 4 * 8 * 2
     assert passes["end"].max() == 33.0
@@ -130,7 +130,7 @@ def test_polars_frames_have_names_for_codes():
 
 
 def test_several_schedules_are_several_results():
-    runs = pipewright.run(scenario(schedule=["1f1b", "gpipe"]))
+    runs = pipewright.runs(scenario(schedule=["1f1b", "gpipe"]))
     assert isinstance(runs, Results)
     assert [run.schedule for run in runs] == ["1f1b", "gpipe"]
     assert runs.makespan_s == [33.0, 33.0]
@@ -302,7 +302,7 @@ def test_dropped_results_close_their_files():
     pipewright.run(scenario())
     before = descriptors()
     for _ in range(5):
-        pipewright.run(scenario(schedule=["1f1b", "gpipe"]))
+        pipewright.runs(scenario(schedule=["1f1b", "gpipe"]))
     assert descriptors() <= before
 
 

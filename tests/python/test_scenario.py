@@ -11,7 +11,8 @@ import warnings
 
 import pytest
 
-from pipewright import ArgumentError, Scenario, ScenarioError, _core, _files, run
+from pipewright import ArgumentError, Scenario, ScenarioError, _files, run
+from pipewright._keys import ROWS
 
 from conftest import on_cluster, scenario
 
@@ -69,7 +70,7 @@ def test_repr_is_yaml_that_reads_back():
 
 def test_every_key_of_the_reference_is_a_documented_parameter():
     parameters = inspect.signature(Scenario).parameters
-    top = [row for row in _core.keys() if "." not in row["name"]]
+    top = [row for row in ROWS if "." not in row["name"]]
     assert len(top) > 25
     for row in top:
         assert row["name"] in parameters
@@ -82,7 +83,7 @@ def test_the_keys_of_sections_are_typed_dicts():
     from pipewright import _keys
 
     assert _keys.ParallelKeys.__annotations__["tp"].__forward_arg__ == "int | str"
-    inner = [row["name"] for row in _core.keys() if row["name"].startswith("model.experts.")]
+    inner = [row["name"] for row in ROWS if row["name"].startswith("model.experts.")]
     assert {name.rsplit(".", 1)[1] for name in inner} <= set(_keys.ModelExpertsKeys.__annotations__)
 
 

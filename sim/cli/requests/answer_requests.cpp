@@ -20,16 +20,30 @@ namespace pipewright::cli {
 
 std::span<const Request> requests() {
   static constexpr std::array table{
-      Request{"command", answer_command},   Request{"export", answer_export},
-      Request{"import", answer_import},     Request{"library", answer_library},
-      Request{"run", answer_run},           Request{"search", answer_search},
-      Request{"describe", answer_describe}, Request{"save", answer_save},
-      Request{"why", answer_why},           Request{"compare", answer_compare},
+      Request{"keys", answer_keys, true},
+      Request{"scenario", answer_scenario, true},
+      Request{"library", answer_library, true},
+      Request{"command", answer_command},
+      Request{"export", answer_export},
+      Request{"import", answer_import},
+      Request{"run", answer_run},
+      Request{"search", answer_search},
+      Request{"open", answer_open},
+      Request{"describe", answer_describe},
+      Request{"save", answer_save},
+      Request{"why", answer_why},
+      Request{"compare", answer_compare},
   };
   return table;
 }
 
 namespace {
+
+const Request* find_request(const Json& request) {
+  const auto list = requests();
+  const auto it = std::ranges::find(list, request.at("ask").get<std::string>(), &Request::name);
+  return it == list.end() ? nullptr : &*it;
+}
 
 // Changes to the client's working folder, and to its library of platforms.
 void enter_environment(const Json& request) {
@@ -39,15 +53,15 @@ void enter_environment(const Json& request) {
           fmt::format("{}: the folder does not exist", folder->get<std::string>()));
   if (const auto library = request.find("platforms"); library != request.end())
     setenv("PIPEWRIGHT_PLATFORMS", library->get<std::string>().c_str(), 1);
+  else
+    unsetenv("PIPEWRIGHT_PLATFORMS");
 }
 
-// Answers a request and sends the answer, or the error, to the client. Runs in a child process.
+// Answers a request and sends the answer, or the error, to the client.
 void answer(Message& request, const Connection& client) {
   try {
-    const std::string name = request.json.at("ask");
-    const auto list = requests();
-    const auto it = std::ranges::find(list, name, &Request::name);
-    if (it == list.end()) throw std::logic_error("unknown request " + name);
+    const Request* const it = find_request(request.json);
+    if (it == nullptr) throw std::logic_error("unknown request " + request.json["ask"].dump());
     enter_environment(request.json);
     client.send({{"answer", it->answer(request, client)}});
   } catch (const std::exception& error) {
@@ -80,9 +94,14 @@ int answer_requests(const Arguments& arguments) {
   // messages.
   const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  execution::load_simulator();
   Connection client(socket);
   while (std::optional<Message> request = client.receive()) {
+    if (const Request* const asked = find_request(request->json);
+        asked != nullptr && asked->is_short) {
+      answer(*request, client);
+      continue;
+    }
+    execution::load_simulator();  // once for all children
     process::Process child([&](process::Channel&) { answer(*request, client); },
                            process::Process::Errors::store);
     const std::array<process::Process*, 1> waiting{&child};

@@ -5,20 +5,30 @@
 
 #include "sim/cli/requests/connection.hpp"
 
-// Requests that Python's package sends to its worker, the program. Each request is answered in a
-// process of its own, in the client's folder and with its environment. An answer function sends
-// intermediate messages and returns the last one.
+// Requests that Python's package sends to its worker, the program. A request is answered in the
+// client's folder and with its library of platforms, and a long one in a process of its own. An
+// answer function sends intermediate messages and returns the last one.
 namespace pipewright::cli {
 
 struct Request {
   std::string_view name;
   Json (*answer)(Message& request, const Connection& client);
+  bool is_short = false;  // needs no simulator, and leaves no trace in the worker that answers
 };
 std::span<const Request> requests();
 
 // {"scenario": tree, "rows": true} -> for each schedule {"run": summary, "took_s": .., "packing":
 // ..} with its rows in a shared block of memory, then {"notes": [..]}.
 Json answer_run(Message& request, const Connection& client);
+
+// {"tree": tree, "changes": [["parallel.tp", tree or null], ..], "check": true} -> {"tree": tree,
+// "yaml": .., "checked": {..}}, the scenario with the changes; null removes a key. Instead of a
+// tree,
+// {"file": ..} is read, or {"text": .., "name": ..}, which errors call by the name.
+Json answer_scenario(Message& request, const Connection& client);
+// {} -> {"keys": [{"name": "parallel.tp", "alias": "tensor", ..}, ..], "versions": ".."}, the keys
+// of a scenario, and the versions of the program and of SimGrid.
+Json answer_keys(Message& request, const Connection& client);
 
 // {"words": ["train.sh", "NNODES=8"]}, a job of another framework -> its scenario, and for each key
 // the flag that it comes from.
@@ -36,6 +46,9 @@ Json answer_command(Message& request, const Connection& client);
 // tree instead of a file -> {"process": ..}, a process to interrupt; {"progress": ..} ten times a
 // second; then an answer like that of answer_command.
 Json answer_search(Message& request, const Connection& client);
+// {"file": "run.h5"} -> {"run": summary, "packing": ..} with the rows of a trace file in a shared
+// block of memory, then {"schedule": ..}.
+Json answer_open(Message& request, const Connection& client);
 // Requests about finished runs, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks.
 // describe: texts and a table. save: writes {"file": .., "picture": .., "is_trace": false}. why:
 // explains the time of a run, {"jobs": .., "what_if": ..}, and sends {"done": .., "of": ..}

@@ -14,6 +14,7 @@
 #include "analysis/report/why/why.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/packed.hpp"
+#include "analysis/trace/reader.hpp"
 #include "analysis/trace/writer.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/requests/requests.hpp"
@@ -55,6 +56,16 @@ void write_trace(const trace::Trace& trace, const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+Json answer_open(Message& request, const Connection& client) {
+  const trace::Trace run = trace::read_trace(request.json.at("file").get<std::string>());
+  Json message{{"run", analysis::json_of(analysis::summarize(run))},
+               {"packing", trace::packing(run)}};
+  SharedBlock block(message["packing"]["bytes"].get<std::size_t>());
+  trace::pack(run, message["packing"], block.bytes());
+  client.send(message, {block.descriptor()});
+  return {{"schedule", run.run.schedule}};
+}
 
 Json answer_describe(Message& request, const Connection&) {
   const Runs runs = runs_of(request);
