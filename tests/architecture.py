@@ -162,10 +162,6 @@ ALLOWED = {
         ),
         ("fmt/", "nlohmann/", "boost/", "mpi.h"),
     ),
-    "python": (
-        ("schedules", "analysis", "sim"),
-        ("fmt/", "nlohmann/", "pybind11/"),
-    ),
 }
 PACKAGE = "python/pipewright"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

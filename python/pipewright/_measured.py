@@ -27,7 +27,7 @@ class Profile(Scenario):
     text: str
     #: The measured order of passes as a schedule; None if a PyTorch file cannot express it.
     order: Schedule | None
-    #: Notes that the command printed.
+    #: Notes on the measured run, and what the command printed.
     notes: list[str]
 
     def _facts(self) -> tuple[str, ...]:
@@ -61,7 +61,9 @@ def profile(
         with scenario_file(into) as file:
             output = command(*words, "--into", file)
     measured = Profile.from_yaml(output.text)
-    measured.text, measured.notes, measured.order = output.text, output.notes, order
+    measured.text, measured.order = output.text, order
+    in_text = (line.partition("# note: ")[2] for line in output.text.splitlines())
+    measured.notes = [*output.notes, *filter(None, in_text)]
     return measured
 
 

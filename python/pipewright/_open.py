@@ -8,7 +8,7 @@ from ._commands import PathLike
 from ._results import Result
 from ._run import open_run
 from ._search import SearchResult, search
-from .errors import of_type
+from .errors import Error, TraceError, of_type
 
 
 def open(file: PathLike) -> Result | SearchResult:

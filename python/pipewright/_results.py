@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _display, _worker
 from ._figures import RunFigures
 from ._plot import Plot
+from ._scenario import Scenario
 from ._files import bring_along_all
 from ._table import Table, optional
 from ._swept import swept_values
@@ -113,6 +114,16 @@ class Result(RunFigures, RunOutputs):
         self.took_s = took_s
         self._tables = tables
         self._again = again
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of this run, with absolute paths and a single schedule."""
+        text: str = self._rows().packing["info"]["scenario"]
+        scenario = Scenario.from_yaml(text)
+        if len(scenario.schedules) == 1:
+            return scenario
+        listed = scenario["schedule"]
+        return scenario.with_(schedule=listed[scenario.schedules.index(self.schedule)])
 
     def _rows(self) -> Tables:
         if self._tables is None:

@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _worker
 from ._chart import chart
@@ -23,10 +23,13 @@ from ._figures import Figures
 from ._files import bring_along_all
 from ._progress import NAMES, Progress, shown_progress
 from ._scenario import Scenario, check_keywords
-from ._table import Table
+from ._table import Table, optional
 from ._tree import changed, tree_of
 from ._values import typed
 from .errors import ArgumentError, AxisError, Error, InternalError, of_type
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Seconds for which an interrupted search may still deliver its result.
 _GRACE = 0.8
@@ -48,6 +51,14 @@ class Candidate(Figures):
     (2, 2, 0.439)
     >>> run(best.scenario)
     """
+
+    makespan_s: float
+    tokens_per_s: float
+    samples_per_s: float
+    mfu: float
+    bubble_ratio: float
+    peak_memory_bytes: int
+    outcome: str
 
     def __init__(self, result: SearchResult, summary: dict[str, Any]) -> None:
         #: All figures of ``pipewright search --json``, under the names that runs use.
@@ -166,6 +177,34 @@ class SearchResult:
                 [Candidate(self, row) for row in self.summary["candidates"]]
             )
         return self._table
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """Values of the axes of the best candidate; empty if there is none."""
+        return {} if self.best is None else dict(self.best.values)
+
+    @property
+    def best_value(self) -> float | None:
+        """Time of an iteration of the best candidate, in seconds."""
+        return None if self.best is None else self.best.makespan_s
+
+    def trials_dataframe(self) -> pandas.DataFrame:
+        """The candidates as Optuna's studies show their trials: ``number``, ``value`` (seconds of an
+        iteration), ``params_tp`` and so on, and ``state``.
+
+        >>> search("sweep.yaml").run().trials_dataframe().columns[:3].to_list()
+        ['number', 'value', 'params_tp']
+        """
+        pd = optional("pandas", "table")
+        rows = []
+        for summary in self.summary["candidates"]:
+            candidate = Candidate(self, summary)
+            params = {f"params_{name}": value for name, value in candidate.values.items()}
+            state = "COMPLETE" if candidate.outcome == "simulated" else "PRUNED"
+            value = candidate.summary.get("makespan_s")
+            row: dict[str, Any] = {"number": candidate.number, "value": value, **params}
+            rows.append({**row, "state": state, "outcome": candidate.outcome})
+        return pd.DataFrame(rows)
 
     def by(self, axis: str) -> Table:
         """The best candidate for each value of an axis, such as ``"tp"``.

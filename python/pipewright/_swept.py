@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ._files import without_folders
 from ._scenario import Scenario
 
 
@@ -41,7 +42,9 @@ def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
             yield from _flat(inner, f"{key}.{name}" if key else str(name))
     elif isinstance(value, (list, tuple)):
         yield key, ", ".join(map(str, value))
-    elif isinstance(value, (str, bool, int, float)):
-        yield ("schedule" if key == "schedule.name" else key), value
+    elif isinstance(value, str):
+        yield ("schedule" if key == "schedule.name" else key), without_folders(value)
+    elif isinstance(value, (bool, int, float)):
+        yield key, value
     else:
         yield key, str(value)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._cells import Passes, rows_of
 from ._chart import chart
@@ -29,6 +29,10 @@ from ._run import run
 from ._scenario import Scenario
 from ._table import Table
 from .errors import ArgumentError, ScheduleError, kind_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "Check",
@@ -138,7 +142,7 @@ class Schedule:
         )
 
     @property
-    def passes(self) -> Any:
+    def passes(self) -> NDArray[np.void]:
         """All passes with the default times of :meth:`time`, as an array."""
         return self.time().passes
 
@@ -364,6 +368,11 @@ def catalogue(
 class Found(Report):
     """Best order of a search: ``schedule``, ``makespan_s``, ``bubble_ratio``, ``lower_bound_s`` of all
     orders, and the ``gap`` to it."""
+
+    makespan_s: float
+    bubble_ratio: float
+    lower_bound_s: float
+    gap: float
 
     def __init__(self, summary: dict[str, Any], schedule: Schedule) -> None:
         super().__init__(summary)
