@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/training_checks.hpp"
 
@@ -108,7 +110,39 @@ void check_microbatch(const Scenario& scenario, const Value& root) {
          training.sequence.value_or(scenario.model->value.sequence));
 }
 
+// Returns the first time of a kind, with or without a unit; 0 needs none. Null if there is none.
+const Value* first_time(const Value& value, bool has_unit) {
+  for (const Value& item : value.items)
+    if (const Value* const found = first_time(item, has_unit)) return found;
+  if (value.kind != Value::Kind::text) return nullptr;
+  const std::optional<double> bare = base::parse_number<double>(value.text);
+  return bare != 0.0 && bare.has_value() != has_unit ? &value : nullptr;
+}
+
+// Checks that times of passes have units, or none of them has. A bare number is in seconds, which
+// is hardly meant beside "1 ms".
+void check_units(const Value& root) {
+  constexpr std::array keys{"forward_times", "backward_times", "input_grad_times",
+                            "weight_grad_times", "fused_times"};
+  const Value* bare = nullptr;
+  const Value* other = nullptr;
+  std::string_view bare_key;
+  for (const std::string_view key : keys)
+    if (const Value* const times = find(root, key)) {
+      if (bare == nullptr) {
+        bare = first_time(*times, false);
+        bare_key = key;
+      }
+      if (other == nullptr) other = first_time(*times, true);
+    }
+  if (bare == nullptr || other == nullptr) return;
+  throw Error(bare->origin, fmt::format("{} has {} without a unit, but another pass takes {}",
+                                        bare_key, shown(bare->text), shown(other->text)))
+      .suggest(fmt::format("write the unit, such as {} ms or {} s", bare->text, bare->text));
+}
+
 void check_times(const Scenario& scenario, const Value& root) {
+  check_units(root);
   if (scenario.model && scenario.fused_times && scenario.communication.detail == Detail::full)
     throw Error(scenario.fused_times->origin,
                 "fused_times include the collectives within passes, and communication.detail: full "

@@ -16,7 +16,9 @@
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/optimizer_offload.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/ranks.hpp"
 #include "sim/workload/schedule_source.hpp"
+#include "sim/workload/shape/layout_checks.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -80,6 +82,20 @@ void add_chunk_notes(const std::vector<workload::Plan>& plans, Notes& notes) {
                       plan.schedule.name));
 }
 
+// Returns whether a scenario accepts this number of data-parallel replicas: the sizes of its
+// groups, of its model and of its batch.
+bool accepts_dp(const config::Scenario& scenario, std::uint64_t dp) {
+  try {
+    config::Value tree = scenario.tree;
+    config::set_key(tree, "parallel.dp", config::make_text(fmt::to_string(dp), {}));
+    const config::Scenario changed = config::read_scenario(tree);
+    const workload::Ranks ranks(changed.parallel);
+    return workload::layout_fits(changed.model->value, changed.training, changed.parallel);
+  } catch (const config::Error&) {
+    return false;
+  }
+}
+
 // Adds a note if a job with a model leaves whole nodes of its cluster idle, as happens when
 // parallel.dp is forgotten.
 void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardware, Notes& notes) {
@@ -95,7 +111,8 @@ void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardwa
   const std::uint32_t dp = scenario.parallel.dp.value;
   std::string note = fmt::format("the job takes {} of {} GPUs: {} of {} nodes are idle", used,
                                  cluster.gpus().size(), nodes - busy.size(), nodes);
-  if (const std::uint64_t gpus_per_replica = used / dp; gpus % gpus_per_replica == 0)
+  if (const std::uint64_t gpus_per_replica = used / dp;
+      gpus % gpus_per_replica == 0 && accepts_dp(scenario, gpus / gpus_per_replica))
     note += fmt::format("; parallel.dp is {}, {} would use all GPUs", dp, gpus / gpus_per_replica);
   notes.push_back(std::move(note));
 }

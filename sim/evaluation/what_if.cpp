@@ -200,31 +200,25 @@ std::vector<std::string> set_texts(const Change& change) {
   return texts;
 }
 
-// Result of one change, and whether the change affects a single stage only.
-struct Attempt {
-  analysis::WhatIfRow row;
-  bool is_per_stage = false;
-};
-
-void sort_by_gain(std::vector<Attempt>& attempts) {
-  std::ranges::stable_sort(attempts, {}, [](const Attempt& attempt) {
-    return attempt.row.makespan_s.value_or(std::numeric_limits<double>::infinity());
+void sort_by_gain(std::vector<analysis::WhatIfRow>& attempts) {
+  std::ranges::stable_sort(attempts, {}, [](const analysis::WhatIfRow& row) {
+    return row.makespan_s.value_or(std::numeric_limits<double>::infinity());
   });
 }
 
 // Adds rows to the result; of the stages without a noticeable gain, only the first few.
-void add_rows(const std::vector<Attempt>& sorted, analysis::WhatIf& result) {
+void add_rows(const std::vector<analysis::WhatIfRow>& sorted, analysis::WhatIf& result) {
   constexpr std::size_t max_without_gain = 8;
   // Smallest gain, as a fraction of the run's time, that is not printed as 0.0 %.
   constexpr double noticeable = 5e-4;
   std::size_t stages = 0;
   std::size_t left_out = 0;
-  for (const Attempt& attempt : sorted) {
-    const bool gains = analysis::gain_s(result, attempt.row) >= noticeable * result.rerun_s;
-    if (attempt.is_per_stage && attempt.row.makespan_s && ++stages > max_without_gain && !gains)
+  for (const analysis::WhatIfRow& row : sorted) {
+    const bool gains = analysis::gain_s(result, row) >= noticeable * result.rerun_s;
+    if (row.stage && row.makespan_s && ++stages > max_without_gain && !gains)
       ++left_out;
     else
-      result.rows.push_back(attempt.row);
+      result.rows.push_back(row);
   }
   if (left_out > 0)
     result.notes.push_back(fmt::format(
@@ -278,7 +272,9 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
     options.on_progress(done + 1, changes.size() + 1);
   };
   const auto row_of = [&](std::size_t change, const process::Result& process_result) {
-    analysis::WhatIfRow row{.change = changes[change].words, .set = set_texts(changes[change])};
+    analysis::WhatIfRow row{.change = changes[change].words,
+                            .set = set_texts(changes[change]),
+                            .stage = changes[change].stage};
     if (process_result.failed) {
       row.why_not = first_line(process_result.text);
       return row;
@@ -305,9 +301,8 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
         "time",
         analysis::format_seconds(result.rerun_s), analysis::format_seconds(report.makespan_s),
         trace.run.versions));
-  std::vector<Attempt> attempts;
-  for (std::size_t i = 0; i < changes.size(); ++i)
-    attempts.push_back({row_of(i, results[i]), changes[i].is_per_stage});
+  std::vector<analysis::WhatIfRow> attempts;
+  for (std::size_t i = 0; i < changes.size(); ++i) attempts.push_back(row_of(i, results[i]));
   sort_by_gain(attempts);
   add_rows(attempts, result);
   return result;

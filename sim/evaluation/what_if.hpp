@@ -26,7 +26,8 @@ struct Change {
   std::vector<KeyValue> settings = {};
   std::function<void(config::Value&)> edit = {};  // before the settings
   std::function<void(workload::StageCosts&)> speed = {};
-  bool is_per_stage = false;  // one of many changes, of which only the best are shown
+  // The only stage whose costs change: one of many such changes, of which only the best are shown.
+  std::optional<std::uint32_t> stage = {};
 };
 
 // Maximum number of stages for which a change of that stage alone is tried.

@@ -78,7 +78,7 @@ void add_stages(const Scenario& scenario, const analysis::WhyReport& report, Cha
     changes.push_back(
         {.words = fmt::format("passes of stage {} 10 % faster", stage),
          .speed = [stage, detail](workload::StageCosts& costs) { speed_up(costs, stage, detail); },
-         .is_per_stage = true});
+         .stage = stage});
 }
 
 void add_p2p(const Scenario& scenario, Changes& changes) {

@@ -108,7 +108,9 @@ void read_price(const Field& field, Objective& objective) {
   const std::size_t digits = std::min(text.find_first_of("0123456789."), text.size());
   const std::string_view before = text.substr(0, digits);
   const auto parsed = read_amount(text.substr(digits));
-  if (!parsed || text.starts_with('-') || (!before.empty() && !parsed->unit.empty()))
+  // A currency has no digits, so "2,5" is not 2 of the currency ",5".
+  if (!parsed || text.starts_with('-') || (!before.empty() && !parsed->unit.empty()) ||
+      parsed->unit.find_first_of(",.0123456789") != std::string_view::npos)
     throw wrong(field, allowed);
   objective.kind = Objective::Kind::price;
   objective.price_per_gpu_hour = parsed->value;

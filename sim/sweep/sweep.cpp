@@ -208,10 +208,36 @@ void read_allowed_gpus(const Field& field, Sweep& sweep) {
   sweep.gpus.erase(repeats.begin(), repeats.end());
 }
 
+// Throws an Error if a constraint names a figure of results: constraints are checked before
+// anything is simulated.
+void refuse_results(const std::string& constraint, const Field& field) {
+  constexpr std::array<std::string_view, 3> memory{"peak_memory", "peak_memory_bytes",
+                                                   "peak_bytes"};
+  constexpr std::array<std::string_view, 9> figures{"makespan",    "makespan_s",   "time_s",
+                                                    "iteration_s", "tokens_per_s", "samples_per_s",
+                                                    "mfu",         "bubble_ratio", "throughput"};
+  const std::size_t begin = constraint.find_first_not_of(" (");
+  if (begin == std::string::npos) return;
+  const std::string_view text = std::string_view(constraint).substr(begin);
+  const std::string_view name = text.substr(0, text.find_first_of(" <>=!)"));
+  const bool is_memory = std::ranges::find(memory, name) != memory.end();
+  if (!is_memory && std::ranges::find(figures, name) == figures.end()) return;
+  const std::size_t limit = text.find_first_of("0123456789");
+  const std::string size(limit == std::string_view::npos ? "60 GiB" : text.substr(limit));
+  throw Error(field.value.origin,
+              fmt::format("{} is a result, and constraints are about what a candidate sets", name),
+              field.name)
+      .suggest(is_memory ? fmt::format("search.memory is the key that limits memory: {}", size)
+                         : "search.objective is the key that ranks candidates by results, and the "
+                           "files of -o have the results of each candidate");
+}
+
 void read_constraints(const Field& field, Sweep& sweep) {
-  for (const Field& item : items(field, "an expression such as 'tp <= gpus_per_node', or a list"))
-    sweep.constraints.push_back(
-        {read_text(item, "an expression such as 'tp <= gpus_per_node'"), item.value.origin});
+  for (const Field& item : items(field, "an expression such as 'tp <= gpus_per_node', or a list")) {
+    const std::string& text = read_text(item, "an expression such as 'tp <= gpus_per_node'");
+    refuse_results(text, item);
+    sweep.constraints.push_back({text, item.value.origin});
+  }
 }
 
 Shard read_shard(const Field& field) {

@@ -185,7 +185,8 @@ namespace {
 // best candidate is not known.
 std::string best_for_values_text(const SearchRun& run, const std::string& name,
                                  const std::vector<std::string>& values,
-                                 const std::vector<BestForValue>& best, bool with_gpus = false) {
+                                 const std::vector<BestForValue>& best,
+                                 std::optional<std::size_t> axis = {}) {
   const Findings findings = find(run);
   std::vector<std::size_t> rows;
   std::string notes;
@@ -205,21 +206,22 @@ std::string best_for_values_text(const SearchRun& run, const std::string& name,
                           : no_best_reason(entry.outcomes));
   }
   const std::vector<std::size_t>& ranked = findings.ranked;
-  return row_table(run, rows, ranked.empty() ? std::nullopt : std::optional(ranked.front()),
-                   with_gpus) +
+  return row_table(run, rows, ranked.empty() ? std::nullopt : std::optional(ranked.front()), !axis,
+                   axis) +
          notes;
 }
 
 }  // namespace
 
 std::string best_by_text(const SearchRun& run, std::size_t axis) {
-  return best_for_values_text(run, run.axes[axis].name, run.axes[axis].values, best_by(run, axis));
+  return best_for_values_text(run, run.axes[axis].name, run.axes[axis].values, best_by(run, axis),
+                              axis);
 }
 
 std::string best_by_gpus_text(const SearchRun& run) {
   std::vector<std::string> values;
   for (const std::uint64_t number : gpu_counts(run)) values.push_back(fmt::to_string(number));
-  return best_for_values_text(run, "gpus", values, best_by_gpus(run), true);
+  return best_for_values_text(run, "gpus", values, best_by_gpus(run));
 }
 
 std::string search_report(const SearchRun& run, const SearchReportOptions& options) {

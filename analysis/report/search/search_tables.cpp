@@ -78,15 +78,22 @@ bool is_whole(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Returns columns for the axes in which rows differ, and appends the common values to `common`.
+// Returns columns for the axis `kept` and for the axes in which rows differ, and appends the common
+// values to `common`.
 Columns axis_columns(const SearchRun& run, std::span<const CandidateRow* const> rows,
-                     std::string& common) {
+                     std::optional<std::size_t> kept, std::string& common) {
   Columns columns;
-  for (const std::size_t axis : open_axes(run)) {
+  std::vector<std::size_t> axes = open_axes(run);
+  if (kept) {  // the column that names the row comes first
+    std::erase(axes, *kept);
+    axes.insert(axes.begin(), *kept);
+  }
+  for (const std::size_t axis : axes) {
     const auto value = [&run, axis](const CandidateRow& row) { return value_of(run, row, axis); };
     const std::string name = printable(run.axes[axis].name);
     const std::string first = value(*rows.front());
-    if (std::ranges::all_of(rows, [&](const auto* row) { return value(*row) == first; })) {
+    if (axis != kept &&
+        std::ranges::all_of(rows, [&](const auto* row) { return value(*row) == first; })) {
       common += fmt::format("{}{} {}", common.empty() ? "" : ", ", name, printable(first));
       continue;
     }
@@ -270,12 +277,13 @@ std::string memory_text(const CandidateRow& row) {
 }
 
 std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
-                      std::optional<std::size_t> best, bool with_gpus) {
+                      std::optional<std::size_t> best, bool with_gpus,
+                      std::optional<std::size_t> axis) {
   if (rows.empty()) return "";
   std::vector<const CandidateRow*> row_pointers;
   for (const std::size_t i : rows) row_pointers.push_back(&run.rows[i]);
   std::string common;
-  Columns columns = axis_columns(run, row_pointers, common);
+  Columns columns = axis_columns(run, row_pointers, axis, common);
   if (with_gpus)
     columns.insert(columns.begin(),
                    {"gpus", {"GPUs"}, Quantity::count(), [](const CandidateRow& row) {

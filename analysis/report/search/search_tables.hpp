@@ -26,9 +26,11 @@ std::string grouped(double count);
 
 // Returns a table of rows for a terminal: the axes in which they differ, and their figures. Lines
 // below name the common values and the assumed values that marked figures depend on. The column
-// "behind" compares with `best`. `with_gpus` adds the number of GPUs.
+// "behind" compares with `best`. `with_gpus` adds the number of GPUs, and `axis` the values of that
+// axis, also if the rows do not differ in it.
 std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
-                      std::optional<std::size_t> best, bool with_gpus = false);
+                      std::optional<std::size_t> best, bool with_gpus = false,
+                      std::optional<std::size_t> axis = {});
 
 // Return the cost of a row in the unit of the objective, "812 k tokens/s", and its memory, "63.1 of
 // 80.0 GiB".

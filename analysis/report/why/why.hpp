@@ -35,6 +35,7 @@ struct WhatIfRow {
   // Keys to set, with their values: "stack.attention=[cudnn]". Empty if the change is not one of
   // keys alone.
   std::vector<std::string> set = {};
+  std::optional<std::uint32_t> stage = {};  // the only stage that the change makes faster
 };
 
 struct WhatIf {

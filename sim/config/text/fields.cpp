@@ -1,6 +1,8 @@
 #include "sim/config/text/fields.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,6 +17,30 @@ namespace {
 const std::string& number_text(const Field& field, std::string_view allowed) {
   if (field.value.kind != Value::Kind::text) throw wrong(field, allowed);
   return field.value.text;
+}
+
+// Returns the number that a text means, with the scales of SI or of IEC: "8k" is 8000, "8Ki" 8192.
+// Nothing if it is no whole number.
+std::optional<std::uint64_t> scaled_count(std::string_view text) {
+  struct Scale {
+    std::string_view letters;
+    double factor;
+  };
+  constexpr std::array scales{
+      Scale{"Ki", 0x1.0p+10}, Scale{"Mi", 0x1.0p+20}, Scale{"Gi", 0x1.0p+30}, Scale{"k", 1e3},
+      Scale{"M", 1e6},        Scale{"G", 1e9},        Scale{"B", 1e9}};
+  for (const Scale& scale : scales) {
+    if (!text.ends_with(scale.letters)) continue;
+    text.remove_suffix(scale.letters.size());
+    const std::size_t end = text.find_last_not_of(' ');
+    const auto number = base::parse_number<double>(text.substr(0, end + 1));
+    if (!number || *number < 0) return std::nullopt;
+    const double count = *number * scale.factor;
+    constexpr double largest = 0x1.0p+53;  // whole numbers up to here are exact
+    if (count > largest || count != std::floor(count)) return std::nullopt;
+    return static_cast<std::uint64_t>(count);
+  }
+  return base::parse_number<std::uint64_t>(text);
 }
 
 }  // namespace
@@ -47,9 +73,9 @@ std::uint32_t read_count(const Field& field, std::string_view example) {
   const std::string allowed =
       fmt::format("a whole number from 1 to {}, such as {}", largest, example);
   const std::string& text = number_text(field, allowed);
-  const std::optional<std::uint32_t> count = base::parse_number<std::uint32_t>(text);
+  const std::optional<std::uint64_t> count = scaled_count(text);
   if (!count || *count < 1 || *count > largest) throw wrong(field, allowed);
-  return *count;
+  return static_cast<std::uint32_t>(*count);
 }
 
 std::size_t read_choice(const Field& field, std::span<const std::string_view> choices) {

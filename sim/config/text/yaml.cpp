@@ -249,6 +249,37 @@ std::pair<int, int> first_tab(std::string_view text) {
   return {-1, 0};
 }
 
+// Throws an Error for a file of another kind, which it names by its first bytes.
+void refuse_other_files(std::string_view text, const Origin& start, const Document& document) {
+  struct Kind {
+    std::string_view beginning;
+    std::string_view what;
+    std::string_view command;
+  };
+  constexpr std::array kinds{
+      Kind{"\x89HDF", "an HDF5 file, as traces and results of searches are",
+           "read a trace with 'pipewright why' or 'pipewright show', and results with "
+           "'pipewright search'"},
+      Kind{"\x89PNG", "a picture (PNG)", ""},
+      Kind{"%PDF", "a picture (PDF)", ""},
+      Kind{"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg", "a picture (SVG)", ""},
+      Kind{"<svg", "a picture (SVG)", ""},
+      Kind{"<!doctype html", "a page (HTML)", "open it in a browser"},
+      Kind{"<!DOCTYPE html", "a page (HTML)", "open it in a browser"},
+      Kind{"\x1f\x8b", "a compressed file (gzip)", ""},
+      Kind{"\x80", "a pickle of Python, as snapshots of memory are",
+           "compare it with a trace: 'pipewright compare run.h5 snapshot.pickle'"},
+      Kind{"<", "XML, as clusters are (--cluster)", ""},
+  };
+  const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  for (const Kind& kind : kinds) {
+    if (!text.substr(first).starts_with(kind.beginning)) continue;
+    Error error({.source = start.source}, fmt::format("the file is {}", kind.what));
+    if (!kind.command.empty()) error.suggest(std::string(kind.command));
+    throw error.allow(fmt::format("{} in YAML or JSON", document.noun));
+  }
+}
+
 // Reads a YAML text. If `start` has a line, the places of values are counted from there; otherwise
 // all values get the place `start`.
 Value read(std::string_view text, const Origin& start,
@@ -257,11 +288,8 @@ Value read(std::string_view text, const Origin& start,
     throw Error({.source = start.source},
                 fmt::format("{} of more than {} MiB", document.noun, max_bytes >> 20U))
         .allow(fmt::format("at most {} MiB", max_bytes >> 20U));
+  if (start.line > 0) refuse_other_files(text, start, document);
   check_plain_text(text, start, true, document.noun);
-  if (const std::size_t first = text.find_first_not_of(" \t\r\n");
-      start.line > 0 && first != std::string_view::npos && text[first] == '<')
-    throw Error({.source = start.source}, "the file is XML, as clusters are (--cluster)")
-        .allow(fmt::format("{} in YAML or JSON", document.noun));
   check_brackets(text, start);
   Builder builder(start, document);
   try {

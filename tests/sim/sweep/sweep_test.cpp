@@ -150,6 +150,10 @@ TEST_CASE("errors of an objective say what is allowed", "[search][sweep]") {
         "s.yaml:5:21: search.objective is a map; allowed: throughput, mfu, memo");
   CHECK(wrong("{tokens: 2}") == wrong("{price: 2}"));
   CHECK(wrong("{memory: 2, time_to_train: 3}") == wrong("{price: 2}"));
+  // A decimal comma does not begin a currency.
+  for (const std::string text : {"'2,5'", "2.5.1", "'2 500'", "'$2,5'"})
+    CHECK(wrong("{price: " + text + ", tokens: 2}").find("search.objective.price is") !=
+          std::string::npos);
   CHECK(wrong("{price: free, tokens: 2}") ==
         "s.yaml:5:29: search.objective.price is the text 'free'; allowed: the p");
   CHECK(wrong("{time_to_train: 2 weeks}") ==

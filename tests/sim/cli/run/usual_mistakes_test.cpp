@@ -29,6 +29,44 @@ TEST_CASE("files that are no scenarios are recognised", "[run]") {
   complains(place, "run cluster.xml", "cluster.xml: the file is XML, as clusters are (--cluster)");
   complains(place, "run sweep.yaml", "sweep.yaml:4:9: the section search makes this file a sweep");
   complains(place, "run tab.yaml", "tab.yaml:3:1: a tab indents this line");
+  for (const char* const kind : {"h5", "svg", "png", "pdf", "html"}) {
+    const std::string file = std::string("a.") + kind;
+    REQUIRE(place.run("run " + passes + (file == "a.h5" ? "--trace " : "-o ") + file).status == 0);
+    complains(place, "run " + file,
+              file + ": the file is " +
+                  (file == "a.h5"     ? "an HDF5 file, as traces and results of searches are"
+                   : file == "a.html" ? "a page (HTML)"
+                                      : "a picture ("));
+  }
+}
+
+TEST_CASE("times of passes have a unit each, or none", "[run]") {
+  const tests::CommandFolder place;
+  complains(place, "run -s 4 -b 8 -f '1 ms' --backward-times 2",
+            "backward_times has '2' without a unit, but another pass takes '1 ms'");
+  complains(place, "run -s 2 -b 8 -f 1 '18 ms' --backward-times 2", "write the unit");
+  CHECK(place.run("run -s 4 -b 8 -f '1 ms' --backward-times 0").status == 0);
+  CHECK(place.run("run -s 4 -b 8 -f 1 --backward-times 2 --p2p-time '1 ms'").status == 0);
+}
+
+TEST_CASE("numbers take the scales of SI", "[run]") {
+  const tests::CommandFolder place;
+  const auto tokens = [&](const std::string& sequence) {
+    const tests::ProgramResult ran = place.run(
+        "run --model llama-3-8b --gpu h100-sxm -s 1 -b 1 --engine timing --json --set "
+        "training.sequence=" +
+        sequence);
+    CAPTURE(sequence, ran.err);
+    REQUIRE(ran.status == 0);
+    return nlohmann::json::parse(ran.out)["job"]["sequence_tokens"].get<int>();
+  };
+  CHECK(tokens("8k") == 8000);
+  CHECK(tokens("8Ki") == 8192);
+  CHECK(tokens("1.5k") == 1500);
+  CHECK(tokens("0.008M") == 8000);
+  complains(place, "run " + passes + "--set microbatches=0.5", "a whole number from 1");
+  complains(place, "run " + passes + "--set microbatches=1.2345k", "a whole number from 1");
+  complains(place, "run " + passes + "--set microbatches=8x", "a whole number from 1");
 }
 
 TEST_CASE("other programs' spellings are recognised", "[run]") {
@@ -102,6 +140,10 @@ TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
       Contains("note: the job takes 16 of 32 GPUs: 2 of 4 nodes are idle; parallel.dp is 1, 2 "
                "would use all GPUs\n"));
   CHECK(place.run(words + "parallel.dp=2").out.find("idle") == std::string::npos);
+  // Three nodes of idle GPUs, but a batch of 8 samples has no three equal parts.
+  const std::string odd =
+      "run --cluster dgx-h100 --model llama-3-8b --global-batch 6 --set parallel.tp=8 ";
+  CHECK_THAT(place.run(odd).out, Contains("3 of 4 nodes are idle\n"));
 }
 
 TEST_CASE("the option --pp sets the number of devices under either key", "[run]") {

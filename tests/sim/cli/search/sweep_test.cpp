@@ -341,6 +341,39 @@ TEST_CASE("a shard that is killed and resumed has the results of an undisturbed 
   }
 }
 
+TEST_CASE("a table of the best per value names the value in each row", "[sweep]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml",
+              "cluster: dgx-h100\nmodel: llama-3-8b\nparallel: {tp: 4, pp: 2, dp: 4}\n"
+              "training: {precision: [bf16, fp8]}\nglobal_batch: 32\nschedule: 1f1b\n");
+  const std::string found = place.run("search sweep.yaml --quiet --exhaustive --by precision").out;
+  const std::string table = found.substr(found.find("best simulated candidate for each precision"));
+  CHECK_THAT(table, Catch::Contains("\nprecision ") && Catch::Contains("\nbf16 ") &&
+                        Catch::Contains("\nfp8 "));
+  // Also where a single value has candidates that fit.
+  place.write(
+      "one.yaml",
+      "cluster: [dgx-h100, dgx-a100]\nmodel: llama-3-8b\nparallel: {tp: 4, pp: 2, dp: auto}\n"
+      "global_batch: 32\nschedule: 1f1b\nsearch: {gpus: 32}\n");
+  const std::string by_cluster = place.run("search one.yaml --quiet --exhaustive --by cluster").out;
+  CHECK_THAT(by_cluster.substr(by_cluster.find("best simulated candidate for each cluster")),
+             Catch::Contains("\ncluster ") && Catch::Contains("\ndgx-h100 "));
+}
+
+TEST_CASE("a constraint on a result names the key for it", "[sweep]") {
+  const tests::CommandFolder place;
+  const auto with = [&](const std::string& constraint) {
+    place.write("sweep.yaml",
+                "cluster: dgx-h100\nmodel: llama-3-8b\nparallel: {tp: auto}\n"
+                "global_batch: 32\nsearch: {constraints: \"" +
+                    constraint + "\"}\n");
+    return error_of(place, "sweep.yaml");
+  };
+  CHECK_THAT(with("peak_memory < 60 GiB"),
+             Catch::Contains("search.memory is the key that limits memory: 60 GiB"));
+  CHECK_THAT(with("mfu > 0.4"), Catch::Contains("search.objective is the key that ranks"));
+}
+
 TEST_CASE("errors of the command line say what is allowed", "[sweep]") {
   const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
