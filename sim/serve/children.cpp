@@ -40,6 +40,7 @@ struct Children::Child {
   Task task;
   std::unique_ptr<process::Process> process = nullptr;  // null while it waits
   std::optional<boost::asio::posix::stream_descriptor> messages = std::nullopt;
+  std::optional<std::string> failure = std::nullopt;  // what the process reported before its end
 };
 
 Children::Children(boost::asio::io_context& context, std::size_t limit)
@@ -121,20 +122,22 @@ void Children::receive(std::uint64_t number) {
   if (it == children_.end()) return;
   process::Process* const process = (*it)->process.get();
   process::wait_for(std::array{process}, 0);
-  std::optional<std::string> failure;
   while (std::optional<std::string> line = process->next_message()) {
-    failure = process::error_of(*line);
-    if (failure) continue;
+    if (std::optional<std::string> error = process::error_of(*line)) {
+      (*it)->failure = std::move(error);
+      continue;
+    }
     (*it)->task.on_line(*line);  // may cancel the task
     it = find();
     if (it == children_.end()) return;
   }
   if (!process->is_over()) return listen(**it);
   const int status = process->end();
-  if (status != 0 && !failure) failure = "its process " + process::describe_end(status);
   const std::unique_ptr<Child> ended = std::move(*it);
   children_.erase(it);
-  ended->task.on_end(failure);
+  if (status != 0 && !ended->failure)
+    ended->failure = "its process " + process::describe_end(status);
+  ended->task.on_end(ended->failure);
   start_waiting();
 }
 

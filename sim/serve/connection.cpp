@@ -40,6 +40,7 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, Handler handler)
     : stream_(std::move(socket)), handler_(std::move(handler)) {}
 
 void Connection::read() {
+  is_idle_ = true;
   parser_.emplace();
   parser_->body_limit(max_body);
   parser_->header_limit(max_head);
@@ -54,6 +55,7 @@ void Connection::read() {
             failed != http::error::end_of_stream && failed != http::error::partial_message)
           return self->refuse(400, "not an HTTP request");
         if (failed) return self->close();
+        self->is_idle_ = false;
         self->keep_alive_ = self->parser_->get().keep_alive();
         self->handler_(self->parser_->get(), self);
       });

@@ -48,17 +48,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void line(const std::string& text);
   void end_lines();
 
+  // Returns whether no request is being answered.
+  bool is_idle() const { return is_idle_; }
+  void close();
+
  private:
   void refuse(unsigned status, const std::string& reason);
   void watch();
   void write_next();
-  void close();
 
   boost::beast::tcp_stream stream_;
   Handler handler_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   bool keep_alive_ = true;
+  bool is_idle_ = true;
   // State of an answer that consists of lines.
   std::function<void()> on_close_;
   std::deque<std::string> unsent_;

@@ -70,11 +70,27 @@ Gate::Gate(const std::string& host, std::uint16_t port, std::string token)
       port_(std::to_string(port)),
       token_(std::move(token)) {}
 
-std::string Gate::address() const {
+std::string Gate::address_with(std::string_view token) const {
   std::string_view host = host_;
   if (host_ == every_ipv4) host = "127.0.0.1";
   if (host_ == every_ipv6) host = "[::1]";
-  return fmt::format("http://{}:{}/?token={}", host, port_, token_);
+  return fmt::format("http://{}:{}/?token={}", host, port_, token);
+}
+
+std::string Gate::address() const { return address_with(token_); }
+
+std::string Gate::launch_address() {
+  launch_token_ = random_token();
+  return address_with(launch_token_);
+}
+
+bool Gate::is_first_visit(std::string_view target) {
+  if (path_of(target) != "/") return false;
+  const std::string_view token = query_value(target, "token");
+  if (are_equal(token, token_)) return true;
+  if (launch_token_.empty() || !are_equal(token, launch_token_)) return false;
+  launch_token_.clear();
+  return true;
 }
 
 // The name of the cookie contains the port, since browsers send the cookies of a host to all of its
@@ -91,17 +107,19 @@ bool Gate::is_own_host(std::string_view host) const {
   return (host_ == every_ipv4 || host_ == every_ipv6) && is_address(name);
 }
 
-Verdict Gate::judge(const Head& head) const {
+Verdict Gate::judge(const Head& head) {
   if (!is_own_host(head.host)) return Verdict::wrong_host;
   const std::string own_origin = fmt::format("http://{}", head.host);
   if (!head.origin.empty() && head.origin != own_origin) return Verdict::wrong_origin;
   const std::string_view cookie = cookie_value(head.cookie, "pipewright-" + port_);
-  if (are_equal(query_value(head.target, "token"), token_) && path_of(head.target) == "/")
-    return Verdict::first_visit;
+  if (is_first_visit(head.target)) return Verdict::first_visit;
   if (!are_equal(cookie, token_) && !are_equal(head.token, token_)) return Verdict::no_token;
   // The cookie's rule SameSite admits pages that another port of this machine serves. Such a page
   // has another origin, so its requests are refused here.
   constexpr std::array<std::string_view, 3> own_sites{"", "same-origin", "none"};
+  // A browser that reloads the page repeats the site of the link that opened it. Another site
+  // cannot read the page to which its link leads.
+  if (head.mode == "navigate" && path_of(head.target) == "/") return Verdict::welcome;
   return std::ranges::find(own_sites, head.site) != own_sites.end() ? Verdict::welcome
                                                                     : Verdict::wrong_origin;
 }

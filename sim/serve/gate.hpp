@@ -26,11 +26,12 @@ struct Head {
   std::string_view token;   // X-Pipewright-Token
   std::string_view origin;  // Origin, which browsers send
   std::string_view site;    // Sec-Fetch-Site, which browsers send
+  std::string_view mode;    // Sec-Fetch-Mode: "navigate" for a link or the address bar
 };
 
 enum class Verdict : std::uint8_t {
   welcome,
-  first_visit,   // the address contains the token: the answer sets the cookie
+  first_visit,   // the address contains a token: the answer is the page and sets the cookie
   wrong_host,    // 421
   wrong_origin,  // 403
   no_token,      // 401
@@ -41,16 +42,22 @@ class Gate {
   // `host` is the address that the server listens at: "127.0.0.1", "::1" or "localhost".
   Gate(const std::string& host, std::uint16_t port, std::string token);
 
-  Verdict judge(const Head& head) const;
+  Verdict judge(const Head& head);
   std::string address() const;  // "http://127.0.0.1:8123/?token=.."
-  std::string cookie() const;   // value of the header Set-Cookie
+  // Returns an address with a token that is accepted once, for the command line of a browser, which
+  // other users of the machine can read.
+  std::string launch_address();
+  std::string cookie() const;  // value of the header Set-Cookie
 
  private:
   bool is_own_host(std::string_view host) const;
+  bool is_first_visit(std::string_view target);
+  std::string address_with(std::string_view token) const;
 
   std::string host_;  // as in an address: IPv6 in brackets
   std::string port_;
   std::string token_;
+  std::string launch_token_;  // empty once it was used
 };
 
 // Return the value of a parameter in the query of a target, or of a cookie; empty if there is none.

@@ -35,14 +35,10 @@ using nlohmann::json;
 
 struct Route {
   std::string_view path;
-  void (*answer)(const Question&, const Workspace&, const SendLine&);
+  Answer answer;
   const char* slot;  // per tab; a new question ends the previous one of its slot
   bool reads_results = false;
 };
-constexpr std::array routes{Route{"/api/run", answer_run, "run"},
-                            Route{"/api/what-if", answer_what_if, "what-if", true},
-                            Route{"/api/compare", answer_compare, "compare"},
-                            Route{"/api/launch", answer_launch, "launch"}};
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> types{
     {{".html", "text/html; charset=utf-8"}, {".h5", "application/x-hdf5"}}};
@@ -61,6 +57,12 @@ class Server {
         options_(options),
         results_(),
         workspace_{options.project, results_.folder(), std::max<std::size_t>(1, options.jobs - 1)},
+        routes_{Route{"/api/run", answer_run, "run"},
+                Route{"/api/what-if", answer_what_if, "what-if", true},
+                Route{"/api/compare", answer_compare, "compare"},
+                Route{"/api/launch", answer_launch, "launch"},
+                Route{"/api/search", options.answer_search, "search"},
+                Route{"/api/goodput", options.answer_goodput, "goodput"}},
         children_(context, options.jobs) {
     const tcp::endpoint endpoint(net::ip::make_address(options.host), options.port);
     acceptor_.open(endpoint.protocol());
@@ -72,13 +74,15 @@ class Server {
     accept();
   }
 
-  std::string address() const { return gate_->address(); }
+  Gate& gate() { return *gate_; }
 
  private:
   void accept() {
     acceptor_.async_accept([this](const boost::system::error_code& failed, tcp::socket socket) {
       if (failed == net::error::operation_aborted) return;
       std::erase_if(connections_, [](const auto& connection) { return connection.expired(); });
+      // Connections without a request yield to new ones, so that they cannot lock anybody out.
+      if (connections_.size() >= max_connections) close_idle_connection();
       if (!failed && connections_.size() < max_connections) {
         const auto accepted = std::make_shared<Connection>(
             std::move(socket), [this](const Request& request, const auto& connection) {
@@ -91,6 +95,17 @@ class Server {
     });
   }
 
+  // Closes the connection that has waited longest for a request.
+  void close_idle_connection() {
+    const auto idle = std::ranges::find_if(connections_, [](const auto& weak) {
+      const std::shared_ptr<Connection> connection = weak.lock();
+      return connection && connection->is_idle();
+    });
+    if (idle == connections_.end()) return;
+    idle->lock()->close();
+    connections_.erase(idle);
+  }
+
   void handle(const Request& request, const std::shared_ptr<Connection>& connection) {
     const auto field = [&](const char* name) {
       const auto value = request[name];
@@ -101,7 +116,7 @@ class Server {
       connection->reply({.status = status, .body = std::string(reason) + "\n"});
     };
     switch (gate_->judge({target, field("Host"), field("Cookie"), field("X-Pipewright-Token"),
-                          field("Origin"), field("Sec-Fetch-Site")})) {
+                          field("Origin"), field("Sec-Fetch-Site"), field("Sec-Fetch-Mode")})) {
       case Verdict::wrong_host:
         return refuse(421, "this page is not served under that host name");
       case Verdict::wrong_origin:
@@ -109,8 +124,9 @@ class Server {
       case Verdict::no_token:
         return refuse(401, "open the address with the token that pipewright serve printed");
       case Verdict::first_visit:
-        return connection->reply(
-            {.status = 303, .fields = {{"Location", "/"}, {"Set-Cookie", gate_->cookie()}}});
+        // The page itself and no redirection: after a click on another site, browsers would follow
+        // a redirection without the cookie.
+        return connection->reply(page({{"Set-Cookie", gate_->cookie()}}));
       case Verdict::welcome:
         break;
     }
@@ -127,12 +143,16 @@ class Server {
     }
   }
 
+  Reply page(std::vector<std::pair<std::string, std::string>> fields = {}) const {
+    return {.type = "text/html; charset=utf-8",
+            .body = analysis::explore_page(options_.scenario),
+            .fields = std::move(fields)};
+  }
+
   void get(std::string_view path, std::string_view target,
            const std::shared_ptr<Connection>& connection) {
     constexpr std::string_view results = "/results/";
-    if (path == "/")
-      return connection->reply(
-          {.type = "text/html; charset=utf-8", .body = analysis::explore_page(options_.scenario)});
+    if (path == "/") return connection->reply(page());
     if (path == "/api/form")
       return connection->reply({.type = "application/json", .body = form_json(workspace_)});
     if (path == "/favicon.ico") return connection->reply({.status = 204});
@@ -157,11 +177,12 @@ class Server {
       return connection->reply(
           {.status = 400, .body = "the request must be a JSON object with the key tab\n"});
     if (path == "/api/stop") {
-      for (const Route& route : routes) children_.cancel_slot(tab + "/" + route.slot);
+      for (const Route& route : routes_) children_.cancel_slot(tab + "/" + route.slot);
       return connection->reply({.type = "application/json", .body = "{}"});
     }
-    const auto route = std::ranges::find(routes, path, &Route::path);
-    if (route == routes.end()) return connection->reply({.status = 404, .body = "not found\n"});
+    const auto route = std::ranges::find(routes_, path, &Route::path);
+    if (route == routes_.end() || route->answer == nullptr)
+      return connection->reply({.status = 404, .body = "not found\n"});
     std::vector<std::string> stored;
     for (const json& id : asked.value("keep", json::array()))
       stored.push_back(id.get<std::string>());
@@ -199,6 +220,7 @@ class Server {
   const Options& options_;
   Results results_;
   Workspace workspace_;
+  std::array<Route, 6> routes_;
   std::optional<Gate> gate_;
   std::list<std::weak_ptr<Connection>> connections_;
   Children children_;
@@ -213,7 +235,7 @@ void serve(const Options& options) {
   signals.async_wait([&](const boost::system::error_code&, int) { context.stop(); });
   try {
     Server server(context, options);
-    options.ready(server.address());
+    options.ready(server.gate().address(), server.gate().launch_address());
     context.run();
   } catch (const boost::system::system_error& error) {
     throw std::runtime_error(fmt::format("cannot listen at {} port {}: {}", options.host,

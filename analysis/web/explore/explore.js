@@ -7,6 +7,7 @@ import { TAB, ask, element, remember, remembered } from "./ask.js";
 import { exploreHelp, exploreKeys, listenToExploreKeys, listenToTabs } from "./explore_keys.js";
 import { Form } from "./form.js";
 import { fastestOf, headlineOf } from "./headline.js";
+import { GoodputPane, SearchPane } from "./long_panes.js";
 import { RunFrame } from "./run_frame.js";
 import { ScenarioView } from "./scenario_view.js";
 import { TakeAway } from "./take_away.js";
@@ -27,6 +28,8 @@ class Explorer {
       restore: (variant) => this.run({ text: variant.text }),
       changed: () => this.variantsChanged(),
     });
+    this.search = new SearchPane(element("pane-search"), () => this.text, (text) => this.run({ text }));
+    this.goodput = new GoodputPane(element("pane-goodput"), () => this.text);
     this.takeAway = new TakeAway(info, () => ({ text: this.text, result: this.result }));
     this.answered = Promise.resolve();
     const actions = exploreKeys(this);
@@ -38,7 +41,7 @@ class Explorer {
     element("help").onclick = () => this.help();
     listenToTheme(element("theme"), () => {
       this.frame.restyle();
-      this.variants.frame.restyle();
+      for (const { frame } of [this.variants, this.search, this.goodput]) frame.restyle();
     });
     addEventListener("pagehide", () => {
       const stop = new Blob([JSON.stringify({ tab: TAB })], { type: "application/json" });
@@ -175,6 +178,8 @@ class Explorer {
 }
 
 async function main() {
+  // The token in the address is no longer needed, and need not stand in the history.
+  if (location.search) history.replaceState(null, "", "/");
   const answer = await fetch("/api/form");
   if (!answer.ok) throw new Error(await answer.text());
   const explorer = new Explorer(await answer.json());

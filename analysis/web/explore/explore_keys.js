@@ -4,7 +4,7 @@
 import { textElement } from "../script/elements.js";
 import { element } from "./ask.js";
 
-const TABS = ["run", "what-if", "variants", "notes"];
+const TABS = ["run", "what-if", "variants", "search", "goodput", "notes"];
 
 function showTab(name) {
   for (const tabName of TABS) {

@@ -2,7 +2,7 @@
 // one.
 
 import { textElement } from "../script/elements.js";
-import { RUN_METRICS, formatDifference, runCards } from "../script/panels/metrics.js";
+import { RUN_METRICS, formatDifference, formatQuantity, runCards } from "../script/panels/metrics.js";
 import { formatPercent, noBreak } from "../script/units.js";
 
 // Returns the fastest run of those with several schedules.
@@ -12,6 +12,7 @@ export const fastestOf = (runs) =>
 export function headlineOf(runs, reference) {
   const run = fastestOf(runs);
   const cards = runCards(run);
+  addExpected(cards, run.summary);
   for (const metric of reference ? RUN_METRICS : []) {
     const card = cards.querySelector(`a.metric[href="#${metric.anchor}"]`)?.parentElement;
     const [value, first] = [metric.of(run.summary), metric.of(reference.run.summary)];
@@ -26,6 +27,34 @@ export function headlineOf(runs, reference) {
   }
   return cards;
 }
+
+// Adds to each figure that follows from the iteration time the range in which measurements are
+// expected, and to the others that no measurement tells their error.
+function addExpected(cards, summary) {
+  const error = summary.expected_error;
+  if (!error) return;
+  const note = `${formatPercent(error.nominal)} of ${error.rows} measured runs: ${error.basis}`;
+  for (const link of cards.querySelectorAll("a.metric")) {
+    const metric = RUN_METRICS.find(({ anchor, of, instead }) =>
+      link.hash === `#${anchor}` && typeof of(summary) === "number" &&
+      !(instead && typeof instead.of(summary) === "number"));
+    if (!metric) continue;
+    const value = metric.of(summary);
+    const range = EXPECTED[metric.anchor]?.(value, error);
+    const text = range
+      ? `expected ${range.map((end) => formatQuantity(end, metric.unit, value)).join(" to ")}`
+      : "error not known";
+    const expected = textElement("small", text, "expected");
+    expected.title = range ? note : "no measurement of this figure was compared with predictions";
+    link.parentElement.append(expected);
+  }
+}
+
+// Ranges of figures, from the smallest to the largest, for an error of the time: measured over
+// predicted time, minus 1.
+const longer = (value, { low, high }) => [value * (1 + low), value * (1 + high)];
+const slower = (value, { low, high }) => [value / (1 + high), value / (1 + low)];
+const EXPECTED = { makespan: longer, throughput: slower, mfu: slower };
 
 export function changeText({ unit }, value, first) {
   const sign = value < first ? "\u2212" : "+";

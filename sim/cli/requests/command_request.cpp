@@ -5,12 +5,11 @@
 
 #include <unistd.h>
 
-#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/rows.hpp"
-#include "analysis/report/search/search_export.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job/planned_launch.hpp"
 #include "sim/cli/requests/captured.hpp"
+#include "sim/cli/requests/progress_json.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/config/text/tree_json.hpp"
@@ -29,34 +28,6 @@ Json answer_with(const Message& request,
   return {{"status", status}, {"output", output.text()}, {"notes", notes.text()}};
 }
 
-const char* name_of(search::State::Phase phase) {
-  using Phase = search::State::Phase;
-  switch (phase) {
-    case Phase::assessing:
-      return "bounds";
-    case Phase::best:
-      return "best";
-    case Phase::front:
-      return "front";
-    case Phase::done:
-      break;
-  }
-  return "done";
-}
-
-Json progress_of(const search::State& state, const analysis::SearchRun& run) {
-  Json outcomes = Json::object();
-  for (std::size_t i = 0; i < state.outcomes.size(); ++i)
-    outcomes[analysis::outcome_names.at(i)] = state.outcomes.at(i);
-  Json json{{"phase", name_of(state.phase)}, {"candidates", state.total},
-            {"assessed", state.assessed},    {"still_needed", state.still_needed + state.running},
-            {"outcomes", outcomes},          {"best", nullptr}};
-  if (!state.best) return json;
-  json["best"] = analysis::candidate_json(run, run.rows[*state.best]);
-  json["gap"] = state.gap;
-  return json;
-}
-
 }  // namespace
 
 Json answer_command(Message& request, const Connection&) { return answer_with(request, run_named); }
@@ -71,7 +42,7 @@ Json answer_search(Message& request, const Connection& client) {
     if (state.phase == phase && Clock::now() < due) return;
     phase = state.phase;
     due = Clock::now() + pause;
-    client.send({{"progress", progress_of(state, run)}});
+    client.send({{"progress", progress_json(state, run)}});
   };
   std::optional<config::Value> tree;
   if (request.json.contains("sweep")) tree = config::tree_from_json(request.json["sweep"]);

@@ -11,6 +11,7 @@
 #include "sim/cli/job/planned_launch.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/search/sweep_command.hpp"
+#include "sim/config/text/readable.hpp"
 #include "sim/search/workers.hpp"
 #include "sim/worker/search_worker.hpp"
 #include "sim/worker/what_if_runs.hpp"
@@ -20,8 +21,13 @@ namespace {
 
 int serve_worker(const Arguments& arguments) {
   po::options_description options = sweep_options();
-  options.add_options()("serve", "");
-  worker::serve_search(read_worker_settings(parse(arguments, options, "scenario")));
+  options.add_options()("serve", "")("within", several_words("FOLDER..")->composing(), "");
+  const po::variables_map flags = parse(arguments, options, "scenario");
+  if (flags.count("within") != 0) {
+    const std::vector<std::string> folders = values(flags, "within");
+    config::read_only_within({folders.begin(), folders.end()});
+  }
+  worker::serve_search(read_worker_settings(flags));
   return exit_ok;
 }
 
@@ -30,6 +36,9 @@ int serve_worker(const Arguments& arguments) {
 std::unique_ptr<search::Workers> local_workers(const worker::WorkerSettings& settings) {
   std::vector<std::string> command = worker_words(settings);
   command.insert(command.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  // A worker may read no more files than the process that it works for.
+  for (const std::filesystem::path& folder : config::readable_folders())
+    command.insert(command.end(), {"--within", folder.string()});
   return std::make_unique<search::LocalWorkers>(settings.jobs, std::move(command));
 }
 

@@ -13,6 +13,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/serve/long_questions.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/serve/server.hpp"
 
@@ -109,7 +110,9 @@ int serve_command(const Arguments& arguments) {
   }
   serve::Options options{.host = text_option(flags, "host", "127.0.0.1"),
                          .port = port_of(flags),
-                         .scenario = first_scenario};
+                         .scenario = first_scenario,
+                         .answer_search = answer_served_search,
+                         .answer_goodput = answer_served_goodput};
   const std::vector<std::string> files = values(flags, "scenario");
   if (files.size() > 1) throw UsageError("serve takes a single scenario");
   const bool has_root = flags.count("root") != 0;
@@ -126,10 +129,10 @@ int serve_command(const Arguments& arguments) {
   options.jobs = flags.count("jobs") != 0 ? read_count(flags, "jobs")
                                           : std::max(2U, std::thread::hardware_concurrency());
   const bool opens_browser = flags.count("no-browser") == 0;
-  options.ready = [&](const std::string& address) {
+  options.ready = [&](const std::string& address, const std::string& once) {
     fmt::print("pipewright serves {}\n  {}\nCtrl-C ends it.\n", options.project.string(), address);
     std::fflush(stdout);
-    if (opens_browser) open_browser(address);
+    if (opens_browser) open_browser(once);
   };
   execution::load_simulator();  // loaded once for all children
   serve::serve(options);

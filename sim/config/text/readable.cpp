@@ -36,6 +36,8 @@ void read_only_within(const std::vector<path>& folders) {
   for (const path& folder : folders) allowed_folders()->push_back(real_path(folder));
 }
 
+std::vector<path> readable_folders() { return allowed_folders().value_or(std::vector<path>()); }
+
 void check_readable(const path& file) {
   if (!allowed_folders()) return;
   const path resolved = real_path(file);

@@ -15,6 +15,10 @@ namespace pipewright::config {
 // the files they name, schedules, lengths.
 void read_only_within(const std::vector<std::filesystem::path>& folders);
 
+// Returns the folders of read_only_within(), for processes that this one starts; empty if there is
+// no restriction.
+std::vector<std::filesystem::path> readable_folders();
+
 // Throws an Error if the file lies outside the folders from which files may be read. It does not
 // check that the file exists.
 void check_readable(const std::filesystem::path& file);

@@ -8,7 +8,7 @@ using namespace pipewright::serve;
 
 namespace {
 
-const Gate gate("127.0.0.1", 8123, "secret");
+Gate gate("127.0.0.1", 8123, "secret");
 
 Head with_cookie(std::string_view host) {
   return {.target = "/api/form", .host = host, .cookie = "a=b; pipewright-8123=secret"};
@@ -40,13 +40,13 @@ TEST_CASE("other host names that lead to the server are refused", "[serve]") {
   for (const char* const host : {"evil.example:8123", "127.0.0.1", "127.0.0.1:80", "", ":8123",
                                  "127.0.0.1.evil.example:8123", "10.0.0.1:8123"})
     CHECK(gate.judge(with_cookie(host)) == Verdict::wrong_host);
-  const Gate open("0.0.0.0", 8123, "secret");
+  Gate open("0.0.0.0", 8123, "secret");
   CHECK(open.judge(with_cookie("10.0.0.1:8123")) == Verdict::welcome);
   CHECK(open.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
 }
 
 TEST_CASE("an IPv6 host is written in brackets", "[serve]") {
-  const Gate ipv6("::1", 8123, "secret");
+  Gate ipv6("::1", 8123, "secret");
   CHECK(ipv6.address() == "http://[::1]:8123/?token=secret");
   Head head = with_cookie("[::1]:8123");
   CHECK(ipv6.judge(head) == Verdict::welcome);
@@ -54,7 +54,7 @@ TEST_CASE("an IPv6 host is written in brackets", "[serve]") {
   CHECK(ipv6.judge(head) == Verdict::welcome);
   CHECK(ipv6.judge(with_cookie("[::2]:8123")) == Verdict::wrong_host);
   CHECK(ipv6.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
-  const Gate open("::", 8123, "secret");
+  Gate open("::", 8123, "secret");
   CHECK(open.address() == "http://[::1]:8123/?token=secret");
   CHECK(open.judge(with_cookie("[fd00::7]:8123")) == Verdict::welcome);
   CHECK(open.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
@@ -70,6 +70,32 @@ TEST_CASE("requests from pages of other sites and ports are refused", "[serve]")
   CHECK(gate.judge(head) == Verdict::wrong_origin);
   head.site = "same-origin";
   CHECK(gate.judge(head) == Verdict::welcome);
+}
+
+TEST_CASE("a link of another site leads to the page, and to nothing else", "[serve]") {
+  Head head = with_cookie("127.0.0.1:8123");
+  head.site = "cross-site";
+  head.mode = "navigate";
+  CHECK(gate.judge(head) == Verdict::wrong_origin);
+  head.target = "/";
+  CHECK(gate.judge(head) == Verdict::welcome);
+  head.mode = "no-cors";
+  CHECK(gate.judge(head) == Verdict::wrong_origin);
+  head = {.target = "/?token=secret", .host = "127.0.0.1:8123", .site = "cross-site"};
+  CHECK(gate.judge(head) == Verdict::first_visit);
+}
+
+TEST_CASE("the address for a browser's command line opens the page once", "[serve]") {
+  Gate once("127.0.0.1", 8123, "secret");
+  const std::string address = once.launch_address();
+  const std::string target = address.substr(address.find("/?"));
+  CHECK(address.find("secret") == std::string::npos);
+  CHECK(once.judge({.target = "/api/form", .host = "127.0.0.1:8123", .token = target.substr(8)}) ==
+        Verdict::no_token);
+  CHECK(once.judge({.target = target, .host = "127.0.0.1:8123"}) == Verdict::first_visit);
+  CHECK(once.judge({.target = target, .host = "127.0.0.1:8123"}) == Verdict::no_token);
+  CHECK(once.judge({.target = "/?token=", .host = "127.0.0.1:8123"}) == Verdict::no_token);
+  CHECK(once.judge({.target = "/?token=secret", .host = "127.0.0.1:8123"}) == Verdict::first_visit);
 }
 
 TEST_CASE("every token is new and has 32 digits", "[serve]") {

@@ -27,7 +27,8 @@ global_batch: 32
 
 
 class Server:
-    def __init__(self, *words, host="127.0.0.1"):
+    # `opens`: a folder with the program xdg-open, which then opens the page.
+    def __init__(self, *words, host="127.0.0.1", opens=None):
         self.folder = tempfile.TemporaryDirectory()
         base = pathlib.Path(self.folder.name)
         self.root = base / "project"
@@ -37,11 +38,12 @@ class Server:
         (base / "outside.yaml").write_text("secret: 1\n")
         (self.root / "link.yaml").symlink_to(base / "outside.yaml")
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--no-browser", "--host", host, *words],
+            [PROGRAM, "serve", *([] if opens else ["--no-browser"]), "--host", host, *words],
             cwd=self.root,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TMPDIR": str(self.results)},
+            env={**os.environ, "TMPDIR": str(self.results), "DISPLAY": ":none",
+                 "PATH": f"{opens}:{os.environ['PATH']}" if opens else os.environ["PATH"]},
         )
         self.process.stdout.readline()
         address = self.process.stdout.readline().strip()
@@ -121,7 +123,8 @@ class Answers(unittest.TestCase):
 
     def test_the_address_gives_a_cookie_that_opens_the_page(self):
         answer, _ = self.server.ask("GET", f"/?token={self.server.token}", X_Pipewright_Token=None)
-        self.assertEqual((answer.status, answer.headers["Location"]), (303, "/"))
+        # The page itself: after a click on another site, browsers follow a redirection without cookie.
+        self.assertEqual((answer.status, answer.headers["Location"]), (200, None))
         cookie = answer.headers["Set-Cookie"]
         self.assertIn("HttpOnly", cookie)
         self.assertIn("SameSite=Strict", cookie)
@@ -133,6 +136,78 @@ class Answers(unittest.TestCase):
         self.assertNotIn(b"http://", page.replace(b"http://www.w3.org", b""))
         self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
         self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
+
+    def test_a_link_of_another_site_opens_the_page(self):
+        answer, page = self.server.ask("GET", f"/?token={self.server.token}", X_Pipewright_Token=None,
+                                       Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")
+        self.assertEqual(answer.status, 200)
+        self.assertIn(b"<title>", page)
+
+    def test_half_open_connections_lock_nobody_out(self):
+        place = ("127.0.0.1", self.server.port)
+        half_open = [socket.create_connection(place) for _ in range(80)]
+        try:
+            for connection in half_open:
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            began = time.monotonic()
+            for _ in range(3):
+                self.assertEqual(self.status("GET", "/"), 200)
+            self.assertLess(time.monotonic() - began, 2)
+        finally:
+            for connection in half_open:
+                connection.close()
+
+    def test_a_hundred_hostile_requests_give_nothing(self):
+        token, own = self.server.token, f"127.0.0.1:{self.server.port}"
+        paths = ["/", "/api/form", "/api/run", "/results/r1.html", "/results/r1-0.h5"]
+        heads = [
+            {},
+            {"Cookie": ""},
+            {"Cookie": f"pipewright-1={token}"},
+            {"Cookie": f"xpipewright-{self.server.port}={token}"},
+            {"Cookie": f"pipewright-{self.server.port}={token[:-1]}"},
+            {"Cookie": f"pipewright-{self.server.port}={token.upper()}x"},
+            {"X-Pipewright-Token": token[::-1]},
+            {"X-Pipewright-Token": f"{token} x"},
+            {"X-Pipewright-Token": f'"{token}"'},
+            {"Authorization": f"token {token}"},
+            {"X-Pipewright-Token": token, "Host": "evil.example"},
+            {"X-Pipewright-Token": token, "Host": f"evil.example:{self.server.port}"},
+            {"X-Pipewright-Token": token, "Host": f"{own}.evil.example"},
+            {"X-Pipewright-Token": token, "Host": "127.0.0.1"},
+            {"X-Pipewright-Token": token, "Host": ""},
+            {"X-Pipewright-Token": token, "Origin": "null"},
+            {"X-Pipewright-Token": token, "Origin": "http://evil.example"},
+            {"X-Pipewright-Token": token, "Origin": f"https://{own}"},
+            {"X-Pipewright-Token": token, "Sec-Fetch-Site": "cross-site"},
+            {"X-Pipewright-Token": token, "Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"},
+        ]
+        for path in paths:
+            for head in heads:
+                fields = {"X_Pipewright_Token": None, "Content_Type": None}
+                fields |= {name.replace("-", "_"): value for name, value in head.items()}
+                answer, content = self.server.ask("GET", path, **fields)
+                self.assertIn(answer.status, (400, 401, 403, 421), (path, head))
+                self.assertNotIn(token.encode(), content)
+                self.assertIsNone(answer.headers["Set-Cookie"])
+
+    def test_the_token_is_accepted_in_the_address_of_the_page_only(self):
+        for path in ("/api/form", "/results/r1.html", "//", "/index.html"):
+            asked = self.server.ask("GET", f"{path}?token={self.server.token}", X_Pipewright_Token=None)
+            self.assertEqual(asked[0].status, 401)
+
+    def test_errors_keep_their_words(self):
+        found = self.server.lines("launch", text=SCENARIO, framework="jax")
+        self.assertEqual(found["failure"], "there is no framework of this name")
+        found = self.server.lines("launch", text=SCENARIO + "nonsense: 3\n", framework="megatron")
+        self.assertIn("unknown key 'nonsense'", found["failure"])
+        for kind in ("what-if", "compare"):
+            found = self.server.lines(kind, id="r999", variants=[{"id": "r999", "name": "A"}])
+            self.assertEqual(found["failure"], "this result is no longer stored; run it again")
+        found = self.server.lines("search", text=SCENARIO + "search: {objective: luck}\n")
+        self.assertIn("luck", found["failure"])
+        found = self.server.lines("goodput", text="devices: 2\n")
+        self.assertNotIn("its process", found["failure"])
 
     def test_other_host_names_and_other_sites_are_refused(self):
         self.assertEqual(self.status("GET", "/", Host="evil.example"), 421)
@@ -209,6 +284,32 @@ class Answers(unittest.TestCase):
         self.assertIn("--tensor-model-parallel-size 8", launch["text"])
         self.assertEqual(launch["name"], "launch-megatron.sh")
 
+    def test_a_search_has_a_page_and_the_best_scenario(self):
+        edits = [["parallel.tp", "[4, 8]"], ["parallel.dp", "auto"], ["global_batch", "32"]]
+        found = self.server.lines("search", text=SCENARIO, edits=edits, budget=60)
+        self.assertIn("search", found, found.get("failure"))
+        answer = found["search"]
+        self.assertIn("proven", answer["text"])
+        self.assertNotIn(str(self.server.results), answer["text"])
+        _, page = self.server.ask("GET", f"/results/{answer['page']}.html")
+        self.assertIn(b"<title>", page)
+        self.assertIn("result", self.server.lines("run", text=answer["best"]))
+
+    def test_a_search_reads_no_files_outside_of_the_project(self):
+        for path in ("../outside.yaml", "./link.yaml", "/etc/hostname"):
+            for key in ("model", "gpu"):
+                edits = [[key, path], ["parallel.tp", "[4, 8]"], ["parallel.dp", "auto"]]
+                found = self.server.lines("search", text=SCENARIO, edits=edits, budget=20)
+                self.assertNotIn("search", found)
+                self.assertIn("outside the project folder", found["failure"], (key, path))
+
+    def test_goodput_has_a_page(self):
+        found = self.server.lines("goodput", text=SCENARIO, seeds=2)
+        self.assertIn("goodput", found, found.get("failure"))
+        _, page = self.server.ask("GET", f"/results/{found['goodput']['page']}.html")
+        self.assertIn(b"<title>", page)
+        self.assertIn("effective training time", found["goodput"]["text"])
+
     def test_a_new_question_ends_the_previous_one(self):
         first = {}
         slow = threading.Thread(
@@ -263,6 +364,25 @@ class Ipv6(unittest.TestCase):
             self.assertEqual(server.ask("GET", "/", Host=f"[::2]:{server.port}")[0].status, 421)
         finally:
             server.close()
+
+
+class Browser(unittest.TestCase):
+    def test_the_command_line_of_the_browser_has_a_token_for_one_visit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            opened = pathlib.Path(folder) / "opened"
+            browser = pathlib.Path(folder) / "xdg-open"
+            browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.new && mv {opened}.new {opened}\n')
+            browser.chmod(0o755)
+            server = Server(opens=folder)
+            try:
+                self.assertTrue(wait_until(opened.exists))
+                target = "/?" + opened.read_text().strip().partition("/?")[2]
+                self.assertNotIn(server.token, target)
+                answers = [server.ask("GET", target, X_Pipewright_Token=None)[0] for _ in range(2)]
+                self.assertEqual([answer.status for answer in answers], [200, 401])
+                self.assertIn(server.token, answers[0].headers["Set-Cookie"])
+            finally:
+                server.close()
 
 
 class Ends(unittest.TestCase):
