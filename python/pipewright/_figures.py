@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._typed_figures import DeviceFigures, ExpectedError, JobFigures, PassCollective
 from ._words import nearest
 
 
@@ -71,8 +72,8 @@ class RunFigures(Figures):
     engine: str
     p2p: str
     network: str
-    job: dict[str, Any] | None
-    expected_error: dict[str, Any] | None
+    job: JobFigures | None
+    expected_error: ExpectedError | None
     assumed: list[str]
     assumed_gpu: str
     makespan_s: float
@@ -88,8 +89,8 @@ class RunFigures(Figures):
     hfu: float | None
     exposed_communication_s: float
     fits: bool | None
-    devices: list[dict[str, Any]]
-    pass_collectives: list[dict[str, Any]]
+    devices: list[DeviceFigures]
+    pass_collectives: list[PassCollective]
     versions: str
     definitions: str
 

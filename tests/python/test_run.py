@@ -77,9 +77,15 @@ def test_output_of_the_program_can_be_piped_to_head():
 
 
 def test_every_figure_of_a_result_is_declared():
+    from pipewright import _typed_figures
     from pipewright._figures import RunFigures
 
-    assert set(RunFigures.__annotations__) == set(pipewright.run(on_cluster()).summary)
+    summary = pipewright.run(on_cluster()).summary
+    assert set(RunFigures.__annotations__) == set(summary)
+    for part, figures in (("JobFigures", summary["job"]), ("ExpectedError", summary["expected_error"]),
+                          ("DeviceFigures", summary["devices"][0]),
+                          ("PassCollective", summary["pass_collectives"][0])):
+        assert set(getattr(_typed_figures, part).__annotations__) >= set(figures), part
 
 
 def test_figures_equal_those_of_the_program(tmp_path, program):

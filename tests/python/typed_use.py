@@ -22,3 +22,20 @@ passes: NDArray[np.void] = pw.run(scenario).passes
 time: float = pw.run(scenario).makespan_s
 error = pw.ScenarioError("no")
 line: int | None = error.line
+
+many = pw.run_many([scenario])
+first: pw.Result = many.ok[0]
+several: pw.Results = pw.runs(scenario)
+tokens: float | None = first.tokens_per_s
+error_range = first.expected_error
+high: float = error_range["high"] if error_range is not None else 0.0
+zero: int = first.job["zero"] if first.job is not None else 0
+first.expected_error["hihg"]  # type: ignore[index,typeddict-item]
+svg: str = first.plot.timeline().svg
+chain: pw.Scenario = scenario.with_(microbatches=16).with_({"parallel.tp": 4})
+has_layout: bool = "parallel" in chain
+best = pw.search(scenario).run().best
+if best is not None:
+    best_time: float = best.makespan_s
+    best_scenario: pw.Scenario = best.scenario
+answer: pw.Comparison = pw.compare(first, "training.log", skip=1)
