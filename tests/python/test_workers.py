@@ -47,16 +47,25 @@ def long_search():
         training={"microbatch_size": [1, 2, 4], "recompute": ["none", "selective", "full"]})
 
 
+def is_running(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_a_search_that_runs_again_in_a_cell_leaves_no_processes():
     _worker.end_all()
-    found = long_search()
-    alone = descendants()
-    for _ in range(2):
+    processes = []
+    for _ in range(3):
         found = long_search()
-    assert waits_for(lambda: descendants() <= alone + 1)  # one worker may be idle
+        processes.append(found._background._process)
+    assert waits_for(lambda: not any(map(is_running, processes[:-1])))
+    assert is_running(processes[-1])
     del found
     gc.collect()
-    assert waits_for(lambda: descendants() <= 2)
+    assert waits_for(lambda: not is_running(processes[-1]))
+    assert waits_for(lambda: descendants() <= len(_worker._idle) + len(_worker._busy))
 
 
 def test_the_end_of_the_process_ends_its_searches():
