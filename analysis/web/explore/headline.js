@@ -41,13 +41,18 @@ function addExpected(cards, summary) {
     if (!metric) continue;
     const value = metric.of(summary);
     const range = EXPECTED[metric.anchor]?.(value, error);
-    const text = range
-      ? `expected ${range.map((end) => formatQuantity(end, metric.unit, value)).join(" to ")}`
-      : "error not known";
+    const text = range ? `expected ${rangeText(range, metric.unit, value)}` : "error not known";
     const expected = textElement("small", text, "expected");
     expected.title = range ? note : "no measurement of this figure was compared with predictions";
     link.parentElement.append(expected);
   }
+}
+
+// A range with its unit once: "15.88 .. 22.29 s".
+function rangeText(range, unit, value) {
+  const [first, last] = range.map((end) => formatQuantity(end, unit, value));
+  const ending = last.replace(/^[\d.]+/, "");
+  return noBreak(`${first.endsWith(ending) ? first.slice(0, -ending.length) : first} .. ${last}`);
 }
 
 // Ranges of figures, from the smallest to the largest, for an error of the time: measured over

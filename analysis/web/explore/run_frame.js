@@ -17,7 +17,8 @@ export class RunFrame {
     frame.src = `/results/${id}.html`;
     this.place.append(frame);
     await new Promise((done) => { frame.onload = done; });
-    for (let i = 0; i < 600 && frame.isConnected && !frame.contentWindow.pipewright; ++i)
+    const draws = frame.contentDocument?.getElementById("data");  // other pages are complete at once
+    for (let i = 0; i < 600 && draws && frame.isConnected && !frame.contentWindow.pipewright; ++i)
       await new Promise((done) => setTimeout(done, 10));
     if (this.loading !== frame || !frame.isConnected) return;
     this.fit(frame);
@@ -34,7 +35,7 @@ export class RunFrame {
     const root = frame.contentDocument.documentElement;
     root.classList.add("within");
     const dark = document.documentElement.classList.contains("dark");
-    if (root.classList.contains("dark") !== dark) frame.contentDocument.getElementById("theme").click();
+    if (root.classList.contains("dark") !== dark) frame.contentDocument.getElementById("theme")?.click();
   }
 
   restyle() {
