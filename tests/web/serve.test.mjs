@@ -183,6 +183,51 @@ test("what-ifs appear as they are finished", { skip }, async () => {
   assert.ok(rows.some((row) => /\sstack\.attention='\[\w+\]'/.test(row)), rows.join("\n"));
 });
 
+test("figures show where measurements are expected", { skip }, async () => {
+  const time = await page.locator('#headline a[href="#makespan"]').locator("..").innerText();
+  const [, first, last] = time.match(/expected ([\d.]+) \.\. ([\d.]+)\ss/);
+  const predicted = await seconds();
+  assert.ok(Number(first) < predicted && predicted < Number(last), time);
+  const memory = await page.locator('#headline a[href="#memory-peak"]').locator("..").innerText();
+  assert.match(memory, /error not known/);
+});
+
+test("a search finds a faster candidate, which goes into the form", { skip }, async () => {
+  await page.locator("#tab-search").click();
+  for (const name of ["schedule", "recomputation"])
+    await page.locator("#pane-search").getByLabel(name).uncheck();
+  await page.locator("#search-budget").fill("30");
+  await page.locator("#pane-search .controls button").first().click();
+  await page.getByRole("button", { name: "put the best into the form" }).waitFor({ timeout: 60000 });
+  assert.match(await page.locator("#pane-search pre").textContent(), /best/);
+  await page.frameLocator("#pane-search iframe:not(.behind)").locator("h1").waitFor();
+  const before = await seconds();
+  await after(() => page.getByRole("button", { name: "put the best into the form" }).click());
+  assert.ok(await seconds() <= before);
+  await after(() => page.locator("#text").fill(SCENARIO));
+});
+
+test("weeks of training are simulated on the page", { skip }, async () => {
+  await page.locator("#tab-goodput").click();
+  await page.locator("#goodput-seeds").fill("2");
+  await page.locator("#pane-goodput .controls button").click();
+  await page.locator("#pane-goodput iframe:not(.behind)").waitFor({ timeout: 60000 });
+  assert.match(await page.locator("#pane-goodput pre").textContent(), /training time/);
+});
+
+test("a link of another site opens the page, which can be reloaded", { skip }, async () => {
+  const context = await page.context().browser().newContext();
+  const visitor = await context.newPage();
+  await visitor.route("http://other.example/", (route) =>
+    route.fulfill({ contentType: "text/html", body: `<a href="${server.address}">open</a>` }));
+  await visitor.goto("http://other.example/");
+  await visitor.locator("a").click();
+  await simulated(visitor);
+  await visitor.reload();
+  await simulated(visitor);
+  await context.close();
+});
+
 test("scenario, page and launch flags can be exported", { skip }, async () => {
   await page.locator("#take").click();
   const area = page.locator("#take-away textarea");
