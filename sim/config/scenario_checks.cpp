@@ -113,7 +113,7 @@ void check_microbatch(const Scenario& scenario, const Value& root) {
 // Returns the first time of a kind, with or without a unit; 0 needs none. Null if there is none.
 const Value* first_time(const Value& value, bool has_unit) {
   for (const Value& item : value.items)
-    if (const Value* const found = first_time(item, has_unit)) return found;
+    if (const Value* const time = first_time(item, has_unit)) return time;
   if (value.kind != Value::Kind::text) return nullptr;
   const std::optional<double> bare = base::parse_number<double>(value.text);
   return bare != 0.0 && bare.has_value() != has_unit ? &value : nullptr;
@@ -125,7 +125,7 @@ void check_units(const Value& root) {
   constexpr std::array keys{"forward_times", "backward_times", "input_grad_times",
                             "weight_grad_times", "fused_times"};
   const Value* bare = nullptr;
-  const Value* other = nullptr;
+  const Value* with_unit = nullptr;
   std::string_view bare_key;
   for (const std::string_view key : keys)
     if (const Value* const times = find(root, key)) {
@@ -133,11 +133,11 @@ void check_units(const Value& root) {
         bare = first_time(*times, false);
         bare_key = key;
       }
-      if (other == nullptr) other = first_time(*times, true);
+      if (with_unit == nullptr) with_unit = first_time(*times, true);
     }
-  if (bare == nullptr || other == nullptr) return;
+  if (bare == nullptr || with_unit == nullptr) return;
   throw Error(bare->origin, fmt::format("{} has {} without a unit, but another pass takes {}",
-                                        bare_key, shown(bare->text), shown(other->text)))
+                                        bare_key, shown(bare->text), shown(with_unit->text)))
       .suggest(fmt::format("write the unit, such as {} ms or {} s", bare->text, bare->text));
 }
 

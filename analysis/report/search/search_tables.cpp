@@ -78,21 +78,21 @@ bool is_whole(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Returns columns for the axis `kept` and for the axes in which rows differ, and appends the common
-// values to `common`.
+// Returns columns for the axis `row_axis` and for the axes in which rows differ, and appends the
+// common values to `common`.
 Columns axis_columns(const SearchRun& run, std::span<const CandidateRow* const> rows,
-                     std::optional<std::size_t> kept, std::string& common) {
+                     std::optional<std::size_t> row_axis, std::string& common) {
   Columns columns;
   std::vector<std::size_t> axes = open_axes(run);
-  if (kept) {  // the column that names the row comes first
-    std::erase(axes, *kept);
-    axes.insert(axes.begin(), *kept);
+  if (row_axis) {  // the column that names the row comes first
+    std::erase(axes, *row_axis);
+    axes.insert(axes.begin(), *row_axis);
   }
   for (const std::size_t axis : axes) {
     const auto value = [&run, axis](const CandidateRow& row) { return value_of(run, row, axis); };
     const std::string name = printable(run.axes[axis].name);
     const std::string first = value(*rows.front());
-    if (axis != kept &&
+    if (axis != row_axis &&
         std::ranges::all_of(rows, [&](const auto* row) { return value(*row) == first; })) {
       common += fmt::format("{}{} {}", common.empty() ? "" : ", ", name, printable(first));
       continue;

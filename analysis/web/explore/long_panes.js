@@ -28,10 +28,10 @@ class LongPane {
     place.append(this.options, line, this.report, this.framePlace);
   }
 
-  number(id, label, value, most) {
+  number(id, label, value, max) {
     const field = textElement("label", `${label} `);
     const input = document.createElement("input");
-    Object.assign(input, { id, type: "number", min: 1, max: most, value });
+    Object.assign(input, { id, type: "number", min: 1, max, value });
     field.append(input);
     this.options.append(field);
     return input;
@@ -110,15 +110,15 @@ export class SearchPane extends LongPane {
 
   question() {
     this.best.hidden = true;
-    const edits = this.boxes.filter(({ box }) => box.checked).flatMap(({ edits: own }) => own);
+    const edits = this.boxes.filter(({ box }) => box.checked).flatMap(({ edits }) => edits);
     return { edits, budget: Number(this.budget.value) || 60 };
   }
 
   progressOf({ progress }) {
     if (!progress) return "";
     const { assessed, candidates, best, outcomes } = progress;
-    const found = best ? `; the best so far takes ${formatSeconds(best.time_s)}` : "";
-    return `${assessed} of ${candidates} candidates bounded, ${outcomes.simulated} simulated${found}`;
+    const bestSoFar = best ? `; the best so far takes ${formatSeconds(best.time_s)}` : "";
+    return `${assessed} of ${candidates} candidates bounded, ${outcomes.simulated} simulated${bestSoFar}`;
   }
 
   show({ best }) {

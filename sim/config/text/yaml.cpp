@@ -253,7 +253,7 @@ std::pair<int, int> first_tab(std::string_view text) {
 void refuse_other_files(std::string_view text, const Origin& start, const Document& document) {
   struct Kind {
     std::string_view beginning;
-    std::string_view what;
+    std::string_view name;
     std::string_view command;
   };
   constexpr std::array kinds{
@@ -274,7 +274,7 @@ void refuse_other_files(std::string_view text, const Origin& start, const Docume
   const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   for (const Kind& kind : kinds) {
     if (!text.substr(first).starts_with(kind.beginning)) continue;
-    Error error({.source = start.source}, fmt::format("the file is {}", kind.what));
+    Error error({.source = start.source}, fmt::format("the file is {}", kind.name));
     if (!kind.command.empty()) error.suggest(std::string(kind.command));
     throw error.allow(fmt::format("{} in YAML or JSON", document.noun));
   }
