@@ -14,12 +14,14 @@
 
 #include "sim/config/scenario.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/counts.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/sweep/auto_values.hpp"
 #include "sim/sweep/objective_value.hpp"
 #include "sim/sweep/open_values.hpp"
+#include "sim/sweep/scenario_tree.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -334,6 +336,26 @@ std::string title_of(const Value& root) {
   return root.origin.line > 0 ? std::filesystem::path(root.origin.source).stem().string() : "sweep";
 }
 
+// Writes whole numbers with a scale, such as 8k, as plain numbers, with which constraints and facts
+// calculate. `path` is the dotted key of the value.
+void make_counts_plain(Value& value, const std::string& path) {
+  for (Entry& entry : value.entries)
+    make_counts_plain(entry.value, entry.key == "any_of" ? path
+                                   : path.empty()        ? entry.key
+                                                         : path + '.' + entry.key);
+  for (Value& item : value.items) make_counts_plain(item, path);
+  if (value.kind != Value::Kind::text) return;
+  const auto& rows = scenario_rows();
+  const auto row = std::ranges::find_if(rows, [&](const config::KeyRow& key) {
+    const std::size_t dot = key.name.rfind('.');
+    const std::string section = dot == std::string::npos ? "" : key.name.substr(0, dot + 1);
+    return key.name == path ||
+           (!key.info.alias.empty() && section + std::string(key.info.alias) == path);
+  });
+  if (row == rows.end() || row->value.type != config::ValueType::count) return;
+  if (const auto count = config::scaled_count(value.text)) value.text = fmt::to_string(*count);
+}
+
 }  // namespace
 
 Sweep read_sweep(const Value& root) {
@@ -343,6 +365,7 @@ Sweep read_sweep(const Value& root) {
   sweep.title = title_of(root);
   sweep.scenario = root;
   std::erase_if(sweep.scenario.entries, [](const Entry& entry) { return entry.key == "search"; });
+  make_counts_plain(sweep.scenario, "");
   for (Entry& entry : sweep.scenario.entries)
     if (is_whole(entry.key)) resolve_files(entry.key, entry.value);
   if (const Value* const section = find(root, "search"))

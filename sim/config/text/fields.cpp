@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/base/numbers.hpp"
+#include "sim/config/text/counts.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
@@ -17,30 +17,6 @@ namespace {
 const std::string& number_text(const Field& field, std::string_view allowed) {
   if (field.value.kind != Value::Kind::text) throw wrong(field, allowed);
   return field.value.text;
-}
-
-// Returns the number that a text means, with the scales of SI or of IEC: "8k" is 8000, "8Ki" 8192.
-// Nothing if it is no whole number.
-std::optional<std::uint64_t> scaled_count(std::string_view text) {
-  struct Scale {
-    std::string_view letters;
-    double factor;
-  };
-  constexpr std::array scales{
-      Scale{"Ki", 0x1.0p+10}, Scale{"Mi", 0x1.0p+20}, Scale{"Gi", 0x1.0p+30}, Scale{"k", 1e3},
-      Scale{"M", 1e6},        Scale{"G", 1e9},        Scale{"B", 1e9}};
-  for (const Scale& scale : scales) {
-    if (!text.ends_with(scale.letters)) continue;
-    text.remove_suffix(scale.letters.size());
-    const std::size_t end = text.find_last_not_of(' ');
-    const auto number = base::parse_number<double>(text.substr(0, end + 1));
-    if (!number || *number < 0) return std::nullopt;
-    const double count = *number * scale.factor;
-    constexpr double largest = 0x1.0p+53;  // whole numbers up to here are exact
-    if (count > largest || count != std::floor(count)) return std::nullopt;
-    return static_cast<std::uint64_t>(count);
-  }
-  return base::parse_number<std::uint64_t>(text);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::vector<Field> items(const Field& field, std::string_view allowed);
 // Reads a text that is not empty.
 const std::string& read_text(const Field& field, std::string_view allowed);
 
-// Reads a whole number from 1 to 2^31, which may have a scale: "8k" is 8000 and "8Ki" is 8192.
+// Reads a whole number from 1 to 2^31.
 std::uint32_t read_count(const Field& field, std::string_view example);
 
 // Reads one of `choices` and returns its index.

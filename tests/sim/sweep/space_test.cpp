@@ -249,6 +249,14 @@ TEST_CASE("constraints can use sizes, facts and scenario keys", "[search][space]
   CHECK(candidates_of(space).size() == 5 + 4);
 }
 
+TEST_CASE("constraints calculate with whole numbers that have a scale", "[search][space]") {
+  const Space space =
+      space_of(on_cluster +
+               "training: {sequence: [2k, 4k, 4Ki]}\nsearch: {constraints: sequence % 2000 == 0}");
+  CHECK(axes_of(space) == "sequence: 2000 4000 4096, schedule: 1f1b");
+  CHECK(candidates_of(space).size() == 2);
+}
+
 TEST_CASE("a list of modules for CUDA graphs is one value, and other lists are an axis",
           "[search][space]") {
   const auto axes = [](const std::string& graphs) {
