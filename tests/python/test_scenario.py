@@ -11,6 +11,7 @@ import warnings
 
 import pytest
 
+import pipewright
 from pipewright import ArgumentError, Scenario, ScenarioError, _files, run
 from pipewright._keys import ROWS
 
@@ -54,6 +55,23 @@ def test_changes_make_another_scenario():
     assert (base["microbatches"], changed["microbatches"]) == (8, 16)
     assert changed["schedule.name"] == "gpipe"
     assert changed.with_(schedule=None, microbatches=8) == base
+
+
+def test_a_scenario_is_asked_like_a_mapping():
+    base = on_cluster()
+    assert "parallel" in base and "parallel.tp" in base
+    assert "training" not in base and "parallel.zero" not in base and "model.x" not in base
+    assert base.get("parallel.tp") == 2 and base.get("parallel.zero", 1) == 1
+    assert list(base) == base.keys() and dict(base) == base.to_dict()
+    with pytest.raises(KeyError, match="did you mean 'parallel.tp'"):
+        base["parallel.tpp"]
+    with pytest.raises(pipewright.UnknownNameError, match="has no 'paralel'; did you mean 'parallel'"):
+        base["paralel"]
+
+
+def test_changes_are_chained():
+    chained = on_cluster().with_(microbatches=16).with_({"parallel.tp": 4}).with_(schedule="gpipe")
+    assert (chained["microbatches"], chained["parallel.tp"], chained.schedules) == (16, 4, ["gpipe"])
 
 
 def test_aliases_equal_their_keys():

@@ -115,8 +115,18 @@ def test_a_run_is_compared_with_measurements():
     assert not answer.holds() and "pass span" in str(answer)
     log = pipewright.compare(pipewright.run(on_cluster()), MEASURED / "megatron.log", skip=1)
     assert "iteration" in str(log) and log.summary["measured"].endswith("megatron.log")
+    memory = pipewright.compare(pipewright.run(on_cluster(parallel={"tp": 2, "pp": 2, "dp": 4})),
+                                MEASURED / "snapshot-rank{rank}.pickle",
+                                conditions=["peak_memory>+50%"])
+    assert memory.holds() and "held between iterations" in str(memory)
     with pytest.raises(pipewright.ArgumentError, match="skip"):
         pipewright.compare(predicted, predicted, skip=1)
+
+
+def test_a_profile_has_the_notes_on_its_measurement():
+    measured = pipewright.profile(MEASURED / "kineto-rank{rank}.json", align=True)
+    assert measured.notes == ["no clock is shifted: no shift would resolve a contradiction"]
+    assert measured.with_(p2p_time="0.1 ms").notes == measured.notes
 
 
 def test_progress_of_many_runs_is_shown(capsys):
