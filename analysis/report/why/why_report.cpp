@@ -229,6 +229,16 @@ std::string overflow_text(const Overflow& overflow) {
                      format_bytes(overflow.peak_bytes), format_bytes(overflow.capacity_bytes));
 }
 
+// Returns a text such as "stage 0, 1 or 2", or "one of stages 0..7" for many in a row; `stages` are
+// in order.
+std::string either_stage(const std::vector<std::uint32_t>& stages) {
+  constexpr std::size_t max_listed = 3;
+  if (stages.size() > max_listed && stages.back() - stages.front() + 1 == stages.size())
+    return fmt::format("one of stages {}..{}", stages.front(), stages.back());
+  const std::vector<std::uint32_t> first(stages.begin(), stages.end() - 1);
+  return fmt::format("stage {} or {}", fmt::join(first, ", "), stages.back());
+}
+
 // Returns the rows of a table in which changes of single stages with the same printed time are one
 // row, that of the largest gain. `rows` are in the order of gains.
 std::vector<WhatIfRow> with_stages_together(const std::vector<WhatIfRow>& rows) {
@@ -251,7 +261,7 @@ std::vector<WhatIfRow> with_stages_together(const std::vector<WhatIfRow>& rows) 
     if (stages.numbers.size() == 1) continue;
     std::ranges::sort(stages.numbers);
     together[stages.row].change =
-        fmt::format("passes of one of stages {} 10 % faster", fmt::join(stages.numbers, ", "));
+        fmt::format("passes of {} 10 % faster", either_stage(stages.numbers));
   }
   return together;
 }
