@@ -1,7 +1,13 @@
 #include "analysis/trace/partial_file.hpp"
 
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
 #include <fstream>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -16,8 +22,52 @@ namespace fs = std::filesystem;
 namespace pipewright::trace {
 namespace {
 
+constexpr std::string_view extension = ".partial";
+
 [[noreturn]] void fail_to_write(const fs::path& path, const std::string& reason) {
   throw TraceError(fmt::format("{}: cannot write: {}", path.string(), reason));
+}
+
+// Names the machine, or the container in it, whose process ids are unique: folders are shared
+// between machines.
+const std::string& process_space() {
+  static const std::string name = [] {
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    std::error_code no_error;
+    const std::string space = fs::read_symlink("/proc/self/ns/pid", no_error).string();
+    std::uint32_t hash = 2166136261;  // FNV-1a
+    for (const char c : host.data() + space)
+      hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+    return fmt::format("{:08x}", hash);
+  }();
+  return name;
+}
+
+// Returns the id of the process of this machine that made a temporary file, from the name of the
+// file; nothing for other files.
+std::optional<pid_t> writer_of(std::string_view file) {
+  if (!file.starts_with('.') || !file.ends_with(extension)) return std::nullopt;
+  file.remove_suffix(extension.size());
+  const std::string mark = fmt::format(".{}-", process_space());
+  const std::size_t start = file.rfind(mark);
+  if (start == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = file.substr(start + mark.size());
+  pid_t id = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  const bool ends = stop == digits.data() + digits.size() || *stop == '-';
+  return error == std::errc{} && ends && id > 0 ? std::optional(id) : std::nullopt;
+}
+
+// Removes the temporary files of killed processes.
+void remove_abandoned(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto writer = writer_of(entry->path().filename().string());
+    std::error_code no_error;
+    if (writer && ::kill(*writer, 0) != 0 && errno == ESRCH) fs::remove(entry->path(), no_error);
+  }
 }
 
 }  // namespace
@@ -34,12 +84,12 @@ PartialFile::PartialFile(fs::path path) : path_(std::move(path)) {
   if (!fs::exists(folder, no_error))
     fail_to_write(path_, fmt::format("folder '{}' does not exist", folder.string()));
 
-  // Tries numbers until a name is free. A name in use belongs to another writer of this process, to
-  // a process with the same id on another machine, or to one that was killed.
+  remove_abandoned(folder);
+  // Tries numbers until a name is free. A name in use belongs to another writer of this process.
   for (int number = 0;; ++number) {
     const std::string suffix = number == 0 ? "" : fmt::format("-{}", number);
-    temporary_ =
-        folder / fmt::format(".{}.{}{}.partial", target_.filename().string(), ::getpid(), suffix);
+    temporary_ = folder / fmt::format(".{}.{}-{}{}{}", target_.filename().string(), process_space(),
+                                      ::getpid(), suffix, extension);
     const int descriptor =
         ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
     if (descriptor >= 0) {

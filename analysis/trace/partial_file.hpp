@@ -9,6 +9,7 @@ namespace pipewright::trace {
 
 // A file that gets its final name only when it is complete. Writers of the same file, in one
 // process or several, do not interfere: each has a temporary name of its own in the same folder.
+// The next writer in that folder removes the temporary files of processes that were killed.
 class PartialFile {
  public:
   explicit PartialFile(std::filesystem::path path);  // Creates the empty temporary file.

@@ -72,22 +72,31 @@ std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variant
     });
   }
   if (!tasks.empty()) load_simulator();
-  std::vector<process::Body> bodies;
-  for (const Task& task : tasks)
-    bodies.emplace_back([&] {
-      return to_line(
-          {task.variant, simulate(variants[task.variant].setting, task.seeds, Spans::no).outcomes});
+  // Returns the tasks whose process was lost. A system that is short of memory kills processes, so
+  // these tasks run once more, one after the other.
+  const auto run_tasks = [&](const std::vector<Task>& group, std::size_t jobs, bool is_last) {
+    std::vector<Task> lost;
+    std::vector<process::Body> bodies;
+    for (const Task& task : group)
+      bodies.emplace_back([&] {
+        const Setting& setting = variants[task.variant].setting;
+        return to_line({task.variant, simulate(setting, task.seeds, Spans::no).outcomes});
+      });
+    const auto look = [&](std::size_t done) {
+      const std::size_t before = whole - group.size();
+      if (options.look)
+        options.look(static_cast<double>(before + done) / static_cast<double>(whole));
+    };
+    process::run_all(bodies, jobs, look, [&](std::size_t number, const process::Result& result) {
+      if (result.is_lost && !is_last) return lost.push_back(group[number]);
+      if (result.failed) throw std::runtime_error("a simulation of the job failed: " + result.text);
+      const JournalEntry entry = entry_of(result.text);
+      if (journal != nullptr) journal->append(entry);
+      store(entry);
     });
-  const auto look = [&](std::size_t done) {
-    const std::size_t before = whole - tasks.size();
-    if (options.look) options.look(static_cast<double>(before + done) / static_cast<double>(whole));
+    return lost;
   };
-  process::run_all(bodies, options.jobs, look, [&](std::size_t, const process::Result& result) {
-    if (result.failed) throw std::runtime_error("a simulation of the job failed: " + result.text);
-    const JournalEntry entry = entry_of(result.text);
-    if (journal != nullptr) journal->append(entry);
-    store(entry);
-  });
+  run_tasks(run_tasks(tasks, options.jobs, false), 1, true);
   return outcomes;
 }
 

@@ -26,8 +26,8 @@ struct RunOptions {
 
 // Simulates all seeds of all variants in child processes. Each process takes a fixed group of
 // seeds, so results in the journal are reused even if the number of seeds has changed. New results
-// are appended to the journal. Returns the outcomes by variant and seed. Throws std::runtime_error
-// if a process fails.
+// are appended to the journal. Returns the outcomes by variant and seed. The seeds of a process
+// that is killed are simulated a second time. Throws std::runtime_error if a process fails.
 std::vector<std::vector<analysis::GoodputOutcome>> run(const std::vector<Variant>& variants,
                                                        const RunOptions& options,
                                                        Journal* journal = nullptr);

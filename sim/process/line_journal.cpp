@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -64,11 +65,12 @@ void LineJournal::read(const Take& take) {
 }
 
 void LineJournal::append(const std::string& lines) {
-  ssize_t count = 0;
-  do {
-    count = write(descriptor_, lines.data(), lines.size());
-  } while (count < 0 && errno == EINTR);
-  if (count != static_cast<ssize_t>(lines.size())) {
+  // A write that is cut short does not say why; the next write does.
+  std::string_view rest = lines;
+  while (!rest.empty()) {
+    const ssize_t count = write(descriptor_, rest.data(), rest.size());
+    if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
+    if (count > 0 || (count < 0 && errno == EINTR)) continue;
     const int error = count < 0 ? errno : ENOSPC;
     // An incomplete line that remains, because truncating fails, too, is dropped when the file is
     // read.

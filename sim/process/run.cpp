@@ -26,7 +26,7 @@ Result result_of(Process& process) {
   if (message && status == 0) return {false, std::move(*message)};
   if (message)
     if (std::optional<std::string> error = error_of(*message)) return {true, std::move(*error)};
-  return {true, "its process " + describe_end(status)};
+  return {true, "its process " + describe_end(status), true};
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ using Body = std::function<std::string()>;  // returns a message
 
 struct Result {
   bool failed = false;
-  std::string text;  // message of the body, or the reason why there is none
+  std::string text;      // message of the body, or the reason why there is none
+  bool is_lost = false;  // the process ended before the body did, for example because it was killed
 };
 
 // Runs `body` in a child process. A body that takes longer than `seconds` is killed and fails; 0

@@ -165,11 +165,13 @@ bool LogLines::next() {
   if (length == 0) return false;
   ++number_;
   if (stream_.fail() && !stream_.eof()) {
+    check_text({buffer_.data(), length});
     std::array<char, 4096> rest{};
     do {  // Read the rest of the line in pieces, so that the source does not see one endless token.
       source_.mark();
       stream_.clear();
       stream_.getline(rest.data(), rest.size());
+      if (stream_.fail()) check_text({rest.data(), static_cast<std::size_t>(stream_.gcount())});
     } while (stream_.fail() && !stream_.eof());
   } else if (!stream_.eof()) {
     --length;  // gcount() counted the line end.
@@ -178,8 +180,7 @@ bool LogLines::next() {
   std::string_view line(buffer_.data(), length);
   if (number_ == 1 && (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF")))
     fail(number_, "the file is UTF-16 text; save it as UTF-8");
-  if (std::memchr(line.data(), '\0', line.size()) != nullptr)
-    fail(number_, "the line has bytes that are not text; expected the output of a benchmark");
+  check_text(line);
   if (std::memchr(line.data(), escape, line.size()) != nullptr) {
     copy_without_escapes(line, uncoloured_);
     line = uncoloured_;
@@ -192,6 +193,12 @@ bool LogLines::next() {
   text_ = without_prefixes(line, &rank_tag);
   if (!rank_tag.empty()) text_ = trim_blanks(ranks_.join(rank_tag, text_));
   return true;
+}
+
+// A device such as /dev/zero has lines without an end, so that parts of a line are checked, too.
+void LogLines::check_text(std::string_view part) const {
+  if (std::memchr(part.data(), '\0', part.size()) != nullptr)
+    fail(number_, "the line has bytes that are not text; expected the output of a benchmark");
 }
 
 void LogLines::fail(int line, const std::string& message) const {

@@ -29,6 +29,8 @@ class LogLines {
   [[noreturn]] void fail(int line, const std::string& message) const;
 
  private:
+  void check_text(std::string_view part) const;
+
   TextSource source_;
   std::istream stream_;
   std::vector<char> buffer_;

@@ -145,6 +145,16 @@ fs::path file_of(const ExportRequest& request, const std::string& table) {
   return name;
 }
 
+// Returns whether the folder is new.
+bool create_folder(const fs::path& folder) {
+  std::error_code error;
+  const bool is_new = fs::create_directory(folder, error);
+  if (error)
+    throw trace::TraceError(
+        fmt::format("{}: cannot create the folder: {}", folder.string(), error.message()));
+  return is_new;
+}
+
 // Writes all tables, one file each. Either all files appear or none.
 std::vector<fs::path> export_tables(const ExportRequest& request) {
   struct File {
@@ -158,7 +168,7 @@ std::vector<fs::path> export_tables(const ExportRequest& request) {
   for (const std::string& table : analysis::csv_table_names())
     table_files.push_back(file_of(request, table));
   check_files(std::array{request.trace}, table_files);
-  const bool is_new_folder = is_folder(request.output) && fs::create_directory(request.output);
+  const bool is_new_folder = is_folder(request.output) && create_folder(request.output);
   std::list<File> files;
   try {
     const auto sink = analysis::csv_export([&](const std::string& table) {

@@ -78,6 +78,7 @@ TEST_CASE("a killed writer leaves nothing under the final name", "[trace]") {
   if (had_earlier) CHECK((trace::read_trace(folder / "a.h5") == earlier));
   test::write_trace(trace, folder / "a.h5");  // Remains of the killed writer do not matter.
   CHECK((trace::read_trace(folder / "a.h5") == trace));
+  CHECK(folder.entries() == 1);  // The next writer removed them.
 }
 
 TEST_CASE("a full disk is an error with that reason, and leaves no file", "[trace]") {

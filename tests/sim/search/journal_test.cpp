@@ -152,7 +152,7 @@ TEST_CASE("a journal that cannot grow keeps its lines", "[journal]") {
                       .rlim_max = RLIM_INFINITY};
     REQUIRE(setrlimit(RLIMIT_FSIZE, &full) == 0);
     CHECK_THROWS_WITH(journal.append({written.begin() + 10, written.end()}),
-                      Contains("cannot write") && Contains("--resume"));
+                      Contains("cannot write: File too large") && Contains("--resume"));
   }
   const rlimit unlimited{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
   REQUIRE(setrlimit(RLIMIT_FSIZE, &unlimited) == 0);

@@ -57,6 +57,10 @@ TEST_CASE("export writes one table or all tables as CSV", "[cli]") {
         "x-memory.csv x-pass_collectives.csv x-passes.csv x-paths.csv x-run.csv x-stages.csv "
         "x-steps.csv x-transfers.csv");
   CHECK(place.read("tables/passes.csv") == place.read("passes.csv"));
+  const tests::ProgramResult refused = place.run("export t.h5 -o nowhere/tables/");
+  CHECK(refused.status == 2);
+  CHECK(refused.err.find("nowhere/tables/: cannot create the folder: No such file or directory") !=
+        std::string::npos);
   CHECK(place.read("x-passes.csv") == place.read("passes.csv"));
   CHECK(place.run("export t.h5 -o - --table passes").out == place.read("passes.csv"));
   const std::string text = place.read("passes.csv");
