@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
@@ -23,6 +22,13 @@
 #include "sim/cluster/platform/error.hpp"
 #include "sim/process/process.hpp"
 
+// The line that SimGrid's XML parser has reached. SimGrid 3.35 renamed the variable; the address of
+// the name that the linked version lacks is null.
+extern "C" {
+[[gnu::weak]] extern int surf_parse_lineno;
+[[gnu::weak]] extern int simgrid_parse_lineno;
+}
+
 namespace pipewright::cluster {
 namespace {
 
@@ -31,13 +37,11 @@ using nlohmann::json;
 // Text that precedes the reason in the message that SimGrid prints when it ends the process.
 constexpr std::string_view reason_mark = "CRITICAL] ";
 
-// Address of the variable with the line that SimGrid's XML parser has reached. Its name changed in
-// SimGrid 3.35.
+// Address of the parser's line, or null while SimGrid does not parse.
 const int* parser_line = nullptr;
 
 void find_parser_line() {
-  for (const char* const name : {"surf_parse_lineno", "simgrid_parse_lineno"})
-    if (parser_line == nullptr) parser_line = static_cast<const int*>(dlsym(RTLD_DEFAULT, name));
+  parser_line = &surf_parse_lineno != nullptr ? &surf_parse_lineno : &simgrid_parse_lineno;
 }
 
 int parent_descriptor = -1;  // descriptor of the parent, for signal handlers
