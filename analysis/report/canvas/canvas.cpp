@@ -13,6 +13,7 @@
 #include <cairo.h>
 #include <fmt/format.h>
 
+#include "analysis/report/canvas/font.hpp"
 #include "analysis/report/text_table.hpp"
 
 namespace pipewright::analysis {
@@ -181,8 +182,7 @@ void CairoCanvas::hatch(double left, double top, double right, double bottom) {
 }
 
 void CairoCanvas::set_font(const TextStyle& style) {
-  cairo_select_font_face(context_.get(), "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
-                         style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_face(context_.get(), picture_font(style.bold));
   cairo_set_font_size(context_.get(), style.size);
 }
 
