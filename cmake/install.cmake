@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 
 # The system finds its own libraries; not those of `./dev deps`.
-if(CMAKE_PREFIX_PATH)
+if(CMAKE_PREFIX_PATH AND NOT PIPEWRIGHT_STATIC)
   set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
 
@@ -31,9 +31,35 @@ function(install_pipewright)
     install(FILES ${copyright} DESTINATION ${doc} COMPONENT pipewright)
     install(FILES ${copyright} DESTINATION ${doc}-mpi COMPONENT mpi)
   endif()
+  if(PIPEWRIGHT_STATIC)
+    install_licences(pipewright ${doc}/licenses)
+  endif()
   if(NOT CMAKE_CROSSCOMPILING AND NOT PIPEWRIGHT_SANITIZE)
     install_what_the_program_prints()
   endif()
+endfunction()
+
+# A static program contains its libraries, which ask for their licences to stand beside it: of those
+# that `./dev deps --static` built, and of those of the system.
+function(install_licences component destination)
+  install(DIRECTORY ${CMAKE_PREFIX_PATH}/licenses/ DESTINATION ${destination}
+    COMPONENT ${component})
+  file(GLOB copyrights LIST_DIRECTORIES OFF
+    /usr/share/doc/libc6-dev/copyright
+    /usr/share/doc/libstdc++-*-dev/copyright
+    /usr/share/doc/libboost[0-9.]*-dev/copyright
+    /usr/share/doc/libpixman-1-dev/copyright
+    /usr/share/doc/libpng-dev/copyright
+    /usr/share/doc/zlib1g-dev/copyright
+    /usr/share/doc/libeigen3-dev/copyright
+    /usr/share/doc/libtomlplusplus-dev/copyright
+    /usr/share/doc/nlohmann-json3-dev/copyright
+    /usr/share/doc/fonts-dejavu-core/copyright)
+  foreach(file IN LISTS copyrights)
+    cmake_path(GET file PARENT_PATH package)
+    cmake_path(GET package FILENAME package)
+    install(FILES ${file} DESTINATION ${destination}/${package} COMPONENT ${component})
+  endforeach()
 endfunction()
 
 # printed(<file> <word>...): the file in share/ of the build folder is what `pipewright WORD..`
@@ -78,7 +104,7 @@ function(install_what_the_program_prints)
 endfunction()
 
 # Two packages of Debian: only pipewright-mpi needs MPI. Which libraries they depend on,
-# dpkg-shlibdeps finds out.
+# dpkg-shlibdeps finds out. The package of a static program depends on none.
 function(package_pipewright)
   set(CPACK_PACKAGE_NAME pipewright)
   set(CPACK_PACKAGE_CONTACT "The pipewright developers <pipewright@pipewright.invalid>")
@@ -105,9 +131,14 @@ function(package_pipewright)
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION science)
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_COMPRESSION_TYPE xz)  # Debian 11 reads no other that is as small.
   set(CPACK_DEBIAN_PIPEWRIGHT_PACKAGE_NAME pipewright)
-  set(CPACK_DEBIAN_PIPEWRIGHT_PACKAGE_RECOMMENDS fonts-dejavu-core)
+  if(NOT PIPEWRIGHT_STATIC)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+    if(NOT PIPEWRIGHT_FONTS)
+      set(CPACK_DEBIAN_PIPEWRIGHT_PACKAGE_RECOMMENDS fonts-dejavu-core)
+    endif()
+  endif()
   set(CPACK_COMPONENT_PIPEWRIGHT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")
   set(CPACK_DEBIAN_MPI_PACKAGE_NAME pipewright-mpi)
   set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "pipewright (= ${PROJECT_VERSION})")

@@ -10,6 +10,9 @@
 #   open_modules(<program>)
 #
 # lets a program load the modules: the program contains and exports the symbols that they need.
+#
+# With PIPEWRIGHT_STATIC there are no modules: the program links every <library> and calls its
+# functions directly.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   set(symbols)
@@ -33,6 +36,9 @@ include(GNUInstallDirs)
 set(modules_script ${CMAKE_CURRENT_LIST_FILE})
 
 function(add_module name library entry opened)
+  if(PIPEWRIGHT_STATIC)
+    return()
+  endif()
   add_library(pipewright_${name}_module MODULE ${entry} $<TARGET_OBJECTS:${library}>)
   target_link_libraries(pipewright_${name}_module PRIVATE ${ARGN})
   target_link_options(pipewright_${name}_module PRIVATE LINKER:--as-needed
@@ -48,6 +54,10 @@ function(add_module name library entry opened)
 endfunction()
 
 function(open_modules program)
+  if(PIPEWRIGHT_STATIC)
+    target_link_options(${program} PRIVATE -static)
+    return()
+  endif()
   get_property(modules GLOBAL PROPERTY PIPEWRIGHT_MODULES)
   get_property(opened GLOBAL PROPERTY PIPEWRIGHT_OPENED)
   set(files)

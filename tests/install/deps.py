@@ -42,6 +42,8 @@ def main():
             return ran.returncode, ran.stdout + ran.stderr
 
         prefix = str(place / "prefix")
+        status, said = deps("--prefix", prefix, "--static")
+        assert status == 1 and "has neither fmt-" in said, said
         status, said = deps("json")
         assert status == 1 and "into which folder?" in said, said
         status, said = deps("--prefix", prefix, "jason")
