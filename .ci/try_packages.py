@@ -23,9 +23,10 @@ RELEASES = {"bullseye": "Debian 11", "bookworm": "Debian 12", "trixie": "Debian 
 # Python with venv, and numpy, which pip cannot fetch without network.
 EXTRA_PACKAGES = "python3,python3-venv,python3-numpy"
 BLOCK = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n((?:(?!```).*\n)*)```\n")
+# Several workers share the candidates as they come, so that a search with one is compared.
 JSON_COMMANDS = {"run.json": "pipewright run llama.yaml --json",
                  "why.json": "pipewright why llama.h5 --json",
-                 "search.json": "pipewright search sweep.yaml --json"}
+                 "search.json": "pipewright search sweep.yaml --jobs 1 --json"}
 STARTS = 20
 NOTEBOOK_CELLS = 3  # of picking-a-layout: up to the best candidate
 OLDEST_PYTHON = (3, 11)
