@@ -135,6 +135,20 @@ $READER env/bin/python notebook.py >notebook.txt
     return start_ms(printed)
 
 
+def try_nothing(place, packages, reference):
+    """The tarball in a system without any file."""
+    (place / "system").mkdir(parents=True)
+    trial = Trial(place / "system", [], place)
+    [tarball] = [path for path in packages if path.name.endswith(".tar.gz")]
+    subprocess.run(["tar", "-xf", tarball, "-C", trial.home], check=True)
+    [program] = trial.home.glob("pipewright-*/bin/pipewright")
+    printed = trial.run(f"/trial/{program.relative_to(trial.home)}", "run", "/trial/llama.yaml",
+                        "--json")
+    if printed != (reference / "run.json").read_text():
+        raise RuntimeError(f"an empty system: the JSON differs: {printed[:1000]}")
+    print("an empty system\n  tarball: same bytes as the build", flush=True)
+
+
 def check(results, reference):
     for name in [*JSON_COMMANDS, "console.txt"]:
         if (results / name).read_bytes() != (reference / name).read_bytes():
@@ -196,6 +210,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pipewright-trial-") as place:
         place = pathlib.Path(place)
         run_reference(words.reference.resolve(), place / "reference")
+        try_nothing(place / "empty", files, place / "reference")
         for release, title in RELEASES.items():
             print(f"{title}: making the system" if not (words.systems / f"{release}.done").exists()
                   else title, flush=True)
