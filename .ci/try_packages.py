@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RELEASES = {"bullseye": "Debian 11", "bookworm": "Debian 12", "trixie": "Debian 13"}
@@ -114,25 +113,31 @@ def start_ms(printed):
     return float(re.findall(r"^(\d+\.\d+)$", printed, re.M)[-1]) / STARTS * 1000
 
 
+# Each trial returns the time of a start in milliseconds, and what its cell of the table says.
 def try_tarball(trial):
     script = in_folder("tarball", "$(echo /trial/tarball/pipewright-*-linux-*/bin)", "")
-    return start_ms(trial.bash(script.replace(
-        "export", "$READER tar xf ../pipewright-*.tar.gz; export")))
+    unpack = "$READER tar xf ../pipewright-*.tar.gz; export"
+    return start_ms(trial.bash(script.replace("export", unpack))), "runs"
 
 
 def try_deb(trial):
-    return start_ms(trial.bash(in_folder("deb", "/usr/bin", "dpkg -i ../pipewright_*.deb")))
+    install = "dpkg -i ../pipewright_*.deb"
+    return start_ms(trial.bash(in_folder("deb", "/usr/bin", install))), "runs"
 
 
 def try_wheel(trial):
-    begin = time.monotonic()
-    printed = trial.bash(in_folder("wheel", "/trial/wheel/env/bin", """
+    python = tuple(int(word) for word in trial.bash(
+        "python3 -c 'import sys; print(*sys.version_info[:2])'").split())
+    if python < OLDEST_PYTHON:
+        return None, f"Python {python[0]}.{python[1]} is too old"
+    printed = trial.bash(in_folder("wheel", "/trial/wheel/env/bin", """SECONDS=0
 $READER python3 -m venv --system-site-packages env
 $READER env/bin/pip install --no-index ../pipewright-*.whl
 $READER env/bin/python notebook.py >notebook.txt
+echo "layout after $SECONDS s"
 """))
-    print(f"  from the wheel to the best layout of a config.json: {time.monotonic() - begin:.0f} s")
-    return start_ms(printed)
+    [seconds] = re.findall(r"^layout after (\d+) s$", printed, re.M)
+    return start_ms(printed), f"runs; installed, and a layout found, in {seconds} s"
 
 
 def try_nothing(place, packages, reference):
@@ -156,20 +161,17 @@ def check(results, reference):
 
 
 def make_system(systems, release):
-    """The folder of a bare system, made once."""
+    """The folder of a bare system, made once; None if it cannot be made."""
     system = systems / release
     done = systems / f"{release}.done"
     if not done.exists():
         shutil.rmtree(system, ignore_errors=True)
-        subprocess.run(["debootstrap", "--variant=minbase", f"--include={EXTRA_PACKAGES}", release,
-                        system], check=True, stdout=subprocess.DEVNULL)
+        made = subprocess.run(["debootstrap", "--variant=minbase", f"--include={EXTRA_PACKAGES}",
+                               release, system], check=False, stdout=subprocess.DEVNULL)
+        if made.returncode != 0:
+            return None
         done.touch()
     return system
-
-
-def python_of(trial):
-    printed = trial.bash("python3 -c 'import sys; print(*sys.version_info[:2])'")
-    return tuple(int(word) for word in printed.split())
 
 
 def run_reference(program, place):
@@ -187,9 +189,9 @@ def table(packages, rows):
     for kind, pattern in PACKAGES.items():
         [path] = packages.glob(pattern)
         starts = [start for start, _ in rows[kind].values() if start]
-        cells = [words for _, words in rows[kind].values()]
-        lines.append(f"| {kind} | {path.stat().st_size / 1e6:.1f} MB | {max(starts):.0f} ms | " +
-                     " | ".join(cells) + " |")
+        cells = [f"{path.stat().st_size / 1e6:.1f} MB", f"{max(starts):.0f} ms" if starts else "",
+                 *(cell for _, cell in rows[kind].values())]
+        lines.append(f"| {kind} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -215,18 +217,20 @@ def main():
             print(f"{title}: making the system" if not (words.systems / f"{release}.done").exists()
                   else title, flush=True)
             system = make_system(words.systems.resolve(), release)
+            if system is None:
+                print("  not tried, since debootstrap cannot make it", flush=True)
+                for kind in PACKAGES:
+                    rows[kind][release] = (None, "not tried")
+                continue
             trial_place = place / release
             trial_place.mkdir()
             trial = Trial(system, files, trial_place)
             for kind, run_trial in TRIALS.items():
-                python = python_of(trial)
-                if kind == "wheel" and python < OLDEST_PYTHON:
-                    rows[kind][release] = (None, f"Python {python[0]}.{python[1]} is too old")
-                    continue
-                start = run_trial(trial)
-                check(trial.home / kind, place / "reference")
-                rows[kind][release] = (start, "runs")
-                print(f"  {kind}: same bytes as the build; starts in {start:.0f} ms", flush=True)
+                start, cell = rows[kind][release] = run_trial(trial)
+                if start is not None:
+                    check(trial.home / kind, place / "reference")
+                    cell += f"; same bytes as the build; starts in {start:.0f} ms"
+                print(f"  {kind}: {cell}", flush=True)
     text = table(words.packages, rows)
     print(text, end="")
     if words.write:
