@@ -32,6 +32,7 @@ double exposed_in(const Gap& gap, double now) {
 void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
                         const std::vector<trace::StageRow>& stages) {
   summary_ = {};
+  last_wait_s_ = 0;
   pass_collectives_.clear();
   summary_.run = run;
   summary_.devices.resize(devices.size());
@@ -182,6 +183,7 @@ void SummarySink::finish() {
   const double share = static_cast<double>(summary_.devices.size()) /
                        static_cast<double>(std::max<std::size_t>(1, recomputed_.size())) /
                        std::max(1U, summary_.run.slices);
+  summary_.makespan_s = last_wait_s_;
   for (std::size_t i = 0; i < summary_.devices.size(); ++i) {
     DeviceSummary& device = summary_.devices[i];
     device.peak_in_flight = running_[i].peak_chunks_in_flight * share;

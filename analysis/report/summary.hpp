@@ -94,6 +94,8 @@ class SummarySink final : public trace::Sink {
   void memory(const trace::MemoryRow& row) override;
   void collective(const trace::CollectiveRow& row) override;
   void step(const trace::StepRow& row) override;
+  // Events of other replicas that end after those of the trace's replica lengthen the makespan.
+  void wait(const trace::WaitRow& row) override { last_wait_s_ = std::max(last_wait_s_, row.time); }
   void finish() override;
 
   const Summary& summary() const { return summary_; }
@@ -128,6 +130,7 @@ class SummarySink final : public trace::Sink {
   TimeParts parts_of(std::size_t device);
 
   Summary summary_;
+  double last_wait_s_ = 0;
   std::vector<Running> running_;
   std::vector<trace::PassCollectiveRow> pass_collectives_;
   std::vector<bool> recomputed_;                                  // by stage

@@ -12,11 +12,13 @@ Trace first_iterations(Trace trace, std::uint32_t iterations) {
   std::erase_if(trace.passes, is_later);
   std::erase_if(trace.collectives, is_later);
   std::erase_if(trace.steps, is_later);
+  std::erase_if(trace.waits, is_later);
   std::erase_if(trace.transfers,
                 [&](const TransferRow& row) { return row.microbatch >= end_microbatch; });
   double cut_s = 0;
   for (const PassRow& row : trace.passes) cut_s = std::max(cut_s, row.released);
   for (const StepRow& row : trace.steps) cut_s = std::max(cut_s, row.end);
+  for (const WaitRow& row : trace.waits) cut_s = std::max(cut_s, row.time);
   std::erase_if(trace.memory, [&](const MemoryRow& row) { return row.time > cut_s; });
   std::erase_if(trace.link_use, [&](const LinkUseRow& row) { return row.start >= cut_s; });
   // A period that spans the cut keeps only its part before the cut.

@@ -30,6 +30,7 @@ void for_each_table(const Visit& visit) {
   visit(&Trace::memory);
   visit(&Trace::collectives);
   visit(&Trace::steps);
+  visit(&Trace::waits);
   visit(&Trace::links);
   visit(&Trace::link_use);
   visit(&Trace::paths);

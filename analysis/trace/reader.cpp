@@ -138,6 +138,7 @@ RowChecks::RowChecks(const RunInfo& run)
     : devices_(run.devices),
       chunks_(run.chunks),
       iterations_(run.iterations),
+      replicas_(run.replicas),
       microbatches_(std::uint64_t{run.microbatches} * run.slices * run.iterations),
       previous_(run.devices),
       memory_time_(run.devices, 0) {}
@@ -223,6 +224,16 @@ RowError RowChecks::error_in(const StepRow& row) const {
                       {"end", row.end}});
 }
 
+RowError RowChecks::error_in(const WaitRow& row) const {
+  if (auto error = check_counts({{"iteration", row.iteration, iterations_},
+                                 {"event", static_cast<std::uint64_t>(row.event), wait_events},
+                                 {"stage", row.stage, stages_},
+                                 {"replica", row.replica, replicas_},
+                                 {"device", row.device, devices_}}))
+    return error;
+  return check_times({{"time", row.time}});
+}
+
 RowError RowChecks::error_in(const LinkRow& row) {
   if (row.link != links_++) return fmt::format("link is {}; expected {}", row.link, links_ - 1);
   if (!(row.bandwidth > 0))
@@ -283,6 +294,8 @@ void replay(const fs::path& path, Sink& sink) {
   file.for_each_row<CollectiveRow>(
       [&](const CollectiveRow& row, hsize_t i) { sink.collective(checked(row, i)); });
   file.for_each_row<StepRow>([&](const StepRow& row, hsize_t i) { sink.step(checked(row, i)); });
+  if (file.has(Table<WaitRow>::name))  // Older files have no such table.
+    file.for_each_row<WaitRow>([&](const WaitRow& row, hsize_t i) { sink.wait(checked(row, i)); });
   if (file.has(Table<LinkRow>::name)) {  // Older files have none of these tables.
     for_each_small_row(&Sink::link);
     file.for_each_row<LinkUseRow>(
@@ -296,9 +309,9 @@ std::uint64_t count_rows(const fs::path& path) {
   const QuietHdf5 quiet;
   const TraceFile file(path);
   std::uint64_t rows = 0;
-  for (const char* table :
-       {Table<PassRow>::name, Table<TransferRow>::name, Table<MemoryRow>::name,
-        Table<CollectiveRow>::name, Table<StepRow>::name, Table<LinkUseRow>::name})
+  for (const char* table : {Table<PassRow>::name, Table<TransferRow>::name, Table<MemoryRow>::name,
+                            Table<CollectiveRow>::name, Table<StepRow>::name, Table<WaitRow>::name,
+                            Table<LinkUseRow>::name})
     if (file.has(table)) rows += file.count(table);
   return rows;
 }

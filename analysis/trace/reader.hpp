@@ -35,6 +35,7 @@ class RowChecks {
   std::optional<std::string> error_in(const MemoryRow& row);
   std::optional<std::string> error_in(const CollectiveRow& row) const;
   std::optional<std::string> error_in(const StepRow& row) const;
+  std::optional<std::string> error_in(const WaitRow& row) const;
   // Rows of links must be checked before the rows that refer to them.
   std::optional<std::string> error_in(const LinkRow& row);
   std::optional<std::string> error_in(const LinkUseRow& row) const;
@@ -44,6 +45,7 @@ class RowChecks {
   std::uint32_t devices_;
   std::uint32_t chunks_;
   std::uint32_t iterations_;
+  std::uint32_t replicas_;
   std::uint64_t microbatches_;  // Microbatches of all iterations.
   std::uint64_t stages_ = 0;
   std::uint32_t links_ = 0;

@@ -31,6 +31,15 @@ inline constexpr int memory_categories = 9;
 enum class CollectiveKind : std::uint8_t { reduce_gradients, gather_weights, tie_embeddings };
 inline constexpr int collective_kinds = 3;
 
+// Event for which replicas wait for each other.
+enum class WaitEvent : std::uint8_t {
+  reduce_gradients,  // A reduction of gradients starts.
+  gather_weights,    // A gathering of weights starts.
+  norm,              // The gradients of all devices are reduced, as their norm needs.
+  end,               // The iteration has ended on all devices of all replicas.
+};
+inline constexpr int wait_events = 4;
+
 // Purpose of the traffic on a link. Also the reason why a device may wait for the network.
 enum class TrafficClass : std::uint8_t {
   activation,  // Boundary tensors of forward passes.
@@ -245,6 +254,19 @@ struct StepRow {
   bool operator==(const StepRow&) const = default;
 };
 
+// A wait of the replica of the trace for another replica: the device copy that is last at an event,
+// and the time at which it is ready.
+struct WaitRow {
+  std::uint32_t iteration = 0;
+  WaitEvent event = WaitEvent::norm;
+  std::uint32_t stage = 0;    // Stage of the collective; 0 for other events.
+  std::uint32_t replica = 0;  // Replica that is waited for.
+  std::uint32_t device = 0;   // Device of that replica that is last.
+  double time = 0;            // This device was ready.
+
+  bool operator==(const WaitRow&) const = default;
+};
+
 // A link that carried traffic. One row may represent several links with equal traffic.
 struct LinkRow {
   std::uint32_t link = 0;   // Index of the link in this trace.
@@ -293,6 +315,7 @@ struct Trace {
   std::vector<MemoryRow> memory;
   std::vector<CollectiveRow> collectives;
   std::vector<StepRow> steps;
+  std::vector<WaitRow> waits;
   std::vector<LinkRow> links;
   std::vector<LinkUseRow> link_use;
   std::vector<PathRow> paths;

@@ -21,6 +21,7 @@ class Sink {
   virtual void memory(const MemoryRow& row) = 0;
   virtual void collective(const CollectiveRow&) {}  // Data-parallel runs only.
   virtual void step(const StepRow&) {}              // Runs with an optimizer only.
+  virtual void wait(const WaitRow&) {}              // Runs in which replicas differ only.
   // Traffic of links, reported at the end of a run. An engine records it only if wants_links().
   virtual bool wants_links() const { return false; }
   virtual void link(const LinkRow&) {}
@@ -47,6 +48,7 @@ class TraceCollector final : public Sink {
   void memory(const MemoryRow& row) override { trace.memory.push_back(row); }
   void collective(const CollectiveRow& row) override { trace.collectives.push_back(row); }
   void step(const StepRow& row) override { trace.steps.push_back(row); }
+  void wait(const WaitRow& row) override { trace.waits.push_back(row); }
   bool wants_links() const override { return true; }
   void link(const LinkRow& row) override { trace.links.push_back(row); }
   void link_use(const LinkUseRow& row) override { trace.link_use.push_back(row); }
@@ -65,6 +67,7 @@ inline void replay(const Trace& trace, Sink& sink) {
   for (const MemoryRow& row : trace.memory) sink.memory(row);
   for (const CollectiveRow& row : trace.collectives) sink.collective(row);
   for (const StepRow& row : trace.steps) sink.step(row);
+  for (const WaitRow& row : trace.waits) sink.wait(row);
   for (const LinkRow& row : trace.links) sink.link(row);
   for (const LinkUseRow& row : trace.link_use) sink.link_use(row);
   for (const PathRow& row : trace.paths) sink.path(row);
@@ -88,6 +91,7 @@ class Tee final : public Sink {
   void memory(const MemoryRow& row) override { forward(&Sink::memory, row); }
   void collective(const CollectiveRow& row) override { forward(&Sink::collective, row); }
   void step(const StepRow& row) override { forward(&Sink::step, row); }
+  void wait(const WaitRow& row) override { forward(&Sink::wait, row); }
   bool wants_links() const override {
     return std::ranges::any_of(sinks_, [](const Sink* sink) { return sink->wants_links(); });
   }

@@ -30,6 +30,8 @@ std::span<const char* const> enum_names(ColumnType type) {
       "working", "gathered",  "buffers",   "allowance"};
   static constexpr std::array<const char*, collective_kinds> collectives{
       "reduce_gradients", "gather_weights", "tie_embeddings"};
+  static constexpr std::array<const char*, wait_events> events{"reduce_gradients", "gather_weights",
+                                                               "norm", "end"};
   static constexpr std::array<const char*, traffic_classes> traffic{
       "activation",     "gradient",       "reduce_gradients",
       "gather_weights", "tie_embeddings", "in_passes"};
@@ -42,6 +44,8 @@ std::span<const char* const> enum_names(ColumnType type) {
       return memory;
     case ColumnType::collective_kind:
       return collectives;
+    case ColumnType::wait_event:
+      return events;
     case ColumnType::traffic_class:
       return traffic;
     default:

@@ -27,6 +27,7 @@ enum class ColumnType : std::uint8_t {
   transfer_kind,
   memory_category,
   collective_kind,
+  wait_event,
   traffic_class,
   text  // Text of fixed length, which the table determines.
 };
@@ -62,6 +63,7 @@ constexpr ColumnType column_type() {
   if constexpr (std::is_same_v<Member, TransferKind>) return ColumnType::transfer_kind;
   if constexpr (std::is_same_v<Member, MemoryCategory>) return ColumnType::memory_category;
   if constexpr (std::is_same_v<Member, CollectiveKind>) return ColumnType::collective_kind;
+  if constexpr (std::is_same_v<Member, WaitEvent>) return ColumnType::wait_event;
   if constexpr (std::is_same_v<Member, TrafficClass>) return ColumnType::traffic_class;
   if constexpr (std::is_same_v<Member, std::string>) return ColumnType::text;
 }
@@ -168,6 +170,15 @@ struct Table<StepRow> {
       PIPEWRIGHT_COLUMN(StepRow, start),        PIPEWRIGHT_COLUMN(StepRow, reduced),
       PIPEWRIGHT_COLUMN(StepRow, synchronized), PIPEWRIGHT_COLUMN(StepRow, updated),
       PIPEWRIGHT_COLUMN(StepRow, end),          PIPEWRIGHT_COLUMN(StepRow, gathering)};
+};
+
+template <>
+struct Table<WaitRow> {
+  static constexpr const char* name = "waits";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(WaitRow, iteration), PIPEWRIGHT_COLUMN(WaitRow, event),
+      PIPEWRIGHT_COLUMN(WaitRow, stage),     PIPEWRIGHT_COLUMN(WaitRow, replica),
+      PIPEWRIGHT_COLUMN(WaitRow, device),    PIPEWRIGHT_COLUMN(WaitRow, time)};
 };
 
 template <>

@@ -101,6 +101,7 @@ class Hdf5TraceOutput final : public TraceOutput {
   void memory(const MemoryRow& row) override { add(&Tables::memory, row); }
   void collective(const CollectiveRow& row) override { add(&Tables::collectives, row); }
   void step(const StepRow& row) override { add(&Tables::steps, row); }
+  void wait(const WaitRow& row) override { add(&Tables::waits, row); }
   void link(const LinkRow& row) override { open_tables().links.push_back(row); }
   void link_use(const LinkUseRow& row) override { add(&Tables::link_use, row); }
   void path(const PathRow& row) override { add(&Tables::paths, row); }
@@ -120,6 +121,7 @@ class Hdf5TraceOutput final : public TraceOutput {
           memory(file),
           collectives(file),
           steps(file),
+          waits(file),
           link_use(file),
           paths(file) {}
     std::vector<PassCollectiveRow> pass_collectives;
@@ -128,6 +130,7 @@ class Hdf5TraceOutput final : public TraceOutput {
     TableAppender<MemoryRow> memory;
     TableAppender<CollectiveRow> collectives;
     TableAppender<StepRow> steps;
+    TableAppender<WaitRow> waits;
     std::vector<LinkRow> links;
     TableAppender<LinkUseRow> link_use;
     TableAppender<PathRow> paths;
@@ -172,6 +175,7 @@ void Hdf5TraceOutput::finish() {
     tables_->memory.close();
     tables_->collectives.close();
     tables_->steps.close();
+    tables_->waits.close();
     write_table(file_.get(), tables_->links);
     tables_->link_use.close();
     tables_->paths.close();

@@ -195,6 +195,12 @@ class Result(RunFigures, RunOutputs):
         return self.table("steps")
 
     @property
+    def waits(self) -> NDArray[np.void]:
+        """Waits for other replicas: iteration, event, stage, and the replica and device that were last
+        at ``time`` (seconds)."""
+        return self.table("waits")
+
+    @property
     def links(self) -> NDArray[np.void]:
         """Links with traffic: name, class, number of equivalent links, bytes/s."""
         return self.table("links")

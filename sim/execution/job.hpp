@@ -44,6 +44,7 @@ struct Job {
   std::vector<Capacity> capacity = {};                  // by device; empty: unknown
   std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are the same size
   trace::Evidence evidence = {};                        // what costs and capacity rest on
+  std::uint32_t reported_replica = 0;                   // replica that trace rows describe
 
   // True if devices wait for the norm of all gradients before the optimizer's step. Asynchronous
   // schedules do not wait: a device steps while other devices still compute.

@@ -16,7 +16,9 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   std::vector<trace::DeviceRow> rows;
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     rows.push_back({.device = device,
-                    .host = job.cluster.is_ideal() ? "" : cluster::name_of(job.host({0, device})),
+                    .host = job.cluster.is_ideal()
+                                ? ""
+                                : cluster::name_of(job.host({job.reported_replica, device})),
                     .memory_capacity = job.capacity.empty() ? 0 : job.capacity[device].bytes});
   return rows;
 }

@@ -74,7 +74,7 @@ using CsvTables = std::tuple<CsvTable<Rows>...>;
 using TraceCsvTables =
     CsvTables<trace::DeviceRow, trace::StageRow, trace::PassCollectiveRow, trace::PassRow,
               trace::TransferRow, trace::MemoryRow, trace::CollectiveRow, trace::StepRow,
-              trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
+              trace::WaitRow, trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
 
 constexpr const char* run_table_name = "run";
 
@@ -119,6 +119,7 @@ class CsvExport final : public trace::Sink {
   void memory(const trace::MemoryRow& row) override { add(row); }
   void collective(const trace::CollectiveRow& row) override { add(row); }
   void step(const trace::StepRow& row) override { add(row); }
+  void wait(const trace::WaitRow& row) override { add(row); }
   bool wants_links() const override { return true; }
   void link(const trace::LinkRow& row) override { add(row); }
   void link_use(const trace::LinkUseRow& row) override { add(row); }

@@ -150,7 +150,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
   context_.catch_up(row.reduced);
   tie_embeddings(row);
   if (job.waits_for_norm()) {
-    const auto norm = context_.synchronizer.norm(iteration);
+    const auto norm = context_.synchronizer.norm(context_.self, iteration);
     norm->wait();
     context_.now =
         std::max(context_.now, norm->end_time() + context_.replica_groups.norm_latency());
@@ -165,6 +165,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
   // A rendezvous starts when the receiver is ready, so SimGrid's clock must reach the end of its
   // compute.
   if (job.p2p == schedules::P2p::rendezvous) context_.catch_up(context_.now);
+  context_.synchronizer.ended(context_.self, iteration, row.end);
   row.gathering = weights_.take_waited();
   if (recorder_) recorder_->step(row.synchronized, row.updated);
   if (context_.sink != nullptr) context_.sink->step(row);

@@ -14,7 +14,8 @@ namespace pipewright::execution {
 // and weights, computes, sends, and ends each iteration with the optimizer's step.
 class Device {
  public:
-  // Rows of the first replica go to `sink`. `iterations`, if not null, counts finished iterations.
+  // Rows of the reported replica go to `sink`. `iterations`, if not null, counts finished
+  // iterations.
   Device(const Job& job, ReplicaDevice copy, double epoch, Synchronizer& synchronizer,
          trace::Sink& sink, IterationCount* iterations);
   Device(const Device&) = delete;  // its parts refer to each other

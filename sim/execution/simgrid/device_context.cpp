@@ -39,7 +39,7 @@ DeviceContext::DeviceContext(const Job& run_job, ReplicaDevice copy, double run_
       epoch(run_start),
       synchronizer(collectives),
       replica_groups(collectives.replica_groups()),
-      sink(copy.replica == 0 ? &rows : nullptr),
+      sink(copy.replica == run_job.reported_replica ? &rows : nullptr),
       clock(run_start) {}
 
 void DeviceContext::catch_up(double time) {

@@ -41,7 +41,8 @@ struct PendingCollective {
 // State that the classes which simulate one device share: its position, its clock and its job's
 // collectives.
 struct DeviceContext {
-  // `epoch` is SimGrid's clock at the start of the run. Rows of the first replica go to `sink`.
+  // `epoch` is SimGrid's clock at the start of the run. Rows of the reported replica go to
+  // `sink`.
   DeviceContext(const Job& job, ReplicaDevice self, double epoch, Synchronizer& synchronizer,
                 trace::Sink& sink);
 

@@ -147,6 +147,7 @@ void simulate(const Job& job, trace::Sink& sink) {
   engine.run();
   if (failure) std::rethrow_exception(failure);
   running_job.check_deadlock();
+  running_job.synchronizer->report_waits(sink);
   if (running_job.book)
     report_links(job, running_job.replica_groups, *running_job.wiring, *running_job.book, sink);
 }
@@ -185,6 +186,7 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   for (std::size_t number = 0; number < running_jobs.size(); ++number) {
     RunningJob& job = running_jobs[number];
     result.jobs.push_back({window.ends(number), window.first(number)});
+    job.synchronizer->report_waits(job.sink);
     if (job.book) report_links(job.job, job.replica_groups, *job.wiring, *job.book, job.sink);
     job.sink.finish();
     from = std::max(from, members[number].offset + window.ends(number).front());

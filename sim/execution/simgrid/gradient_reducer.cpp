@@ -45,7 +45,7 @@ void GradientReducer::reduce(const Pass& pass, std::uint32_t part, double now) {
   // Devices that hold the same stage finish it with different microbatches, so that the pass
   // identifies the reduction only where each pass has its own.
   if (device_.job.conditions.zero >= 2) reduced_part.pass = PassOfStage{pass.kind, pass.microbatch};
-  pending_.push_back({device_.synchronizer.gradients(reduced_part, &device_.clock),
+  pending_.push_back({device_.synchronizer.gradients(device_.self, reduced_part, &device_.clock),
                       {.device = device_.self.device,
                        .stage = reduced_part.stage,
                        .iteration = reduced_part.iteration,

@@ -123,7 +123,7 @@ void LinkReport::paths(const ReplicaGroups& replica_groups) {
     }
   for (const TrafficClass traffic : {TrafficClass::activation, TrafficClass::gradient})
     for (const auto& [a, b] : hops[static_cast<std::size_t>(traffic)])
-      add_path(traffic, a, b, 0, uncontended(wiring_.hop({0, a}, b)));
+      add_path(traffic, a, b, 0, uncontended(wiring_.hop({job_.reported_replica, a}, b)));
 
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
     if (!replica_groups.has(stage)) continue;
@@ -136,7 +136,7 @@ void LinkReport::paths(const ReplicaGroups& replica_groups) {
       add_path(TrafficClass::gather_weights, device, device, stage, gather);
   }
   if (replica_groups.embedding_bytes() == 0) return;
-  const BusiestLink tie = uncontended(replica_groups.embeddings(0));
+  const BusiestLink tie = uncontended(replica_groups.embeddings(job_.reported_replica));
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     if (replica_groups.ties_embeddings(device))
       add_path(TrafficClass::tie_embeddings, device, device,

@@ -1,5 +1,6 @@
 #include "sim/execution/simgrid/synchronizer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/execution/simgrid/carry.hpp"
@@ -86,7 +87,7 @@ trace::TrafficClass Synchronizer::class_of(Purpose purpose) {
   return trace::TrafficClass::in_passes;
 }
 
-Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members,
+Synchronizer::Joined Synchronizer::join(const Key& key, ReplicaDevice copy, std::uint32_t members,
                                         CollectiveListener* listener, Stream* stream,
                                         const Ops& ops) {
   auto it = open_.find(key);
@@ -94,13 +95,16 @@ Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members,
     auto run = [this, collectives = ops(), traffic = class_of(key.purpose)](
                    const std::function<void()>& done) { runner_.run(collectives, traffic, done); };
     it = open_
-             .emplace(key, std::pair{members,
-                                     std::make_shared<CollectiveInstance>(epoch_, std::move(run))})
+             .emplace(
+                 key,
+                 Open{members, std::make_shared<CollectiveInstance>(epoch_, std::move(run)), {}})
              .first;
   }
-  Joined collective = it->second.second;
+  Joined collective = it->second.collective;
   collective->arrive(listener);
-  if (--it->second.first > 0) return collective;
+  it->second.last.add(copy, cluster::sg4::Engine::get_clock() - epoch_, job_.reported_replica);
+  if (--it->second.members > 0) return collective;
+  note_wait(key, it->second.last);
   open_.erase(it);
   if (stream != nullptr)
     stream->add(collective);
@@ -109,30 +113,75 @@ Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members,
   return collective;
 }
 
-Synchronizer::Joined Synchronizer::gradients(const PartOfStage& part,
+// Several members may be last at once. The reported replica, if it is one of them, waits for no
+// other.
+void Synchronizer::Last::add(ReplicaDevice member, double now, std::uint32_t reported_replica) {
+  constexpr double tolerance = 1e-9;  // of events that an engine may merge, in seconds
+  const bool is_later = now > time + tolerance;
+  const bool is_reported = member.replica == reported_replica && now >= time - tolerance;
+  if (is_later || (is_reported && copy.replica != reported_replica)) copy = member;
+  time = std::max(time, now);
+}
+
+void Synchronizer::note_wait(const Key& key, const Last& last) {
+  if (last.copy.replica == job_.reported_replica) return;
+  std::optional<trace::WaitEvent> event;
+  if (key.purpose == Purpose::gradients) event = trace::WaitEvent::reduce_gradients;
+  if (key.purpose == Purpose::weights) event = trace::WaitEvent::gather_weights;
+  if (key.purpose == Purpose::norm) event = trace::WaitEvent::norm;
+  if (event) add_wait(*event, key.part.iteration, key.part.stage, last);
+}
+
+void Synchronizer::add_wait(trace::WaitEvent event, std::uint32_t iteration, std::uint32_t stage,
+                            const Last& last) {
+  waits_.push_back({.iteration = iteration,
+                    .event = event,
+                    .stage = stage,
+                    .replica = last.copy.replica,
+                    .device = last.copy.device,
+                    .time = last.time});
+}
+
+void Synchronizer::ended(ReplicaDevice copy, std::uint32_t iteration, double end) {
+  if (ends_.size() <= iteration) ends_.resize(iteration + 1);
+  ends_[iteration].add(copy, end, job_.reported_replica);
+}
+
+void Synchronizer::report_waits(trace::Sink& sink) {
+  for (std::uint32_t iteration = 0; iteration < ends_.size(); ++iteration)
+    if (ends_[iteration].copy.replica != job_.reported_replica)
+      add_wait(trace::WaitEvent::end, iteration, 0, ends_[iteration]);
+  for (const trace::WaitRow& row : waits_) sink.wait(row);
+  waits_.clear();
+}
+
+Synchronizer::Joined Synchronizer::gradients(ReplicaDevice copy, const PartOfStage& part,
                                              CollectiveListener* listener) {
-  return join({.purpose = Purpose::gradients, .part = part}, replica_groups_.members(part.stage),
-              listener, &streams_[replica_groups_.holders(part.stage).front()],
+  return join({.purpose = Purpose::gradients, .part = part}, copy,
+              replica_groups_.members(part.stage), listener,
+              &streams_[replica_groups_.holders(part.stage).front()],
               [&] { return replica_groups_.gradients(part.stage); });
 }
 
-Synchronizer::Joined Synchronizer::weights(const PartOfStage& part, CollectiveListener* listener) {
-  return join({.purpose = Purpose::weights, .part = part}, replica_groups_.members(part.stage),
-              listener, &streams_[replica_groups_.holders(part.stage).front()],
+Synchronizer::Joined Synchronizer::weights(ReplicaDevice copy, const PartOfStage& part,
+                                           CollectiveListener* listener) {
+  return join({.purpose = Purpose::weights, .part = part}, copy,
+              replica_groups_.members(part.stage), listener,
+              &streams_[replica_groups_.holders(part.stage).front()],
               [&] { return replica_groups_.weights(part.stage); });
 }
 
 Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice copy, std::uint32_t iteration) {
   if (!replica_groups_.ties_embeddings(copy.device)) return nullptr;
   return join(
-      {.purpose = Purpose::embeddings, .index = copy.replica, .part = {.iteration = iteration}}, 2,
-      nullptr, nullptr, [&] { return replica_groups_.embeddings(copy.replica); });
+      {.purpose = Purpose::embeddings, .index = copy.replica, .part = {.iteration = iteration}},
+      copy, 2, nullptr, nullptr, [&] { return replica_groups_.embeddings(copy.replica); });
 }
 
-Synchronizer::Joined Synchronizer::norm(std::uint32_t iteration) {
+Synchronizer::Joined Synchronizer::norm(ReplicaDevice copy, std::uint32_t iteration) {
   const auto members =
       static_cast<std::uint32_t>(replica_groups_.simulated().size() * job_.schedule.devices);
-  return join({.purpose = Purpose::norm, .part = {.iteration = iteration}}, members, nullptr,
+  return join({.purpose = Purpose::norm, .part = {.iteration = iteration}}, copy, members, nullptr,
               nullptr, [] { return std::vector<CollectiveOp>{}; });
 }
 
@@ -140,8 +189,8 @@ Synchronizer::Joined Synchronizer::call(ReplicaDevice copy, const workload::Call
                                         std::uint64_t count, CollectiveListener* listener) {
   const std::uint32_t number = replica_groups_.process_group_of(call.group, copy);
   const Key key{.purpose = Purpose::call, .group = call.group, .index = number, .call = count};
-  return join(key, replica_groups_.process_group(call.group, number).members, listener, nullptr,
-              [&] { return std::vector{replica_groups_.op(call, copy)}; });
+  return join(key, copy, replica_groups_.process_group(call.group, number).members, listener,
+              nullptr, [&] { return std::vector{replica_groups_.op(call, copy)}; });
 }
 
 }  // namespace pipewright::execution

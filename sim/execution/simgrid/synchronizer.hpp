@@ -120,16 +120,31 @@ class Synchronizer {
 
   const ReplicaGroups& replica_groups() const { return replica_groups_; }
 
-  Joined gradients(const PartOfStage& part, CollectiveListener* listener);
-  Joined weights(const PartOfStage& part, CollectiveListener* listener);
+  Joined gradients(ReplicaDevice copy, const PartOfStage& part, CollectiveListener* listener);
+  Joined weights(ReplicaDevice copy, const PartOfStage& part, CollectiveListener* listener);
   Joined embeddings(ReplicaDevice copy,
                     std::uint32_t iteration);  // null where embeddings are not tied
-  Joined norm(std::uint32_t iteration);
+  Joined norm(ReplicaDevice copy, std::uint32_t iteration);
   // `count` is the number of this call among those of its device, the same on all members.
   Joined call(ReplicaDevice copy, const workload::Call& call, std::uint64_t count,
               CollectiveListener* listener);
+  // Records that a device copy has finished an iteration.
+  void ended(ReplicaDevice copy, std::uint32_t iteration, double end);
+  // Reports the waits of the reported replica for other replicas. Call it once, after the run.
+  void report_waits(trace::Sink& sink);
 
  private:
+  // The member that is ready last for an event.
+  struct Last {
+    ReplicaDevice copy;
+    double time = -1;
+    void add(ReplicaDevice member, double now, std::uint32_t reported_replica);
+  };
+  struct Open {
+    std::uint32_t members = 0;  // still to join
+    Joined collective;
+    Last last;
+  };
   enum class Purpose : std::uint8_t { gradients, weights, embeddings, norm, call };
   struct Key {
     Purpose purpose = Purpose::norm;
@@ -141,16 +156,20 @@ class Synchronizer {
   };
   static trace::TrafficClass class_of(Purpose purpose);
   using Ops = std::function<std::vector<CollectiveOp>()>;
-  Joined join(const Key& key, std::uint32_t members, CollectiveListener* listener, Stream* stream,
-              const Ops& ops);
+  Joined join(const Key& key, ReplicaDevice copy, std::uint32_t members,
+              CollectiveListener* listener, Stream* stream, const Ops& ops);
+  void note_wait(const Key& key, const Last& last);
+  void add_wait(trace::WaitEvent event, std::uint32_t iteration, std::uint32_t stage,
+                const Last& last);
 
   const Job& job_;
   double epoch_;
   CollectiveRunner& runner_;
   const ReplicaGroups& replica_groups_;
   std::vector<Stream> streams_;  // by device; the order of one communicator
-  std::map<Key, std::pair<std::uint32_t, Joined>>
-      open_;  // with the number of members still to join
+  std::map<Key, Open> open_;
+  std::vector<trace::WaitRow> waits_;
+  std::vector<Last> ends_;  // by iteration
 };
 
 }  // namespace pipewright::execution

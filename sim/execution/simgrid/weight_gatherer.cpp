@@ -19,7 +19,7 @@ WeightGatherer::Key WeightGatherer::key_of(const Pass& pass) const {
 
 PendingCollective WeightGatherer::gather(const PartOfStage& part) {
   device_.catch_up(device_.now);
-  return {device_.synchronizer.weights(part, &device_.clock),
+  return {device_.synchronizer.weights(device_.self, part, &device_.clock),
           {.device = device_.self.device,
            .stage = part.stage,
            .iteration = part.iteration,

@@ -12,24 +12,24 @@
 namespace pipewright::execution {
 namespace {
 
-// Replicas to simulate: the first one, which is reported, and those whose pass times differ from
-// it. All of them wait for each other.
+// Replicas to simulate: the one that is reported, and those whose pass times differ from it. All of
+// them wait for each other.
 std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t max_replicas) {
-  std::vector<std::uint32_t> replicas{0};
+  std::vector<std::uint32_t> replicas{job.reported_replica};
   if (!job.passes_vary() || job.costs.traffic.empty()) return replicas;
-  // The first replicas of an uneven job have the most work.
-  if (job.conditions.variation.is_random() || (job.uneven && job.uneven->replicas_differ())) {
-    for (std::uint32_t replica = 1;
-         replica < std::min<std::size_t>(max_replicas, job.simulated_replicas()); ++replica)
-      replicas.push_back(replica);
-    return replicas;
-  }
+  const bool any_may_differ =
+      job.conditions.variation.is_random() || (job.uneven && job.uneven->replicas_differ());
+  const auto factors_of = [&](std::uint32_t replica) {
+    const auto first = job.slowdown.begin() + std::ptrdiff_t{replica} * job.schedule.devices;
+    return std::vector<double>(first, first + job.schedule.devices);
+  };
   std::set<std::vector<double>> seen;
-  for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica) {
-    const auto factors = job.slowdown.begin() + std::ptrdiff_t{replica} * job.schedule.devices;
-    const bool is_new = seen.emplace(factors, factors + job.schedule.devices).second;
-    if (is_new && replica > 0 && replicas.size() < max_replicas) replicas.push_back(replica);
-  }
+  if (!any_may_differ) seen.insert(factors_of(job.reported_replica));
+  // The first replicas of an uneven job have the most work.
+  for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica)
+    if (replica != job.reported_replica && replicas.size() < max_replicas &&
+        (any_may_differ || seen.insert(factors_of(replica)).second))
+      replicas.push_back(replica);
   return replicas;
 }
 
@@ -49,8 +49,9 @@ schedules::Schedule one_iteration(schedules::Schedule schedule) {
 }
 
 Job with_schedule(const Job& job, const schedules::Schedule& schedule) {
-  return {schedule,       job.costs,     job.cluster,  job.hosts,    job.p2p,    job.ranks,
-          job.conditions, job.symmetric, job.slowdown, job.capacity, job.uneven, job.evidence};
+  return {schedule,   job.costs,      job.cluster,         job.hosts,    job.p2p,
+          job.ranks,  job.conditions, job.symmetric,       job.slowdown, job.capacity,
+          job.uneven, job.evidence,   job.reported_replica};
 }
 
 // True if passes have collectives with other replicas, for which they wait.

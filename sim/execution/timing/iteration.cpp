@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <ranges>
 #include <utility>
 
@@ -24,16 +25,21 @@ class CollectiveQueue {
     index_in_stream_.resize(total, none);
   }
 
-  // Records when a device is ready for its collective. The device gets a trace row for it if
-  // `reported`.
-  void ready(const PartReady& part, bool reported) {
+  // Records when a device of a simulated replica, given by its index, is ready for its collective.
+  // The device gets a trace row for it if `reported`.
+  void ready(const PartReady& part, std::size_t replica, bool reported) {
     std::vector<Collective>& stream = streams_[replica_groups_.holders(part.stage).front()];
     std::size_t& index = index_in_stream_[first_[part.stage] + part.part];
     if (index == none) {
       index = stream.size();
-      stream.push_back({.stage = part.stage, .number = count_++, .ready = part.time});
+      stream.push_back({.stage = part.stage,
+                        .number = count_++,
+                        .ready = part.time,
+                        .last = {replica, part.device}});
+    } else if (part.time > stream[index].ready) {
+      stream[index].ready = part.time;
+      stream[index].last = {replica, part.device};
     }
-    stream[index].ready = std::max(stream[index].ready, part.time);
     if (reported) posts_.push_back({part.device, stream[index].number, part.time});
   }
 
@@ -66,14 +72,24 @@ class CollectiveQueue {
           beside[device].add(collective.start, collective.end);
   }
 
-  void report(trace::CollectiveKind kind, TimingRows& rows) const {
+  // `replicas` are the numbers of the simulated replicas; the first one is reported.
+  void report(trace::CollectiveKind kind, const std::vector<std::uint32_t>& replicas,
+              TimingRows& rows) const {
     std::vector<const Collective*> collectives(count_);
     for (const std::vector<Collective>& stream : streams_)
       for (const Collective& collective : stream) collectives[collective.number] = &collective;
     std::ranges::stable_sort(collectives, {}, &Collective::ready);
     std::vector<std::vector<const Post*>> posts(count_);
     for (const Post& post : posts_) posts[post.collective].push_back(&post);
-    for (const Collective* collective : collectives)
+    for (const Collective* collective : collectives) {
+      if (collective->last.replica > 0)
+        rows.wait({.event = kind == trace::CollectiveKind::gather_weights
+                                ? trace::WaitEvent::gather_weights
+                                : trace::WaitEvent::reduce_gradients,
+                   .stage = collective->stage,
+                   .replica = replicas[collective->last.replica],
+                   .device = collective->last.device,
+                   .time = collective->ready});
       for (const Post* post : posts[collective->number])
         rows.collective({.device = post->device,
                          .stage = collective->stage,
@@ -81,14 +97,20 @@ class CollectiveQueue {
                          .posted = post->time,
                          .start = collective->start,
                          .end = collective->end});
+    }
   }
 
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  struct Member {
+    std::size_t replica = 0;  // index of a simulated replica
+    std::uint32_t device = 0;
+  };
   struct Collective {
     std::uint32_t stage = 0;
     std::size_t number = 0;  // in the order in which the first device is ready
-    double ready = 0;
+    double ready = 0;        // the last member is ready
+    Member last;             // the first reported member if several are last
     double start = 0;
     double end = 0;
   };
@@ -170,6 +192,7 @@ void TimedIterations::report_gathers(const std::vector<double>& begin) const {
     for (const std::uint32_t stage : stages_[first]) {
       const std::vector<std::uint32_t>& holders = replica_groups_.holders(stage);
       if (holders.front() != first) continue;
+      report_last(trace::WaitEvent::gather_weights, stage, free_, holders);
       for (std::uint32_t part = 0; part < collectives_.weight_parts[stage]; ++part)
         for (const std::uint32_t device : holders)
           rows_->collective({.device = device,
@@ -227,7 +250,7 @@ CollectiveQueue TimedIterations::reductions(bool reported) const {
   for (std::size_t i = 0; i < passes_.size(); ++i)
     for (PartReady part : passes_[i].posts) {
       if (!overlaps) part.time = passes_[i].released[part.device];
-      queue.ready(part, i == 0 && reported);
+      queue.ready(part, i, i == 0 && reported);
     }
   queue.run();
   return queue;
@@ -238,7 +261,7 @@ TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
   ByDevice reduced(job_.schedule.devices);
   if (!collectives_.has_shared_stages) return reduced;
   const CollectiveQueue queue = reductions(rows_ != nullptr);
-  if (rows_ != nullptr) queue.report(trace::CollectiveKind::reduce_gradients, *rows_);
+  if (rows_ != nullptr) queue.report(trace::CollectiveKind::reduce_gradients, replicas_, *rows_);
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device) {
     for (const std::uint32_t stage : stages_[device])
       reduced[device] = std::max(reduced[device], queue.end(stage));
@@ -280,14 +303,36 @@ TimedIterations::ByDevice TimedIterations::gather_weights(
     for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
       for (const std::uint32_t stage : stages_[device])
         for (std::uint32_t part = 0; part < collectives_.weight_parts[stage]; ++part)
-          queue.ready({device, stage, part, updated[i][device]}, i == 0 && rows_ != nullptr);
+          queue.ready({device, stage, part, updated[i][device]}, i, i == 0 && rows_ != nullptr);
   queue.run();
-  if (rows_ != nullptr) queue.report(trace::CollectiveKind::gather_weights, *rows_);
+  if (rows_ != nullptr) queue.report(trace::CollectiveKind::gather_weights, replicas_, *rows_);
   ByDevice complete(job_.schedule.devices);
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     for (const std::uint32_t stage : stages_[device])
       complete[device] = std::max(complete[device], queue.end(stage));
   return complete;
+}
+
+// Reports the last of some devices at an event of a stage, unless the reported replica is last.
+// `times` are those at which device copies are ready, by replica and device.
+void TimedIterations::report_last(trace::WaitEvent event, std::uint32_t stage,
+                                  const std::vector<ByDevice>& times,
+                                  const std::vector<std::uint32_t>& devices) const {
+  if (rows_ == nullptr) return;
+  std::size_t last_replica = 0;
+  std::uint32_t last_device = devices.front();
+  for (std::size_t replica = 0; replica < times.size(); ++replica)
+    for (const std::uint32_t device : devices)
+      if (times[replica][device] > times[last_replica][last_device]) {
+        last_replica = replica;
+        last_device = device;
+      }
+  if (last_replica > 0)
+    rows_->wait({.event = event,
+                 .stage = stage,
+                 .replica = replicas_[last_replica],
+                 .device = last_device,
+                 .time = times[last_replica][last_device]});
 }
 
 TimedIterations::Ends TimedIterations::run() {
@@ -322,6 +367,9 @@ TimedIterations::Ends TimedIterations::run() {
   }
   ends.synchronized += replica_groups_.norm_latency();
 
+  std::vector<std::uint32_t> every_device(devices);
+  std::iota(every_device.begin(), every_device.end(), 0U);
+  if (job_.waits_for_norm()) report_last(trace::WaitEvent::norm, 0, times, every_device);
   std::vector<trace::StepRow> rows;
   for (std::uint32_t device = 0; rows_ != nullptr && device < devices; ++device)
     rows.push_back({.device = device,
@@ -343,7 +391,8 @@ TimedIterations::Ends TimedIterations::run() {
       for (std::uint32_t device = 0; device < devices; ++device)
         replica[device] = std::max(replica[device], complete[device]);
   }
-  ends.end = std::max(ends.end, std::ranges::max(times.front()));
+  for (const ByDevice& replica : times) ends.end = std::max(ends.end, std::ranges::max(replica));
+  report_last(trace::WaitEvent::end, 0, times, every_device);
   for (trace::StepRow& row : rows) {
     row.end = times.front()[row.device];
     rows_->step(row);

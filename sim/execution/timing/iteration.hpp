@@ -22,7 +22,7 @@ class TimedIterations {
   struct Ends {
     // Time at which all devices know the gradient norm.
     double synchronized = 0;
-    // Time at which the reported replica has finished the iteration.
+    // Time at which all replicas have finished the iteration.
     double end = 0;
   };
   // Computes the next iteration.
@@ -40,6 +40,8 @@ class TimedIterations {
   ByDevice reduce_gradients() const;
   void tie_embeddings(std::size_t replica, ByDevice& times) const;
   ByDevice gather_weights(const std::vector<ByDevice>& updated) const;
+  void report_last(trace::WaitEvent event, std::uint32_t stage, const std::vector<ByDevice>& times,
+                   const std::vector<std::uint32_t>& devices) const;
 
   const Job& job_;
   std::vector<std::uint32_t> replicas_;

@@ -70,6 +70,11 @@ void TimingRows::collective(trace::CollectiveRow row) {
   sink_.collective(row);
 }
 
+void TimingRows::wait(trace::WaitRow row) {
+  row.iteration = iteration_;
+  sink_.wait(row);
+}
+
 void TimingRows::step(trace::StepRow row) {
   row.iteration = iteration_;
   recorders_[row.device].step(row.synchronized, row.updated);

@@ -8,7 +8,7 @@
 
 namespace pipewright::execution {
 
-// Converts the times that the timing engine computes for the first replica to trace rows.
+// Converts the times that the timing engine computes for the reported replica to trace rows.
 class TimingRows {
  public:
   TimingRows(const Job& job, const ReplicaGroups& replica_groups, trace::Sink& sink);
@@ -34,6 +34,7 @@ class TimingRows {
   // Reports a device's part in a collective over its replicas. The bytes are filled in here.
   void collective(trace::CollectiveRow row);
   void step(trace::StepRow row);
+  void wait(trace::WaitRow row);
 
  private:
   void transfer(std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span,
