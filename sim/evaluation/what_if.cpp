@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <optional>
 
@@ -14,14 +13,11 @@
 #include "analysis/report/units_text.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/evidence_json.hpp"
-#include "analysis/trace/partial_file.hpp"
-#include "sim/base/temporary_folder.hpp"
-#include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/value.hpp"
-#include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/refusals.hpp"
+#include "sim/evaluation/stored_scenario.hpp"
 #include "sim/evaluation/trial.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/process/run.hpp"
@@ -66,54 +62,6 @@ Rerun read_rerun(const json& value) {
   return rerun;
 }
 
-[[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {
-  throw trace::TraceError(fmt::format("{}: the scenario cannot be run again: {}", file, reason));
-}
-
-// Returns the scenario that a trace contains, set to use the trace's cluster, which is written to
-// the file `platform`.
-config::Value stored_scenario(const trace::Trace& trace, const std::string& file,
-                              const std::filesystem::path& platform) {
-  if (trace.run.scenario.empty())
-    throw trace::TraceError(
-        file + ": has no scenario to run again: the trace was made by hand, or measured");
-  config::Value tree = config::read_yaml_text(trace.run.scenario, file + " (its scenario)");
-  if (config::find(tree, "cluster") == nullptr) return tree;
-  if (trace.run.cluster.empty())
-    cannot_run(file, "it uses a cluster that the trace does not contain");
-  trace::write_file(platform, trace.run.cluster);
-  config::set_key(tree, "cluster", config::make_text(platform.string(), {file}));
-  return tree;
-}
-
-// The first line of an error's text, for a cell of a table.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-// Temporary file with the cluster of a trace, and the name of that cluster for messages.
-struct StoredCluster {
-  std::filesystem::path platform;
-  std::string name;  // "the cluster of run.h5"
-};
-
-config::Scenario read_stored(const config::Value& tree, const StoredCluster& cluster) {
-  config::Scenario scenario = config::read_scenario(tree);
-  if (scenario.cluster && scenario.cluster->value == cluster.platform)
-    scenario.cluster_name = cluster.name;
-  return scenario;
-}
-
-// Calls `work`; replaces the name of the temporary platform file in its errors by that of the
-// trace's cluster.
-template <class Work>
-auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
-  try {
-    return work();
-  } catch (const cluster::Error& error) {
-    if (error.location().source != cluster.platform) throw;
-    throw error.relocated({.source = cluster.name, .line = error.location().line});
-  }
-}
-
 // Simulates a scenario on its hardware, except if its stack refuses the job and `skips_refused` is
 // set.
 Rerun simulate(const config::Scenario& scenario, Hardware& hardware, const Change& change,
@@ -136,12 +84,12 @@ Rerun simulate(const config::Scenario& scenario, Hardware& hardware, const Chang
 
 // Simulates a scenario with a change. Loads the cluster, so it must be called in a process of its
 // own.
-Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster,
-                 bool skips_refused) {
+Rerun rerun_with(const StoredScenario& stored, const Change& change, bool skips_refused) {
+  config::Value tree = stored.tree();
   if (change.edit) change.edit(tree);
   for (const auto& [key, value] : change.settings)
     config::override_key(tree, key, value, {"what if"});
-  const config::Scenario scenario = read_stored(tree, cluster);
+  const config::Scenario scenario = stored.read(tree);
   Hardware hardware = open_hardware(scenario);
   return simulate(scenario, hardware, change, skips_refused);
 }
@@ -183,8 +131,8 @@ json hardware_choices(const config::Scenario& scenario, const Hardware& hardware
 
 // Simulates the unchanged scenario, and returns the result with the parameters of its hardware that
 // can be changed. Loads the cluster, so it must be called in a process of its own.
-json rerun_unchanged(const config::Value& tree, const StoredCluster& cluster) {
-  const config::Scenario scenario = read_stored(tree, cluster);
+json rerun_unchanged(const StoredScenario& stored) {
+  const config::Scenario scenario = stored.read(stored.tree());
   Hardware hardware = open_hardware(scenario);
   json choices = hardware_choices(scenario, hardware);
   return {{"choices", std::move(choices)},
@@ -229,24 +177,15 @@ void add_rows(const std::vector<analysis::WhatIfRow>& sorted, analysis::WhatIf& 
 
 analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
                          const WhatIfOptions& options) {
-  const base::TemporaryFolder folder("pipewright-", "cannot create a folder for the cluster");
-  const StoredCluster cluster{folder.path() / "cluster.xml",
-                              fmt::format("the cluster of {}", options.file)};
-  config::Value tree;
-  config::Scenario scenario;
-  try {
-    tree = stored_scenario(trace, options.file, cluster.platform);
-    scenario = read_stored(tree, cluster);
-  } catch (const config::Error& error) {
-    cannot_run(options.file, first_line(error.what()));
-  }
+  const StoredScenario stored(trace, options.file);
+  const config::Scenario& scenario = stored.scenario();
   if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
   const process::Body rerun_first = [&] {
-    return with_cluster_name(cluster, [&] { return line_of(rerun_unchanged(tree, cluster)); });
+    return stored.with_cluster_name([&] { return line_of(rerun_unchanged(stored)); });
   };
   const process::Result first =
       process::run_all({rerun_first}, 1, [&](std::size_t) { options.on_progress(0, 1); }).front();
-  if (first.failed) cannot_run(options.file, first_line(first.text));
+  if (first.failed) stored.cannot_run(first_line(first.text));
   const json first_result = json::parse(first.text);
   const json& choices = first_result["choices"];
   const Rerun unchanged = read_rerun(first_result["rerun"]);
@@ -264,9 +203,8 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   std::vector<process::Body> bodies;
   for (const Change& change : changes)
     bodies.emplace_back([&] {
-      return with_cluster_name(cluster, [&] {
-        return line_of(to_json(rerun_with(tree, change, cluster, skips_refused)));
-      });
+      return stored.with_cluster_name(
+          [&] { return line_of(to_json(rerun_with(stored, change, skips_refused))); });
     });
   const auto report_progress = [&](std::size_t done) {
     options.on_progress(done + 1, changes.size() + 1);

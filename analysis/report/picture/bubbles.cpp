@@ -45,6 +45,7 @@ constexpr std::array<BarPart, std::tuple_size_v<BarParts>> bar_parts{{
      [](const TimeSplit& s) { return s.gradients_s + s.embeddings_s; }},
     {"norm of gradients", time_colours::norm, [](const TimeSplit& s) { return s.norm_s; }},
     {"optimizer step", time_colours::optimizer, [](const TimeSplit& s) { return s.optimizer_s; }},
+    {"other replicas", time_colours::steady, [](const TimeSplit& s) { return s.replicas_s; }, true},
     {"warm-up bubble", time_colours::warm_up, [](const TimeSplit& s) { return s.warm_up_s; }},
     {"steady bubble", time_colours::steady, [](const TimeSplit& s) { return s.steady_s; }},
     {"cool-down bubble", time_colours::cool_down, [](const TimeSplit& s) { return s.cool_down_s; }},

@@ -28,7 +28,7 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
                   PictureKind kind);
 
 // Seconds of the eleven kinds of time that make up a bar, in the order of its segments.
-using BarParts = std::array<double, 11>;
+using BarParts = std::array<double, 12>;
 BarParts mean_parts(std::span<const TimeSplit> devices);
 
 // Draws memory over time, stacked by component: one panel per device for a single run (if there are

@@ -36,11 +36,17 @@ const PartKind& kind_of(CriticalPart part) { return part_kinds.at(static_cast<st
 
 const char* words(CriticalPart part) { return kind_of(part).words; }
 
-PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>& path) {
+PathSplit split_path(const TraceIndex& index, const std::vector<CriticalPiece>& path) {
+  Replicas run(index);
+  return split_path(run, path);
+}
+
+PathSplit split_path(Replicas& run, const std::vector<CriticalPiece>& path) {
   PathSplit split;
   std::map<std::tuple<CriticalPart, trace::PassKind, std::string>, PathShare> parts;
   std::map<std::uint32_t, double> stages;
   for (const CriticalPiece& piece : path) {
+    const trace::Trace& trace = run.find(piece.replica)->trace();
     const double seconds = piece.end - piece.start;
     const bool is_compute = piece.part == CriticalPart::compute;
     const auto kind = is_compute ? trace.passes[piece.pass].kind : trace::PassKind::forward;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/why/replicas.hpp"
 #include "analysis/report/why/trace_index.hpp"
 #include "analysis/trace/rows.hpp"
 
@@ -24,7 +25,7 @@ enum class CriticalPart : std::uint8_t {
   embeddings,      // reduction of tied embeddings
   norm,            // norm of all gradients
   optimizer,       // optimizer step
-  other_replicas,  // a collective waits for replicas that the trace does not show
+  other_replicas,  // the run waits for a replica of which there is no trace
   other,           // unknown: the trace shows no cause
 };
 inline constexpr int critical_parts = 12;
@@ -40,14 +41,18 @@ struct CriticalPiece {
   std::uint32_t stage = 0;     // of the pass, of the tensor's producer, or of the collective
   std::uint32_t microbatch = 0;
   std::uint32_t link = trace::no_link;  // row of trace.links, if the table `paths` has it
-  double alone = 0;  // duration in seconds without other traffic on its links; 0: unknown
+  double alone = 0;           // duration in seconds without other traffic on its links; 0: unknown
+  std::uint32_t replica = 0;  // replica whose trace has the rows of this piece
+  std::size_t row = no_row;   // row of trace.transfers or trace.collectives, if the piece has one
 
   bool operator==(const CriticalPiece&) const = default;
 };
 
 // The chain of passes, transfers and waits that determines the makespan, in order of time: the
 // first piece starts at 0, each piece starts when the previous one ends, and the last ends at the
-// makespan. A trace without arrival times of inputs gives a single piece of kind `other`.
+// makespan. A trace without arrival times of inputs gives a single piece of kind `other`. The path
+// continues in the trace of a replica for which the others wait, if there is one.
+std::vector<CriticalPiece> critical_path(Replicas& run);
 std::vector<CriticalPiece> critical_path(const TraceIndex& index);
 
 // "transfers", "gradients reduced"
@@ -78,6 +83,7 @@ struct PathSplit {
   double waiting_s = 0;  // rendezvous, other replicas, and unknown causes
 };
 
-PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>& path);
+PathSplit split_path(Replicas& run, const std::vector<CriticalPiece>& path);
+PathSplit split_path(const TraceIndex& index, const std::vector<CriticalPiece>& path);
 
 }  // namespace pipewright::analysis

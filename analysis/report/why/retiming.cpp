@@ -39,6 +39,7 @@ class Retiming::Builder {
   void add_units();
   void add_transfers();
   void add_steps();
+  double reduction_wait(const trace::StepRow& step) const;
   void connect_unit(std::size_t number);
   void connect_transfer(std::size_t pass, Number node);
   // Make a node wait until the device can start a unit (a pass or a fused pair), or until a unit
@@ -191,6 +192,18 @@ void Retiming::Builder::connect_transfer(std::size_t pass, Number node) {
   if (pass != unit.first) add_edge(transfer_into_[unit.first], node);
 }
 
+// Returns the last time at which another replica lets a reduction of the step begin; 0: none.
+double Retiming::Builder::reduction_wait(const StepRow& step) const {
+  double last = 0;
+  for (const trace::WaitRow& wait : trace_.waits)
+    if (wait.event == trace::WaitEvent::reduce_gradients && wait.iteration == step.iteration)
+      for (const trace::CollectiveRow* row : index_.collectives_on(step.device))
+        if (row->stage == wait.stage && row->kind == trace::CollectiveKind::reduce_gradients &&
+            row->iteration == wait.iteration)
+          last = std::max(last, wait.time);
+  return last;
+}
+
 // A step has two nodes: one until its gradients are reduced, one for the rest. If steps wait for
 // the norm, a barrier between the two lets them continue when the last device has its gradients.
 void Retiming::Builder::add_steps() {
@@ -202,7 +215,10 @@ void Retiming::Builder::add_steps() {
   std::map<std::uint32_t, Norm> norms;  // by iteration
   std::vector<Number> reduced;
   for (const StepRow& step : trace_.steps) {
-    const Number node = add_node({.start = step.start, .end = step.reduced});
+    // The moment at which the last of the other replicas is ready for a reduction stays as it is.
+    const double others = std::clamp(reduction_wait(step), step.start, step.reduced);
+    const Number node = add_node({.start = others, .end = step.reduced});
+    if (others > step.start) add_edge(add_node({.start = others, .end = others}), node);
     const auto& units = index_.units_on(step.device);
     const auto after = std::ranges::partition_point(units, [&](std::uint32_t unit) {
       return trace_.passes[index_.units()[unit].first].start < step.start;
@@ -212,6 +228,15 @@ void Retiming::Builder::add_steps() {
     Norm& norm = norms[step.iteration];
     norm.start = std::max(norm.start, step.reduced);
     norm.waits = norm.waits || step.synchronized > step.reduced + time_tolerance(step.reduced);
+    norm.reduced.push_back(node);
+  }
+  for (const trace::WaitRow& wait : trace_.waits) {
+    const bool is_end = wait.event == trace::WaitEvent::end;
+    if (!is_end && wait.event != trace::WaitEvent::norm) continue;
+    const Number node = add_node({.ends_run = is_end, .start = wait.time, .end = wait.time});
+    if (is_end) continue;
+    Norm& norm = norms[wait.iteration];
+    norm.start = std::max(norm.start, wait.time);
     norm.reduced.push_back(node);
   }
   std::map<std::uint32_t, Number> barriers;

@@ -135,6 +135,46 @@ double TimeSplit::computing_s() const {
   return std::accumulate(compute_s.begin(), compute_s.end(), 0.0);
 }
 
+// Moments at which devices of the trace's replica stop waiting for other replicas.
+class OtherReplicas {
+ public:
+  explicit OtherReplicas(const trace::Trace& trace) {
+    std::map<std::uint32_t, double> step_ends;  // by iteration
+    for (const trace::StepRow& row : trace.steps) {
+      last_reduced_[row.iteration] = std::max(last_reduced_[row.iteration], row.reduced);
+      step_ends[row.iteration] = std::max(step_ends[row.iteration], row.end);
+    }
+    own_end_ = step_ends.empty() ? std::numeric_limits<double>::infinity() : 0;
+    for (const auto& [iteration, end] : step_ends) own_end_ = std::max(own_end_, end);
+    for (const trace::WaitRow& row : trace.waits) {
+      if (row.event == trace::WaitEvent::norm) norm_[row.iteration] = row.time;
+      if (row.event == trace::WaitEvent::reduce_gradients) starts_.push_back(row.time);
+    }
+    std::ranges::sort(starts_);
+  }
+
+  // Time at which the last device of this replica has its gradients.
+  double last_reduced(std::uint32_t iteration) const { return last_reduced_.at(iteration); }
+  // Time at which the last device of all replicas has its gradients.
+  double norm_starts(std::uint32_t iteration) const {
+    const auto it = norm_.find(iteration);
+    return it == norm_.end() ? last_reduced(iteration) : it->second;
+  }
+  // True if a device of another replica is ready at this time, as the last one of a reduction.
+  bool starts_reduction(double time) const {
+    const auto it = std::ranges::lower_bound(starts_, time - time_tolerance(time));
+    return it != starts_.end() && *it <= time + time_tolerance(time);
+  }
+  // Time at which this replica has finished its last step.
+  double own_end() const { return own_end_; }
+
+ private:
+  std::map<std::uint32_t, double> last_reduced_;
+  std::map<std::uint32_t, double> norm_;
+  std::vector<double> starts_;
+  double own_end_ = 0;
+};
+
 std::vector<TimeSplit> time_splits(const TraceIndex& index) {
   const trace::Trace& trace = index.trace();
   std::vector<TimeSplit> splits(trace.devices.size());
@@ -145,12 +185,9 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
     add_passes(index, device, splits[device]);
     bubbles.emplace_back(rounds_of(index, device, ends), splits[device]);
   }
-  std::map<std::uint32_t, double> last_reduced;  // by iteration
-  for (const trace::StepRow& row : trace.steps) {
+  for (const trace::StepRow& row : trace.steps)
     splits[row.device].optimizer_s += std::max(0.0, row.updated - row.synchronized);
-    double& last = last_reduced[row.iteration];
-    last = std::max(last, row.reduced);
-  }
+  const OtherReplicas others(trace);
   for (const Idle& idle : idle_times(index)) {
     TimeSplit& split = splits[idle.device];
     const double seconds = idle.end - idle.start;
@@ -170,18 +207,33 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
         split.embeddings_s += seconds;
         break;
       case IdleCause::norm: {
-        // The device waits for slower devices until the last one has its gradients; the rest of the
-        // wait is for the norm.
+        // The device waits for slower devices until the last one has its gradients, then for slower
+        // replicas; the rest of the wait is for the norm.
         const trace::StepRow* step = index.step_at(idle.device, idle.end);
-        const double last = step == nullptr ? idle.start : last_reduced[step->iteration];
+        const bool has_step = step != nullptr;
+        const double last = has_step ? others.last_reduced(step->iteration) : idle.start;
+        const double starts = has_step ? others.norm_starts(step->iteration) : idle.start;
         const double waits = std::clamp(last - idle.start, 0.0, seconds);
+        const double waits_for_all = std::clamp(starts - idle.start, waits, seconds);
         split.cool_down_s += waits;
-        split.norm_s += seconds - waits;
+        split.replicas_s += waits_for_all - waits;
+        split.norm_s += seconds - waits_for_all;
+        break;
+      }
+      case IdleCause::peers:
+        if (others.starts_reduction(idle.end))
+          split.replicas_s += seconds;
+        else
+          bubbles[idle.device].add(idle);
+        break;
+      case IdleCause::finished: {
+        Idle own = idle;
+        own.end = std::clamp(others.own_end(), idle.start, idle.end);
+        split.replicas_s += idle.end - own.end;
+        if (own.end > own.start) bubbles[idle.device].add(own);
         break;
       }
       case IdleCause::input:
-      case IdleCause::peers:
-      case IdleCause::finished:
       case IdleCause::other:
         bubbles[idle.device].add(idle);
         break;

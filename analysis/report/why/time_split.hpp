@@ -39,6 +39,7 @@ struct TimeSplit {
   double embeddings_s = 0;  // reduction of tied embeddings
   double norm_s = 0;        // norm of all gradients, once all devices have theirs
   double optimizer_s = 0;
+  double replicas_s = 0;  // waits for other replicas once this replica is ready
   // Pipeline bubble: idle time in which the device waits only for passes of other devices.
   double warm_up_s = 0;    // before the first backward
   double steady_s = 0;     // between the first backward and the last forward
@@ -49,7 +50,8 @@ struct TimeSplit {
   double collectives_s() const { return weights_s + gradients_s + embeddings_s + norm_s; }
   double bubble_s() const { return warm_up_s + steady_s + cool_down_s + imbalance_s; }
   double total_s() const {
-    return computing_s() + in_passes_s + p2p_s + collectives_s() + optimizer_s + bubble_s();
+    return computing_s() + in_passes_s + p2p_s + collectives_s() + optimizer_s + replicas_s +
+           bubble_s();
   }
 };
 

@@ -60,6 +60,7 @@ TraceIndex::TraceIndex(const trace::Trace& trace)
       trace.devices.size() == 1 ||
       std::ranges::any_of(trace.passes, [](const PassRow& row) { return row.ready > 0; });
   for (const StepRow& row : trace.steps) makespan_ = std::max(makespan_, row.end);
+  for (const trace::WaitRow& row : trace.waits) makespan_ = std::max(makespan_, row.time);
 }
 
 void TraceIndex::add_units() {

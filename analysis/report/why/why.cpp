@@ -63,6 +63,11 @@ std::string verdict_on(const WhyReport& report) {
       text += fmt::format("; passes of stage {} are {} of it", stage->stage,
                           percent_of(report.makespan_s, share->seconds));
   }
+  if (report.lost && !report.lost->causes.empty())
+    text += fmt::format("; {} is lost, {} of that by {}",
+                        percent_of(report.makespan_s, report.lost->seconds),
+                        percent_of(report.lost->seconds, report.lost->causes.front().seconds),
+                        words(report.lost->causes.front()));
   const auto idlest = std::ranges::max_element(
       report.devices, {}, [](const TimeSplit& split) { return split.bubble_s(); });
   if (idlest != report.devices.end() && idlest->bubble_s() > 0)
@@ -89,7 +94,7 @@ double gain_s(const WhatIf& what_if, const WhatIfRow& row) {
   return std::abs(gain) < 1e-8 * what_if.rerun_s ? 0 : gain;
 }
 
-WhyReport why(const trace::Trace& trace, const std::string& name) {
+WhyReport why(const trace::Trace& trace, const std::string& name, const Reruns& reruns) {
   if (trace.passes.empty())
     throw trace::TraceError(name + ": has no passes, so there is no makespan to explain");
   const TraceIndex index(trace);
@@ -101,7 +106,15 @@ WhyReport why(const trace::Trace& trace, const std::string& name) {
     throw trace::TraceError(name + ": all passes end at 0 s, so there is no makespan to explain");
   report.overflow = overflow_of(summarize(trace));
   report.knows_inputs = index.knows_inputs();
-  report.path = split_path(trace, critical_path(index));
+  Replicas run(index, reruns.replicas);
+  const std::vector<CriticalPiece> path = critical_path(run);
+  report.path = split_path(run, path);
+  const trace::Trace* const ideal = reruns.ideal ? reruns.ideal(0) : nullptr;
+  if (ideal != nullptr) {
+    const TraceIndex ideal_index(*ideal);
+    Replicas ideal_run(ideal_index, reruns.ideal);
+    report.lost = lost_time(run, path, ideal_run);
+  }
   report.devices = time_splits(index);
   report.pass_collectives = over_devices(trace.pass_collectives);
   report.slack = slack(index);

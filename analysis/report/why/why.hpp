@@ -8,6 +8,7 @@
 #include "analysis/report/pass_collectives.hpp"
 #include "analysis/report/summary.hpp"
 #include "analysis/report/why/critical_path.hpp"
+#include "analysis/report/why/lost_time.hpp"
 #include "analysis/report/why/slack.hpp"
 #include "analysis/report/why/time_split.hpp"
 #include "analysis/trace/rows.hpp"
@@ -62,12 +63,21 @@ struct WhyReport {
   std::vector<TimeSplit> devices;
   std::vector<PassCollectives> pass_collectives;  // components of the devices' in_passes_s
   Slack slack;
+  std::optional<LostTime> lost;   // if the run was compared with its ideal run
   std::optional<WhatIf> what_if;  // if changed runs were simulated
+};
+
+// New simulations of a run that the explanation may ask for. A missing function or a null trace
+// means that there is none.
+struct Reruns {
+  FindTrace replicas;  // the run, as another replica sees it
+  FindTrace ideal;     // the ideal run, as any replica sees it
 };
 
 // Explains the makespan of a run. Throws trace::TraceError, whose message begins with `name`, if
 // the trace has no passes or they all end at 0 s.
-WhyReport why(const trace::Trace& trace, const std::string& name = "the trace");
+WhyReport why(const trace::Trace& trace, const std::string& name = "the trace",
+              const Reruns& reruns = {});
 
 // Formats the report as a JSON object and a newline; keys carry their units. Infinite slack is
 // null.

@@ -85,6 +85,7 @@ ReportColumns<TimeSplit> split_columns(double makespan_s) {
           column("embeddings_s", {"tied", "embeddings"}, &TimeSplit::embeddings_s),
           column("norm_s", {"gradient", "norm"}, &TimeSplit::norm_s),
           column("optimizer_s", {"optimizer", "step"}, &TimeSplit::optimizer_s),
+          column("replicas_s", {"other", "replicas"}, &TimeSplit::replicas_s),
           column("warm_up_s", {"bubble:", "warm-up"}, &TimeSplit::warm_up_s),
           column("steady_s", {"bubble:", "steady"}, &TimeSplit::steady_s),
           column("cool_down_s", {"bubble:", "cool-down"}, &TimeSplit::cool_down_s),
@@ -194,6 +195,39 @@ Json path_json(const PathSplit& path, double makespan_s) {
           {"waiting_s", path.waiting_s},
           {"parts", json_rows(path_columns(makespan_s), path.parts)},
           {"stages", json_rows(stages, path.stages)}};
+}
+
+ReportColumns<LostTimeCause> lost_columns(const LostTime& lost) {
+  const auto if_device = [](auto value_of) {
+    return [=](const LostTimeCause& cause) {
+      return cause.link.empty() ? Json(value_of(cause)) : no_field();
+    };
+  };
+  return {table_only<LostTimeCause>({"name",
+                                     {"lost time"},
+                                     Quantity::name(),
+                                     [](const LostTimeCause& cause) { return words(cause); }}),
+          {"part", [](const LostTimeCause& cause) { return words(cause.part); }},
+          {"replica", if_device([](const LostTimeCause& cause) { return cause.replica; })},
+          {"device", if_device([](const LostTimeCause& cause) { return cause.device; })},
+          {"host", if_device([](const LostTimeCause& cause) { return cause.host; })},
+          {"link",
+           [](const LostTimeCause& cause) {
+             return cause.link.empty() ? no_field() : Json(cause.link);
+           }},
+          {"seconds", {"time"}, seconds, &LostTimeCause::seconds},
+          {"share",
+           {"of lost time"},
+           ratio_quantity,
+           [&lost](const LostTimeCause& cause) { return cause.seconds / lost.seconds; }},
+          {"path_s", {"longer on the", "critical path"}, seconds, &LostTimeCause::path_s}};
+}
+
+std::string lost_table(const LostTime& lost) {
+  const std::string head =
+      fmt::format("{} lost: the ideal run, without jitter, stragglers and slow links, takes {}\n",
+                  format_seconds(std::max(0.0, lost.seconds)), format_seconds(lost.ideal_s));
+  return lost.causes.empty() ? head : head + table_text(lost_columns(lost), lost.causes);
 }
 
 std::string slack_table(const WhyReport& report) {
@@ -321,6 +355,10 @@ std::string why_json_text(const WhyReport& report) {
                                   slack_rows(report.slack.stages))},
              {"links", json_rows(slack_columns("link_class", "mean_transfer_s", "transfers"),
                                  slack_rows(report.slack.links))}}}};
+  if (report.lost)
+    all["lost"] = {{"ideal_s", report.lost->ideal_s},
+                   {"seconds", report.lost->seconds},
+                   {"causes", json_rows(lost_columns(*report.lost), report.lost->causes)}};
   if (report.what_if)
     all["what_if"] = {
         {"rerun_s", report.what_if->rerun_s},
@@ -340,6 +378,7 @@ std::string why_text(const WhyReport& report) {
       fmt::format("{}: {}\n{}\n", name, format_seconds(report.makespan_s), report.verdict);
   if (report.overflow) text += fmt::format("! does not fit: {}\n", overflow_text(*report.overflow));
   text += '\n';
+  if (report.lost) text += lost_table(*report.lost) + '\n';
   if (report.knows_inputs)
     text +=
         fmt::format("{}\n{}\n{}", table_text(path_columns(report.makespan_s), report.path.parts),

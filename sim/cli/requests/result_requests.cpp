@@ -20,6 +20,7 @@
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cli/requests/shared_block.hpp"
 #include "sim/cli/trace/run_settings.hpp"
+#include "sim/evaluation/replica_runs.hpp"
 #include "sim/evaluation/what_if.hpp"
 
 namespace pipewright::cli {
@@ -93,9 +94,13 @@ Json answer_save(Message& request, const Connection&) {
 Json answer_why(Message& request, const Connection& client) {
   const Runs runs = runs_of(request);
   const trace::Trace& run = runs.traces.at(0);
-  analysis::WhyReport report = analysis::why(run, "the run");
+  const bool simulates = request.json.value("what_if", true);
+  std::optional<evaluation::ReplicaRuns> replica_runs;
+  if (simulates) replica_runs.emplace(run, "the run");
+  analysis::WhyReport report =
+      analysis::why(run, "the run", replica_runs ? replica_runs->reruns() : analysis::Reruns{});
   std::string no_what_if;
-  if (request.json.value("what_if", true)) try {
+  if (simulates) try {
       std::size_t reported = 0;
       const auto look = [&](std::size_t done, std::size_t of) {
         if (done == reported) return;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/evaluation/replica_runs.hpp"
 #include "sim/evaluation/what_if.hpp"
 
 namespace pipewright::cli {
@@ -61,9 +63,13 @@ int why_command(const Arguments& arguments) {
   const bool json = flags.count("json") != 0;
   const std::size_t jobs = process_count(flags);
   const trace::Trace trace = trace::read_trace(files.front());
-  analysis::WhyReport report = analysis::why(trace, files.front());
+  const bool simulates = flags.count("no-what-if") == 0;
+  std::optional<evaluation::ReplicaRuns> replica_runs;
+  if (simulates) replica_runs.emplace(trace, files.front());
+  analysis::WhyReport report = analysis::why(
+      trace, files.front(), replica_runs ? replica_runs->reruns() : analysis::Reruns{});
   std::string what_if_error;
-  if (flags.count("no-what-if") == 0) {
+  if (simulates) {
     try {
       watch_for_interrupts();
       ProgressBar bar("what if", !json && flags.count("quiet") == 0);

@@ -13,6 +13,7 @@ const BUBBLES = {
   warm_up_s: ["bubble: warm-up", TIME_FILLS.warm_up_s],
   steady_s: ["bubble: steady", TIME_FILLS.steady_s],
   cool_down_s: ["bubble: cool-down", TIME_FILLS.cool_down_s],
+  replicas_s: ["other replicas", hatch(TIME_FILLS.steady_s, TIME_FILLS.warm_up_s)],
   imbalance_s: ["bubble: imbalance", hatch(TIME_FILLS.cool_down_s, TIME_FILLS.warm_up_s)],
 };
 const WAITS = {
