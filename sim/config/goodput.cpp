@@ -15,7 +15,8 @@ namespace {
 using Failure = Goodput::Failure;
 using Kind = Goodput::Kind;
 
-// Published failure rates of a cluster; rates are failures per 1000 node-days.
+// Published failure rates of a cluster. The sources have nodes of 8 GPUs and do not say which
+// failures belong to the host, so that a node with more or fewer GPUs counts in proportion.
 struct FailureProfile {
   std::string_view name;
   std::vector<Failure> failures;
@@ -27,7 +28,10 @@ struct FailureProfile {
 // are not divided by kind.
 const std::vector<FailureProfile>& profiles() {
   static const std::vector<FailureProfile> list = [] {
-    const auto failure = [](Kind kind, double rate) { return Failure{.kind = kind, .rate = rate}; };
+    constexpr double gpus_per_node = 8;
+    const auto failure = [](Kind kind, double rate_of_node) {
+      return Failure{.kind = kind, .rate = rate_of_node / gpus_per_node, .per = Goodput::Unit::gpu};
+    };
     const auto llama = [&](Kind kind, double count) { return failure(kind, count / (2.048 * 54)); };
     return std::vector<FailureProfile>{{"rsc-1", {failure(Kind::node, 6.50)}},
                                        {"rsc-2", {failure(Kind::node, 2.34)}},
@@ -39,7 +43,7 @@ const std::vector<FailureProfile>& profiles() {
 }
 
 double read_rate(const Field& field) {
-  const std::string allowed = "a number of events per 1000 node-days, such as 6.5";
+  const std::string allowed = "a number of events per 1000 days of a unit, such as 6.5";
   const std::string& text = read_text(field, allowed);
   if (text == "0") return 0;
   return parse_positive_number(text, subject(field), "a rate");
@@ -64,9 +68,19 @@ std::uint32_t read_nodes_or(const Field& field, std::string_view alternative) {
 
 std::uint32_t read_nodes(const Field& field) { return read_nodes_or(field, ""); }
 
+// Reads a number of nodes, "2 racks" or "rest".
 void read_spares(const Field& field, Goodput& goodput) {
-  goodput.rest_is_spare = field.value.kind == Value::Kind::text && field.value.text == "rest";
-  if (!goodput.rest_is_spare) goodput.spares = read_nodes_or(field, ", or rest");
+  std::string text = field.value.kind == Value::Kind::text ? field.value.text : "";
+  goodput.rest_is_spare = text == "rest";
+  for (const std::string_view unit : {" racks", " rack"})
+    if (text.ends_with(unit) && !goodput.spares_are_racks) {
+      goodput.spares_are_racks = true;
+      text.resize(text.size() - unit.size());
+    }
+  if (goodput.rest_is_spare) return;
+  Value number = field.value;
+  if (goodput.spares_are_racks) number.text = text;
+  goodput.spares = read_nodes_or({number, field.name}, ", 2 racks, or rest");
 }
 
 // Reads the time between checkpoints; "auto" gives no value.
@@ -85,16 +99,21 @@ constexpr auto storage_rate = into<member, read_storage>({ValueType::rate});
 constexpr std::array failure_table{
     Key<Failure>{{.name = "kind", .help = "failing component", .default_value = "node"},
                  choice<&Failure::kind, failure_kinds>},
-    Key<Failure>{
-        {.name = "rate", .help = "failures per 1000 node-days of the job", .required = true},
-        rate_of<&Failure::rate, "">},
+    Key<Failure>{{.name = "rate",
+                  .help = "failures per 1000 days of each unit of the job",
+                  .required = true},
+                 rate_of<&Failure::rate, "">},
+    Key<Failure>{{.name = "per",
+                  .help = "unit of the rate (a node of an NVLink rack is one compute tray)",
+                  .default_value = "node; rack for rack"},
+                 choice<&Failure::per, failure_units>},
     Key<Failure>{{.name = "shape",
-                  .help = "shape of the Weibull distribution of a node's times between failures",
+                  .help = "shape of the Weibull distribution of a unit's times between failures",
                   .default_value = "1, exponential"},
                  within<&Failure::shape, "a shape", "a shape from 0.2 to 20, such as 0.7", 0, 20>},
     Key<Failure>{{.name = "nodes",
                   .help = "number of nodes that fail together, as behind a switch",
-                  .default_value = "1; 0 for software"},
+                  .default_value = "1; 0 for software; those of a rack for rack"},
                  into<&Failure::nodes, read_nodes>({ValueType::count})},
     Key<Failure>{{.name = "detection",
                   .help = "time until the failure is noticed; default: goodput.detection"},
@@ -265,10 +284,15 @@ constexpr std::array goodput_table{
     Key<Goodput>{
         {.name = "spares",
          .flag = "--spares",
-         .help = "number of spare nodes, or rest: the nodes of the cluster that the job leaves "
-                 "free; default: unlimited",
+         .help = "number of spare nodes, of spare racks such as 2 racks, or rest: the nodes of the "
+                 "cluster that the job leaves free; default: unlimited",
          .unit = "nodes"},
         {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
+    Key<Goodput>{
+        {.name = "replaces",
+         .help = "what leaves the job when a node fails: that node, or its whole NVLink rack",
+         .default_value = "node"},
+        choice<&Goodput::replaces, replaced_units>},
     Key<Goodput>{{.name = "elastic",
                   .flag = "--elastic",
                   .help = "continue with fewer replicas if there is no spare",

@@ -13,17 +13,21 @@
 namespace pipewright::config {
 
 // Options of a goodput simulation: failures of a long training run, and the measures against them.
-// Rates are per 1000 node-days of the job, as clusters publish them; times are in seconds.
+// Rates are per 1000 days of a unit of the job, as clusters publish them; times are in seconds. A
+// node is a machine with its own hosts: of a rack whose GPUs share NVLink, one compute tray.
 struct Goodput {
-  enum class Kind : std::uint8_t { gpu, node, nic, network, software };
+  enum class Kind : std::uint8_t { gpu, node, nic, network, software, rack };
+  enum class Unit : std::uint8_t { node, rack, gpu };
   struct Failure {
     Kind kind = Kind::node;
     double rate = 0;
-    // Shape of the Weibull distribution of a node's time between failures; 1: exponential.
+    std::optional<Unit> per;  // unit of the rate; default: node, and rack for racks
+    // Shape of the Weibull distribution of a unit's time between failures; 1: exponential.
     double shape = 1;
-    std::optional<std::uint32_t> nodes;  // nodes that fail together; default: 1, and 0 for software
-    std::optional<double> detection;     // default: Goodput::detection
-    std::optional<double> repair;        // default: Goodput::repair
+    // Nodes that fail together; default: 1, 0 for software, and all nodes of a rack for racks.
+    std::optional<std::uint32_t> nodes;
+    std::optional<double> detection;  // default: Goodput::detection
+    std::optional<double> repair;     // default: Goodput::repair
     Origin origin;
   };
   struct Straggler {
@@ -70,11 +74,15 @@ struct Goodput {
   double restart = 300;
   double repair = 86400;
   std::optional<std::uint32_t> spares;  // default: there is always a spare
+  bool spares_are_racks = false;        // the number of spares counts racks
+  Unit replaces = Unit::node;           // what is exchanged for a spare: the node, or its rack
   bool rest_is_spare = false;           // nodes of the cluster that the job does not use are spares
   bool elastic = false;
 };
-inline constexpr std::array<std::string_view, 5> failure_kinds{"gpu", "node", "nic", "network",
-                                                               "software"};
+inline constexpr std::array<std::string_view, 6> failure_kinds{"gpu",     "node",     "nic",
+                                                               "network", "software", "rack"};
+inline constexpr std::array<std::string_view, 3> failure_units{"node", "rack", "gpu"};
+inline constexpr std::array<std::string_view, 2> replaced_units{"node", "rack"};
 inline constexpr std::array<std::string_view, 3> checkpoint_modes{"sync", "async", "peer"};
 
 inline std::string_view name_of(Goodput::Kind kind) {

@@ -6,8 +6,9 @@
 
 namespace pipewright::evaluation {
 
-// Counts the nodes that the job's GPUs occupy, and all nodes of its cluster. On an ideal network,
-// nodes are assumed to have 8 GPUs.
+// Counts the nodes that the job's GPUs occupy, and all nodes of its cluster. Of a cluster's node
+// with several hosts, such as an NVL72 rack, each host with its GPUs is a node. On an ideal
+// network, nodes are assumed to have 8 GPUs.
 analysis::Site site_of(const Hardware& hardware);
 
 // Trace sink that adds up the bytes sent over the network: transfers between stages and collectives

@@ -20,6 +20,8 @@ Setting setting_of(const config::Scenario& scenario, const analysis::CandidateRo
                        .gpus = static_cast<std::uint32_t>(row.work.gpus),
                        .nodes = row.site.nodes,
                        .cluster_nodes = row.site.cluster_nodes,
+                       .racks = row.site.racks,
+                       .rack_nodes = row.site.rack_nodes,
                        .state_bytes = state_bytes(scenario),
                        .traffic_bytes = row.site.traffic_bytes});
 }

@@ -34,6 +34,8 @@ std::string figures(const config::Scenario& scenario) {
               {"gpus", hardware.ranks.size()},
               {"nodes", site.nodes},
               {"cluster_nodes", site.cluster_nodes},
+              {"racks", site.racks},
+              {"rack_nodes", site.rack_nodes},
               {"state_bytes", state_bytes(scenario)},
               {"traffic_bytes", traffic.bytes(scenario, hardware)},
               {"notes", evaluation::notes_before(run)}};
@@ -73,6 +75,8 @@ Iteration simulate_iteration(const config::Scenario& scenario) {
                       .gpus = result["gpus"],
                       .nodes = result["nodes"],
                       .cluster_nodes = result["cluster_nodes"],
+                      .racks = result["racks"],
+                      .rack_nodes = result["rack_nodes"],
                       .state_bytes = result["state_bytes"],
                       .traffic_bytes = result["traffic_bytes"],
                       .notes = result["notes"]};

@@ -20,6 +20,8 @@ struct Iteration {
   std::uint32_t gpus = 1;
   std::uint32_t nodes = 1;
   std::uint32_t cluster_nodes = 0;  // 0 if there is no cluster.
+  std::uint32_t racks = 0;          // Racks of several nodes that the job uses.
+  std::uint32_t rack_nodes = 0;     // Nodes of such a rack; 0 if there are none.
   double state_bytes = 0;           // Weights and optimizer state of the model; 0 if unknown.
   double traffic_bytes = 0;         // Sent between stages and replicas by all GPUs.
   std::vector<std::string> notes;

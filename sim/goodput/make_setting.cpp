@@ -15,19 +15,59 @@ namespace {
 
 using config::Goodput;
 
-// Storage of Llama 3's cluster: 2 TB/s sustained for 24,576 GPUs, 3072 nodes (arXiv 2407.21783,
-// sections 3.3.1 and 3.3.4).
-constexpr double storage_per_node = 2e12 / 3072;
+// Storage of Llama 3's cluster: 2 TB/s sustained for 24,576 GPUs (arXiv 2407.21783, sections 3.3.1
+// and 3.3.4).
+constexpr double storage_per_gpu = 2e12 / 24576;
 
 constexpr double thousand_days = 1000 * 86400.0;
 
-FailureKind kind_of(const Goodput& goodput, const Goodput::Failure& failure, std::uint32_t nodes) {
-  const std::uint32_t default_nodes = failure.kind == Goodput::Kind::software ? 0 : 1;
+[[noreturn]] void no_racks(const config::Origin& origin, std::string_view key) {
+  throw config::Error(
+      origin,
+      fmt::format("{} needs racks, but each node of this cluster is an NVLink domain "
+                  "of its own",
+                  key),
+      std::string(key))
+      .suggest("use a cluster of NVLink racks, such as gb300-nvl72, or count nodes");
+}
+
+std::uint32_t units_of(const Goodput::Failure& failure, const Iteration& iteration) {
+  const auto by_default =
+      failure.kind == Goodput::Kind::rack ? Goodput::Unit::rack : Goodput::Unit::node;
+  switch (failure.per.value_or(by_default)) {
+    case Goodput::Unit::gpu:
+      return iteration.gpus;
+    case Goodput::Unit::node:
+      break;
+    case Goodput::Unit::rack:
+      if (iteration.racks == 0) no_racks(failure.origin, "goodput.failures.per");
+      return iteration.racks;
+  }
+  return iteration.nodes;
+}
+
+// Number of nodes that leave the job although they work, if `nodes` others in the same racks fail.
+std::uint32_t drained_with(const Goodput& goodput, const Iteration& iteration,
+                           std::uint32_t nodes) {
+  if (goodput.replaces != Goodput::Unit::rack) return 0;
+  if (iteration.racks == 0) no_racks({}, "goodput.replaces");
+  const std::uint32_t racks = (nodes + iteration.rack_nodes - 1) / iteration.rack_nodes;
+  return std::min(racks * iteration.rack_nodes, iteration.nodes) - nodes;
+}
+
+FailureKind kind_of(const Goodput& goodput, const Goodput::Failure& failure,
+                    const Iteration& iteration) {
+  const std::uint32_t units = units_of(failure, iteration);
+  std::uint32_t nodes = 1;
+  if (failure.kind == Goodput::Kind::software) nodes = 0;
+  if (failure.kind == Goodput::Kind::rack) nodes = std::max(1U, iteration.rack_nodes);
+  nodes = std::min(failure.nodes.value_or(nodes), iteration.nodes);
   return {.name = std::string(config::name_of(failure.kind)),
-          .rate = failure.rate * nodes / thousand_days,
+          .rate = failure.rate * units / thousand_days,
           .shape = failure.shape,
-          .units = nodes,
-          .nodes = std::min(failure.nodes.value_or(default_nodes), nodes),
+          .units = units,
+          .nodes = nodes,
+          .drained = drained_with(goodput, iteration, nodes),
           .detection = failure.detection.value_or(goodput.detection),
           .repair = failure.repair.value_or(goodput.repair)};
 }
@@ -115,8 +155,10 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
                                                      ? config::published_failures("rsc-1")
                                                      : goodput.failures;
   for (const Goodput::Failure& failure : failures)
-    setting.failures.push_back(kind_of(goodput, failure, nodes));
+    setting.failures.push_back(kind_of(goodput, failure, iteration));
   if (goodput.trace) setting.trace = read_failure_trace(goodput.trace->value, goodput, nodes);
+  for (TracedFailure& failure : setting.trace)
+    failure.kind.drained = drained_with(goodput, iteration, failure.kind.nodes);
   if (goodput.trace_nodes) setting.trace_share = share_of(goodput, nodes);
   setting.straggler_rate = goodput.straggler.rate * nodes / thousand_days;
   setting.straggler_factor = goodput.straggler.factor;
@@ -138,7 +180,7 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
   if (setting.bytes <= 0)
     throw config::Error("the size of a checkpoint is unknown without a model or a map `state`")
         .suggest("set it (--set goodput.checkpoint.bytes='100 GB')");
-  setting.storage = checkpoint.storage.value_or(storage_per_node * nodes);
+  setting.storage = checkpoint.storage.value_or(storage_per_gpu * iteration.gpus);
   setting.read = checkpoint.read.value_or(setting.storage);
   setting.copy = setting.bytes / iteration.gpus / checkpoint.copy;
   if (iteration.limits_intervals) setting.min_interval = iteration.seconds;
@@ -160,7 +202,12 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
                     setting.traffic / 1e9, setting.network / 1e9));
   setting.restart = goodput.restart;
   setting.repair = goodput.repair;
+  setting.drained = drained_with(goodput, iteration, 1);
   setting.spares = goodput.spares;
+  if (goodput.spares_are_racks) {
+    if (iteration.racks == 0) no_racks({}, "goodput.spares");
+    setting.spares = *goodput.spares * iteration.rack_nodes;
+  }
   if (goodput.rest_is_spare) {
     if (iteration.cluster_nodes == 0)
       throw config::Error(
@@ -181,13 +228,15 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
 std::vector<std::string> notes_of(const Goodput& goodput, const Iteration& iteration) {
   std::vector<std::string> notes;
   const std::uint32_t nodes = iteration.nodes;
+  const std::uint64_t spares = std::uint64_t{goodput.spares.value_or(0)} *
+                               (goodput.spares_are_racks ? iteration.rack_nodes : 1);
   if (const std::uint32_t cluster_nodes = iteration.cluster_nodes;
-      cluster_nodes > 0 && goodput.spares.value_or(0) + std::uint64_t{nodes} > cluster_nodes)
+      cluster_nodes > 0 && spares + nodes > cluster_nodes)
     notes.push_back(fmt::format(
         "goodput.spares is {}, but the cluster has {} and the job uses {}: {} nodes are "
         "simulated; --spares rest stays within the cluster",
-        *goodput.spares, analysis::counted(cluster_nodes, "node"), nodes,
-        *goodput.spares + std::uint64_t{nodes}));
+        goodput.spares_are_racks ? analysis::counted(spares, "node") : fmt::format("{}", spares),
+        analysis::counted(cluster_nodes, "node"), nodes, spares + nodes));
   for (const Goodput::Failure& failure : goodput.failures)
     if (failure.nodes.value_or(0) > nodes)
       notes.push_back(config::locate(

@@ -123,8 +123,8 @@ const RatioBound::FailureSet& RatioBound::failures_of(const Setting& setting) {
       if (incident.type == Incident::Type::planned)
         failures.push_back({.at = incident.at, .is_planned = true});
       else
-        failures.push_back(
-            {incident.at, incident.kind->nodes, incident.kind->detection, incident.kind->repair});
+        failures.push_back({incident.at, incident.kind->nodes + incident.kind->drained,
+                            incident.kind->detection, incident.kind->repair});
     }
   }
   return added;

@@ -19,10 +19,11 @@ inline constexpr double max_incidents = 1e6;
 // Kind of failure, with the rate at which it hits the whole job. Times are in seconds.
 struct FailureKind {
   std::string name;
-  double rate = 0;          // Failures per second of all units.
-  double shape = 1;         // Weibull shape of the times between failures of a unit.
-  std::uint32_t units = 1;  // Number of units that fail independently.
-  std::uint32_t nodes = 1;  // Nodes that a failure takes down.
+  double rate = 0;            // Failures per second of all units.
+  double shape = 1;           // Weibull shape of the times between failures of a unit.
+  std::uint32_t units = 1;    // Number of units that fail independently.
+  std::uint32_t nodes = 1;    // Nodes that a failure takes down.
+  std::uint32_t drained = 0;  // Nodes that leave the job with them until the repair.
   double detection = 0;
   double repair = 0;
 
@@ -74,6 +75,7 @@ struct Setting {
 
   double restart = 0;
   double repair = 0;
+  std::uint32_t drained = 0;  // Nodes that leave the job with a single node that is replaced.
   std::optional<std::uint32_t> spares;  // Nothing: a spare is always available.
   bool elastic = false;
 

@@ -65,7 +65,8 @@ std::vector<Variant> what_ifs(const Setting& requested, std::uint64_t seeds) {
   // Numbers of spare nodes to compare: 0, the mean number of nodes in repair, and one and two
   // standard deviations more (Poisson).
   double broken = 0;
-  for (const FailureKind& kind : requested.failures) broken += kind.rate * kind.repair * kind.nodes;
+  for (const FailureKind& kind : requested.failures)
+    broken += kind.rate * kind.repair * (kind.nodes + kind.drained);
   std::uint32_t previous_count = requested.nodes;
   for (const double more : {-1.0, 0.0, 1.0, 2.0}) {
     const double spares = more < 0 ? 0 : broken + more * std::sqrt(broken);
@@ -105,6 +106,7 @@ analysis::GoodputReport describe(const config::Scenario& scenario, const Iterati
                                  .subject = iteration.subject,
                                  .gpus = iteration.gpus,
                                  .nodes = setting.nodes,
+                                 .racks = iteration.racks,
                                  .spares = setting.spares,
                                  .iteration_s = iteration.seconds,
                                  .tokens_per_iteration = iteration.tokens};

@@ -146,7 +146,9 @@ std::string format_long_time(double seconds) {
 std::string goodput_subject(const GoodputReport& report) {
   std::string text = fmt::format(
       "{}\n{} on {}, {} per iteration, {}\n", report.subject, counted(report.gpus, "GPU"),
-      counted(report.nodes, "node"), format_seconds(report.iteration_s),
+      counted(report.nodes, "node") +
+          (report.racks > 0 ? " in " + counted(report.racks, "rack") : std::string()),
+      format_seconds(report.iteration_s),
       report.mean_between_s ? "an interruption every " + format_long_time(*report.mean_between_s)
                             : std::string("no failures"));
   const std::string bytes = format_bytes(static_cast<std::uint64_t>(report.checkpoint_bytes));
@@ -295,6 +297,7 @@ std::string goodput_json(const GoodputReport& report) {
             {"what", report.subject},
             {"gpus", report.gpus},
             {"nodes", report.nodes},
+            {"racks", report.racks},
             {"spares", report.spares},
             {"iteration_s", report.iteration_s},
             {"tokens_per_iteration", report.tokens_per_iteration},

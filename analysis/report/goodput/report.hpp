@@ -23,6 +23,7 @@ struct GoodputReport {
   std::string subject;  // Schedule, model, GPU and layout, in one line.
   std::uint32_t gpus = 1;
   std::uint32_t nodes = 1;
+  std::uint32_t racks = 0;              // NVLink racks of several nodes; 0: there are none.
   std::optional<std::uint32_t> spares;  // Spare nodes; nothing if unlimited.
   double iteration_s = 0;
   std::optional<double> tokens_per_iteration;

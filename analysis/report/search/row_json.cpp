@@ -126,7 +126,7 @@ CandidateRow row_of(const json& value) {
     else if (key == activities_field)
       row.activities = real_of(field);
     else if (key == site_field)
-      row.site = {field.at(0), field.at(1), field.at(2)};
+      row.site = {field.at(0), field.at(1), field.at(2), field.at(3), field.at(4)};
     else if (key == utf8_note_field)
       row.note = field.get<std::string>();
     else if (key == evidence_field)
@@ -151,8 +151,9 @@ std::string to_json_line(const CandidateRow& row) {
                    static_cast<int>(row.basis));
   add_figure(line, activities_field, row.activities);
   if (row.site.nodes > 0)
-    fmt::format_to(std::back_inserter(line), ",\"{}\":[{},{},{}]", site_field, row.site.nodes,
-                   row.site.cluster_nodes, row.site.traffic_bytes);
+    fmt::format_to(std::back_inserter(line), ",\"{}\":[{},{},{},{},{}]", site_field, row.site.nodes,
+                   row.site.cluster_nodes, row.site.racks, row.site.rack_nodes,
+                   row.site.traffic_bytes);
   for (const CandidateFigure& figure : candidate_figures)
     visit_figure(row, figure, [&](auto value) { add_figure(line, figure.key, value); });
   add_evidence(line, row.evidence);

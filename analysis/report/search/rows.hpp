@@ -30,8 +30,11 @@ enum class Basis : std::uint8_t {
 
 // Nodes and network traffic of a candidate, which its goodput run needs. Not stored in files.
 struct Site {
+  // Machines with hosts of their own: of a rack whose GPUs share NVLink, the compute trays.
   std::uint32_t nodes = 0;
   std::uint32_t cluster_nodes = 0;  // 0: no cluster
+  std::uint32_t racks = 0;          // racks of several nodes that the job uses
+  std::uint32_t rack_nodes = 0;     // nodes of such a rack; 0: there are none
   double traffic_bytes = 0;         // per iteration, between stages and replicas
 };
 

@@ -58,7 +58,7 @@ class Job {
   void recover();
   bool try_recovery();
   bool load();
-  void fail(std::uint32_t nodes, double repair, double detection);
+  void fail(const FailureKind& kind);
   void stop_as_planned();
   void go_back(const Saved& to);
   void go_back_to_last();

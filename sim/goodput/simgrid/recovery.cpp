@@ -30,7 +30,7 @@ bool Job::handle_next_event() {
 bool Job::handle(const Incident& incident) {
   switch (incident.type) {
     case Incident::Type::failure:
-      fail(incident.kind->nodes, incident.kind->repair, incident.kind->detection);
+      fail(*incident.kind);
       return true;
     case Incident::Type::straggler: {
       if (!is_up_) return false;
@@ -65,14 +65,14 @@ bool Job::handle(const Upcoming& event) {
       return false;
     case Upcoming::Type::straggler_found:
       --slow_nodes_;
-      fail(1, setting_.repair, 0);
+      fail({.drained = setting_.drained, .repair = setting_.repair});
       return true;
     case Upcoming::Type::corruption_found: {
       ++outcome_.corruptions;
       while (stored_.back().at > event.since.at) stored_.pop_back();
       receive_copy();
       if (at_peers_ && at_peers_->at > event.since.at) at_peers_.reset();
-      fail(1, setting_.repair, 0);
+      fail({.drained = setting_.drained, .repair = setting_.repair});
       return true;
     }
     case Upcoming::Type::node_back:
@@ -87,16 +87,16 @@ bool Job::handle(const Upcoming& event) {
 
 // Replaces failed nodes by spares, goes back to the last saved state, and stops the job until
 // recover().
-void Job::fail(std::uint32_t nodes, double repair, double detection) {
+void Job::fail(const FailureKind& kind) {
   if (is_up_) failed_now_ = 0;
   is_up_ = false;
   if (planned_) planned_until_ = now() + *std::exchange(planned_, std::nullopt);
   ++outcome_.interruptions;
-  failed_now_ += nodes;
-  detection_ = detection;
+  failed_now_ += kind.nodes;
+  detection_ = kind.detection;
   if (setting_.spares)
-    for (std::uint32_t i = 0; i < nodes; ++i) {
-      upcoming_.push({now() + repair, Upcoming::Type::node_back, {}});
+    for (std::uint32_t i = 0; i < kind.nodes + kind.drained; ++i) {
+      upcoming_.push({now() + kind.repair, Upcoming::Type::node_back, {}});
       if (spares_ > 0)
         --spares_;
       else
