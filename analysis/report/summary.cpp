@@ -178,7 +178,6 @@ TimeParts SummarySink::parts_of(std::size_t number) {
 }
 
 void SummarySink::finish() {
-  double busy = 0;
   // Share of a device's part of the model that one stage has, or one slice of a stage.
   const double share = static_cast<double>(summary_.devices.size()) /
                        static_cast<double>(std::max<std::size_t>(1, recomputed_.size())) /
@@ -187,36 +186,41 @@ void SummarySink::finish() {
   for (std::size_t i = 0; i < summary_.devices.size(); ++i) {
     DeviceSummary& device = summary_.devices[i];
     device.peak_in_flight = running_[i].peak_chunks_in_flight * share;
-    busy += device.busy_s;
     summary_.makespan_s = std::max({summary_.makespan_s, device.end_s, running_[i].step_end});
     summary_.span_bubble_s =
         std::max(summary_.span_bubble_s, device.end_s - device.start_s - device.busy_s);
   }
   for (std::size_t i = 0; i < summary_.devices.size(); ++i) summary_.devices[i].parts = parts_of(i);
   summary_.pass_collectives = over_devices(pass_collectives_);
-  if (summary_.makespan_s <= 0) return;  // no passes, hence no ratios
-  constexpr double rounding = 1e-12;     // of sums of times
+  constexpr double rounding = 1e-12;  // of sums of times
   if (summary_.span_bubble_s < rounding * summary_.makespan_s) summary_.span_bubble_s = 0;
-  summary_.bubble_ratio =
-      1 - busy / (static_cast<double>(summary_.devices.size()) * summary_.makespan_s);
+  set_rates(summary_);
+}
 
-  const trace::RunInfo& run = summary_.run;
+void set_rates(Summary& summary) {
+  if (summary.makespan_s <= 0) return;  // no passes, hence no ratios
+  double busy = 0;
+  for (const DeviceSummary& device : summary.devices) busy += device.busy_s;
+  summary.bubble_ratio =
+      1 - busy / (static_cast<double>(summary.devices.size()) * summary.makespan_s);
+
+  const trace::RunInfo& run = summary.run;
   const double microbatches_per_s =
-      static_cast<double>(run.microbatches) * run.iterations * run.replicas / summary_.makespan_s;
+      static_cast<double>(run.microbatches) * run.iterations * run.replicas / summary.makespan_s;
   if (run.samples_per_microbatch > 0)
-    summary_.samples_per_s = run.samples_per_microbatch * microbatches_per_s;
+    summary.samples_per_s = run.samples_per_microbatch * microbatches_per_s;
   if (run.tokens_per_microbatch > 0)
-    summary_.tokens_per_s = run.tokens_per_microbatch * microbatches_per_s;
+    summary.tokens_per_s = run.tokens_per_microbatch * microbatches_per_s;
   if (run.model_flops <= 0) return;
   const double per_gpu = microbatches_per_s / static_cast<double>(gpus(run));
-  summary_.model_flops_per_gpu = run.model_flops * per_gpu;
-  summary_.full_attention_flops_per_gpu = run.full_attention_flops * per_gpu;
+  summary.model_flops_per_gpu = run.model_flops * per_gpu;
+  summary.full_attention_flops_per_gpu = run.full_attention_flops * per_gpu;
   if (run.peak_flops <= 0) return;
-  summary_.mfu = run.model_flops * per_gpu / run.peak_flops;
+  summary.mfu = run.model_flops * per_gpu / run.peak_flops;
   if (run.precision_peak_flops > 0)
-    summary_.mfu_precision = run.model_flops * per_gpu / run.precision_peak_flops;
-  summary_.mfu_full_attention = run.full_attention_flops * per_gpu / run.peak_flops;
-  summary_.hfu = run.hardware_flops * per_gpu / run.peak_flops;
+    summary.mfu_precision = run.model_flops * per_gpu / run.precision_peak_flops;
+  summary.mfu_full_attention = run.full_attention_flops * per_gpu / run.peak_flops;
+  summary.hfu = run.hardware_flops * per_gpu / run.peak_flops;
 }
 
 Summary summarize(const trace::Trace& trace) {

@@ -81,6 +81,9 @@ struct Summary {
   std::vector<PassCollectives> pass_collectives;
 };
 
+// Sets the bubble ratio and all rates from the makespan, the run and the times of the devices.
+void set_rates(Summary& summary);
+
 // Computes a summary while it receives the rows of a trace. Memory does not grow with their number.
 class SummarySink final : public trace::Sink {
  public:

@@ -48,16 +48,21 @@ double ProgressBar::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
-RowProgress::RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible)
-    : bar_(std::move(label), visible), rows_(rows), total_(total) {}
+RowProgress::RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible,
+                         std::string advice)
+    : bar_(std::move(label), visible, ProgressBar::InLogs::yes),
+      rows_(rows),
+      total_(total),
+      advice_(std::move(advice)) {}
 
 void RowProgress::check_and_draw() {
   throw_if_interrupted();
   if (!bar_.is_due()) return;
   const double share = static_cast<double>(done_) / static_cast<double>(total_);
-  bar_.draw(share, fmt::format("{} of {} {}  {:.0f} s left", done_, total_,
+  bar_.draw(share, fmt::format("{} of {} {}  {:.0f} s left{}", done_, total_,
                                rows_ == Rows::all ? "rows" : "passes",
-                               bar_.seconds() * (1 - share) / share));
+                               bar_.seconds() * (1 - share) / share,
+                               bar_.is_in_log() ? advice_ : std::string()));
 }
 
 void replay_with_progress(const std::string& label, const std::filesystem::path& file,

@@ -24,6 +24,7 @@ class ProgressBar {
   // Draws the bar for the finished share of the work, followed by `details`.
   void draw(double share, const std::string& details);
   double seconds() const;  // since the start
+  bool is_in_log() const { return !is_terminal_; }
 
  private:
   std::string label_;
@@ -39,7 +40,9 @@ class ProgressBar {
 class RowProgress final : public trace::Sink {
  public:
   enum class Rows : bool { passes, all };
-  RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible);
+  // `advice` says in logs how the work could take less time.
+  RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible,
+              std::string advice = "");
 
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
              const std::vector<trace::StageRow>&) override {}
@@ -64,6 +67,7 @@ class RowProgress final : public trace::Sink {
   ProgressBar bar_;
   Rows rows_;
   std::uint64_t total_;
+  std::string advice_;
   std::uint64_t done_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/job_info.hpp"
 #include "sim/evaluation/network_estimate.hpp"
+#include "sim/evaluation/steady_state.hpp"
 #include "sim/evaluation/uneven_cost.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
@@ -54,7 +55,12 @@ analysis::Summary ScenarioRun::estimate(std::size_t schedule) {
 
 analysis::Summary ScenarioRun::run_on(execution::EngineKind engine, std::size_t schedule,
                                       const std::vector<trace::Sink*>& rows) {
-  const execution::Job& run_job = job(schedule);
+  return run_job(job(schedule), plans_[schedule], engine, schedule, rows);
+}
+
+analysis::Summary ScenarioRun::run_job(const execution::Job& run_job, const workload::Plan& plan,
+                                       execution::EngineKind engine, std::size_t schedule,
+                                       const std::vector<trace::Sink*>& rows) const {
   analysis::SummarySink sink;
   std::vector<trace::Sink*> sinks = rows;
   sinks.push_back(&sink);
@@ -66,15 +72,32 @@ analysis::Summary ScenarioRun::run_on(execution::EngineKind engine, std::size_t 
     // file.
     const std::string& name = scenario_.schedules[schedule].name;
     if (!config::is_file(config::schedule_source(name))) throw;
-    schedules::Schedule named_schedule = plans_[schedule].schedule;
+    schedules::Schedule named_schedule = plan.schedule;
     named_schedule.name = name;
     throw schedules::Deadlock(named_schedule, deadlock.blocked());
   }
   analysis::Summary summary = sink.summary();
   summary.job = job_info_;
-  summary.job->uneven = uneven_cost(scenario_, hardware_, plans_[schedule].schedule);
+  summary.job->uneven = uneven_cost(scenario_, hardware_, plan.schedule);
   for (analysis::DeviceSummary& device : summary.devices)
     device.memory_host = smallest_host(run_job, device.device);
+  return summary;
+}
+
+analysis::Summary ScenarioRun::run_steadily(std::size_t schedule, const config::Scenario& whole) {
+  const config::ScheduleSpec& spec = scenario_.schedules.at(schedule);
+  if (job(schedule).microbatches_vary())
+    throw config::Error(spec.origin,
+                        "microbatches differ, so that no period of the schedule is like another")
+        .suggest("leave out --steady-state");
+  analysis::Summary summary = steady_run(whole, spec, [&](std::uint32_t microbatches) {
+    config::Scenario shorter = scenario_;
+    shorter.microbatches.value = microbatches;
+    workload::Plan plan = plan_on(shorter, spec, hardware_);
+    const execution::Job short_job = make_job(shorter, hardware_, plan);
+    return run_job(short_job, plan, engine_of(scenario_), schedule, {});
+  });
+  summary.job = job_info(whole, hardware_, plans_[schedule]);
   return summary;
 }
 

@@ -35,6 +35,9 @@ class ScenarioRun {
   // Simulates without contention on the fast timing engine, whatever engine the scenario selects.
   // Throws schedules::Error for jobs whose times would not be exact then.
   analysis::Summary estimate(std::size_t schedule);
+  // Simulates the schedule with a few microbatches, and extrapolates to those of the scenario,
+  // which plans of this object must not have. Throws config::Error if the schedule does not repeat.
+  analysis::Summary run_steadily(std::size_t schedule, const config::Scenario& whole);
   // Seconds of the whole run of the schedule with another random seed: the scenario's own plus
   // `seed_offset`.
   double makespan(std::size_t schedule, std::uint32_t seed_offset, trace::Sink& rows);
@@ -43,6 +46,9 @@ class ScenarioRun {
   const execution::Job& job(std::size_t schedule);
   analysis::Summary run_on(execution::EngineKind engine, std::size_t schedule,
                            const std::vector<trace::Sink*>& rows);
+  analysis::Summary run_job(const execution::Job& job, const workload::Plan& plan,
+                            execution::EngineKind engine, std::size_t schedule,
+                            const std::vector<trace::Sink*>& rows) const;
   trace::RunInfo info(std::size_t schedule) const;
 
   config::Scenario scenario_;

@@ -30,6 +30,7 @@
 #include "sim/evaluation/range_notes.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
+#include "sim/evaluation/steady_state.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
@@ -104,6 +105,28 @@ void check_repeat(const RunRequest& request) {
       .suggest("give variation.jitter as well (--set variation.jitter='2 %')");
 }
 
+// Throws UsageError for --steady-state with options that need every pass or several seeds.
+void check_steady_state(const RunRequest& request, const std::vector<Output>& outputs) {
+  if (!request.steady_state) return;
+  if (request.scenario.trace || needs_traces(outputs))
+    throw UsageError("--steady-state simulates few of the passes, and a trace or a picture has all")
+        .suggest("leave out --steady-state, or the trace and the pictures");
+  if (request.repeat > 1)
+    throw UsageError("--repeat draws the times of all passes, and --steady-state simulates few");
+}
+
+// Scenario with as few microbatches as short runs of all its schedules need.
+config::Scenario shortened(config::Scenario scenario) {
+  std::uint32_t microbatches = 0;
+  for (const config::ScheduleSpec& spec : scenario.schedules) {
+    const auto runs = evaluation::short_runs(scenario, spec, 1);
+    if (!runs) return scenario;
+    microbatches = std::max(microbatches, runs->microbatches.front());
+  }
+  if (microbatches > 0) scenario.microbatches.value = microbatches;
+  return scenario;
+}
+
 struct Results {
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;  // empty unless an output is drawn from them
@@ -134,13 +157,14 @@ Results run_all(const RunRequest& request, evaluation::ScenarioRun& run,
     const schedules::Schedule& schedule = run.plans()[i].schedule;
     trace::TraceCollector collector;
     RowProgress progress(evaluation::label(schedule), RowProgress::Rows::passes, schedule.size(),
-                         is_visible);
+                         is_visible, "; --steady-state simulates a few periods only");
     std::unique_ptr<trace::TraceWriter> writer;
     std::vector<trace::Sink*> sinks{&progress};
     if (collect) sinks.push_back(&collector);
     if (request.scenario.trace)
       sinks.push_back((writer = std::make_unique<trace::TraceWriter>(files[i])).get());
-    results.summaries.push_back(run.run(i, sinks));
+    results.summaries.push_back(request.steady_state ? run.run_steadily(i, request.scenario)
+                                                     : run.run(i, sinks));
     if (request.repeat > 1)
       results.repeats.push_back(
           repeat(run, i, request.repeat, results.summaries.back(), is_visible));
@@ -224,7 +248,8 @@ int run_command(const Arguments& arguments) {
   const std::vector<Output> outputs = parse_outputs(output_files);
   std::vector<path> traces;
   watch_for_interrupts(interrupt_grace);  // planning does not poll
-  evaluation::ScenarioRun run(scenario);
+  check_steady_state(request, outputs);
+  evaluation::ScenarioRun run(request.steady_state ? shortened(scenario) : scenario);
   const std::vector<workload::Plan>& plans = run.plans();
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = output_files;

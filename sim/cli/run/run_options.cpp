@@ -40,6 +40,8 @@ po::options_description visible_options() {
           .c_str());
   add("repeat", several_words("N"),
       "run with N seeds; print the median and the range of 90 % of the times");
+  add("steady-state",
+      "simulate a few periods of each schedule, and extrapolate to all microbatches");
   add("require-fit", "exit with status 3 if a device exceeds its memory");
   add("tokens", several_words("N"),
       "print days, GPU-hours and energy of training on N tokens, such as 300B");
@@ -258,6 +260,7 @@ RunRequest read_run_request(const po::variables_map& flags) {
                     .details = flags.count("details") != 0,
                     .quiet = flags.count("quiet") != 0,
                     .require_fit = flags.count("require-fit") != 0,
+                    .steady_state = flags.count("steady-state") != 0,
                     .training = std::move(training),
                     .repeat = repeat(flags),
                     .launches = parse_launch(values(flags, "launch"))};

@@ -23,6 +23,7 @@ struct RunRequest {
   bool details = false;                       // print every table instead of the first screen
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit with 3 if a device exceeds its memory
+  bool steady_state = false;                  // extrapolate from a few periods
   std::optional<analysis::TrainingQuestion> training;  // of --tokens
   std::uint32_t repeat = 1;                            // runs with consecutive seeds
   std::vector<LaunchWord> launches = {};               // for the fastest schedule

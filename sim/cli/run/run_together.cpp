@@ -30,8 +30,8 @@ using evaluation::JointRun;
 using std::filesystem::path;
 
 // Options that need a single scenario.
-constexpr std::array single_run_options{"repeat", "launch",      "tokens", "price",
-                                        "power",  "require-fit", "details"};
+constexpr std::array single_run_options{"repeat", "launch",      "tokens",  "price",
+                                        "power",  "require-fit", "details", "steady-state"};
 
 std::vector<std::string> files_of(const po::variables_map& flags) {
   std::vector<std::string> files = values(flags, "scenario");

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -25,6 +26,15 @@ config::Goodput read(const std::string& map) {
 // Returns an iteration of 10 s on 2048 nodes with eight GPUs each.
 goodput::Iteration iteration() {
   return {.seconds = 10, .tokens = 1e6, .gpus = 16384, .nodes = 2048, .state_bytes = 5e12};
+}
+
+// Returns an iteration on 228 racks of 18 compute trays, each with four GPUs.
+goodput::Iteration racks() {
+  goodput::Iteration job = iteration();
+  job.nodes = 4096;
+  job.racks = 228;
+  job.rack_nodes = 18;
+  return job;
 }
 
 Setting setting_of(const std::string& map, std::optional<double> tokens = std::nullopt) {
@@ -52,6 +62,59 @@ TEST_CASE("rates are for a thousand node-days") {
   const Setting setting = setting_of("{failures: {kind: nic, rate: 2}}");
   CHECK(goodput::interruption_rate(setting) == Approx(2 * 2048 / (1000 * 86400.0)));
   CHECK(setting.failures.front().units == 2048);
+}
+
+TEST_CASE("published failures count GPUs, whatever the size of a node") {
+  const double of_eight = goodput::interruption_rate(setting_of("{failures: llama-3}"));
+  // GB300: compute trays of 4 GPUs, of which a rack has 18; GH200: nodes of 4 GPUs.
+  for (const goodput::Iteration& job :
+       {racks(),
+        goodput::Iteration{.seconds = 10, .gpus = 16384, .nodes = 4096, .state_bytes = 5e12}}) {
+    for (const char* const map :
+         {"{failures: llama-3}", "{failures: rsc-1}", "{failures: rsc-2}"}) {
+      const Setting setting = goodput::make_setting(read(map), config::Parallel{}, job);
+      CHECK(goodput::interruption_rate(setting) ==
+            Approx(goodput::interruption_rate(setting_of(map))));
+      CHECK(setting.storage == Approx(setting_of(map).storage));
+    }
+    const Setting setting = goodput::make_setting(read("{failures: llama-3}"), {}, job);
+    CHECK(1 / goodput::interruption_rate(setting) == Approx(1 / of_eight));
+  }
+}
+
+TEST_CASE("rates may count GPUs, nodes or racks, and a rack fails as a whole") {
+  const Setting setting = goodput::make_setting(
+      read("{failures: [{kind: gpu, rate: 1, per: gpu}, {kind: node, rate: 1}, {kind: rack, rate: "
+           "1}, {kind: network, rate: 1, per: rack, nodes: 2}]}"),
+      config::Parallel{}, racks());
+  constexpr double thousand_days = 1000 * 86400.0;
+  const std::vector<std::uint32_t> units{16384, 4096, 228, 228};
+  const std::vector<std::uint32_t> nodes{1, 1, 18, 2};
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    CHECK(setting.failures[i].rate == Approx(units[i] / thousand_days));
+    CHECK(setting.failures[i].units == units[i]);
+    CHECK(setting.failures[i].nodes == nodes[i]);
+    CHECK(setting.failures[i].drained == 0);
+  }
+  CHECK_THAT(
+      error_of("{failures: {kind: rack, rate: 1}}"),
+      Catch::Contains("goodput.failures.per needs racks, but each node of this cluster is an "
+                      "NVLink domain of its own"));
+}
+
+TEST_CASE("spares and replacements may be whole racks") {
+  const Setting setting =
+      goodput::make_setting(read("{failures: [{kind: gpu, rate: 1}, {kind: software, rate: 1}, "
+                                 "{kind: network, rate: 1, nodes: 20}], spares: 2 racks, replaces: "
+                                 "rack}"),
+                            config::Parallel{}, racks());
+  CHECK(setting.spares == 36U);
+  CHECK(setting.drained == 17);
+  CHECK(setting.failures[0].drained == 17);  // the other trays of the rack
+  CHECK(setting.failures[1].drained == 0);
+  CHECK(setting.failures[2].drained == 16);  // of two racks
+  CHECK_THAT(error_of("{spares: 1 rack}"), Catch::Contains("goodput.spares needs racks"));
+  CHECK_THAT(error_of("{replaces: rack}"), Catch::Contains("goodput.replaces needs racks"));
 }
 
 TEST_CASE("spares can be the nodes of the cluster that the job does not use") {

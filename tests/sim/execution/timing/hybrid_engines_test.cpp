@@ -67,6 +67,15 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
                             &StepRow::updated, &StepRow::end, &StepRow::gathering});
   CHECK(largest_difference < 1e-9);
 
+  largest_difference = 0;
+  using trace::WaitRow;
+  const auto wait = [](const WaitRow& row) {
+    return std::tuple(row.event, row.iteration, row.stage, row.time);
+  };
+  check_same_rows<WaitRow>(sorted(simulated.waits, wait), sorted(timed.waits, wait), end,
+                           {&WaitRow::time});
+  CHECK(largest_difference < 1e-9);
+
   // Engines interleave devices differently, so memory rows are sorted by device before they are
   // compared.
   largest_difference = 0;
