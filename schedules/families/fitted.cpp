@@ -1,7 +1,9 @@
 #include "schedules/families/fitted.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -35,6 +37,8 @@ std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& o
   constexpr std::size_t most_passes = 1U << 15U;
   constexpr double rounding = 1 + 1e-9;
   constexpr int rounds = 1;  // More rounds hardly shorten it.
+  // Transfer times with which orders are planned, in mean forward passes.
+  constexpr std::array planned_hops{0.0, 1.0 / 16, 1.0 / 4};
   const Justifier justifier(pipeline);
   std::vector<Plan> plans;  // Orders that run within memory.
   for (const Order& order : orders)
@@ -43,9 +47,31 @@ std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& o
   if (plans.empty()) return std::nullopt;
   const auto before = [](const Plan& a, const Plan& b) { return better(a, b, Objective::span); };
   const double latest = plans.back().makespan * rounding;
-  if (std::size_t{3} * pipeline.routes.stages() * pipeline.microbatches <= most_passes)
-    for (std::size_t i = 0, seeds = plans.size(); i < seeds; ++i)
+  if (std::size_t{3} * pipeline.routes.stages() * pipeline.microbatches <= most_passes) {
+    const std::size_t seeds = plans.size();
+    for (std::size_t i = 0; i < seeds; ++i)
       plans.push_back(justifier.improve(plans[i], Pull::fitting, Objective::span, rounds));
+    // Waits that no plan knows make transfers longer, and an order for longer transfers may also be
+    // better for shorter ones. These transfer times do not depend on the pipeline's own, so that
+    // the orders to choose from are the same ones for other transfer times.
+    if (pipeline.hop > 0) {
+      const std::vector<double>& forward = pipeline.times[PassKind::forward];
+      const double mean = std::accumulate(forward.begin(), forward.end(), 0.0) /
+                          static_cast<double>(forward.size());
+      Pipeline other = pipeline;
+      const Justifier other_justifier(other);
+      for (const double share : planned_hops) {
+        other.hop = share * mean;
+        for (std::size_t i = 0; i < seeds; ++i) {
+          const Plan start = other_justifier.plan(plans[i].order);
+          const Plan improved =
+              other_justifier.improve(start, Pull::fitting, Objective::span, rounds);
+          if (Plan plan = justifier.plan(improved.order); std::isfinite(plan.makespan))
+            plans.push_back(std::move(plan));
+        }
+      }
+    }
+  }
   std::erase_if(plans, [&](const Plan& plan) { return plan.makespan > latest; });
   return std::move(*std::ranges::min_element(plans, before));
 }

@@ -19,9 +19,11 @@ bool has_times(const Parameters& parameters);
 PassTimes stage_times(const Parameters& parameters, const Routes& routes);
 
 // Returns the best of the given orders and of their justified versions (justify.hpp): the one whose
-// longest span of a device is smallest, then the one that ends earliest, then the first. It ends no
-// later than the best given order. Returns nothing if no order runs within the pipeline's memory.
-// Large orders are not justified, since that takes a microsecond per pass.
+// longest span of a device is smallest, then the one that ends earliest, then the first. Orders are
+// justified for the transfer time of the pipeline and for three others, which do not depend on it,
+// so that longer transfers rarely lead to a better order. The result ends no later than the best
+// given order. Returns nothing if no order runs within the pipeline's memory. Large orders are not
+// justified, since that takes microseconds per pass.
 std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& orders);
 
 // Makes a schedule from a block that has a peak, optimized for the times in the parameters. It
