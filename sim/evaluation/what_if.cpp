@@ -26,7 +26,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-using json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Result of simulating a changed or unchanged scenario again.
 struct Rerun {
@@ -36,8 +36,8 @@ struct Rerun {
   std::string refusal;       // rule of its stack that the job breaks; empty: none
 };
 
-json to_json(const Rerun& rerun) {
-  json value{{"makespan_s", rerun.makespan_s}, {"refusal", rerun.refusal}};
+OrderedJson to_json(const Rerun& rerun) {
+  OrderedJson value{{"makespan_s", rerun.makespan_s}, {"refusal", rerun.refusal}};
   trace::add_evidence(value, rerun.evidence);
   if (const auto& overflow = rerun.overflow)
     value["overflow"] = {{"device", overflow->device},
@@ -46,11 +46,11 @@ json to_json(const Rerun& rerun) {
   return value;
 }
 
-std::string line_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string line_of(const OrderedJson& value) {
+  return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Rerun read_rerun(const json& value) {
+Rerun read_rerun(const OrderedJson& value) {
   Rerun rerun{.makespan_s = value.at("makespan_s"),
               .overflow = {},
               .evidence = trace::read_evidence(value),
@@ -114,7 +114,7 @@ std::vector<std::string_view> other_attention_kernels(const config::Scenario& sc
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
 // the job's first GPU to its other GPUs, recipes whose data types all GPUs support, and attention
 // kernels.
-json hardware_choices(const config::Scenario& scenario, const Hardware& hardware) {
+OrderedJson hardware_choices(const config::Scenario& scenario, const Hardware& hardware) {
   std::vector<std::string> names;
   for (const LinkClass& link_class : link_classes(hardware)) names.push_back(link_class.name);
   std::vector<std::string_view> recipes;
@@ -131,10 +131,10 @@ json hardware_choices(const config::Scenario& scenario, const Hardware& hardware
 
 // Simulates the unchanged scenario, and returns the result with the parameters of its hardware that
 // can be changed. Loads the cluster, so it must be called in a process of its own.
-json rerun_unchanged(const StoredScenario& stored) {
+OrderedJson rerun_unchanged(const StoredScenario& stored) {
   const config::Scenario scenario = stored.read(stored.tree());
   Hardware hardware = open_hardware(scenario);
-  json choices = hardware_choices(scenario, hardware);
+  OrderedJson choices = hardware_choices(scenario, hardware);
   return {{"choices", std::move(choices)},
           {"rerun", to_json(simulate(scenario, hardware, {}, false))}};
 }
@@ -186,8 +186,8 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   const process::Result first =
       process::run_all({rerun_first}, 1, [&](std::size_t) { options.on_progress(0, 1); }).front();
   if (first.failed) stored.cannot_run(first_line(first.text));
-  const json first_result = json::parse(first.text);
-  const json& choices = first_result["choices"];
+  const OrderedJson first_result = OrderedJson::parse(first.text);
+  const OrderedJson& choices = first_result["choices"];
   const Rerun unchanged = read_rerun(first_result["rerun"]);
   // A change from a job that the stack accepts to a job that it refuses cannot run.
   const bool skips_refused = unchanged.refusal.empty();
@@ -217,7 +217,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
       row.why_not = first_line(process_result.text);
       return row;
     }
-    Rerun rerun = read_rerun(json::parse(process_result.text));
+    Rerun rerun = read_rerun(OrderedJson::parse(process_result.text));
     if (skips_refused && !rerun.refusal.empty()) {
       row.why_not = rerun.refusal;
       return row;
