@@ -80,7 +80,7 @@ print(trace["passes"]["end"].tolist(), len(trace["transfers"]), len(trace["memor
 )");
   CHECK(
       printed ==
-      R"(['cluster', 'collectives', 'devices', 'link_use', 'links', 'memory', 'pass_collectives', 'passes', 'paths', 'stages', 'steps', 'transfers']
+      R"(['cluster', 'collectives', 'devices', 'link_use', 'links', 'memory', 'pass_collectives', 'passes', 'paths', 'stages', 'steps', 'transfers', 'waits']
 pipewright-trace 4 b'schedule: {name: x}\n'
 <platform/>
 

@@ -58,6 +58,25 @@ TEST_CASE("the largest values of every column are read back", "[trace]") {
   CHECK((trace::read_trace(folder / "large.h5") == written));
 }
 
+TEST_CASE("waits for other replicas are read back and checked", "[trace]") {
+  const ScratchFolder folder;
+  trace::Trace written = test::random_trace(1, 2, 10);
+  written.run.replicas = 4;
+  written.waits = {{.iteration = 0,
+                    .event = trace::WaitEvent::reduce_gradients,
+                    .stage = 1,
+                    .replica = 3,
+                    .device = 1,
+                    .time = 0.25},
+                   {.event = trace::WaitEvent::end, .replica = 2, .device = 0, .time = 7}};
+  test::write_trace(written, folder / "waits.h5");
+  CHECK((trace::read_trace(folder / "waits.h5") == written));
+  written.waits.front().replica = 4;
+  test::write_trace(written, folder / "waits.h5");
+  CHECK_THROWS_WITH(trace::read_trace(folder / "waits.h5"),
+                    Catch::Contains("waits[0].replica is 4; expected less than 4"));
+}
+
 TEST_CASE("texts of any length and content are read back", "[trace]") {
   const ScratchFolder folder;
   trace::Trace written = test::random_trace(1, 2, 10);

@@ -55,7 +55,7 @@ TEST_CASE("export writes one table or all tables as CSV", "[cli]") {
   CHECK(place.files() ==
         "passes.csv t.h5 tables x-collectives.csv x-devices.csv x-link_use.csv x-links.csv "
         "x-memory.csv x-pass_collectives.csv x-passes.csv x-paths.csv x-run.csv x-stages.csv "
-        "x-steps.csv x-transfers.csv");
+        "x-steps.csv x-transfers.csv x-waits.csv");
   CHECK(place.read("tables/passes.csv") == place.read("passes.csv"));
   const tests::ProgramResult refused = place.run("export t.h5 -o nowhere/tables/");
   CHECK(refused.status == 2);
