@@ -64,6 +64,17 @@ void extend_device(Line& line, const std::array<DeviceSummary*, ShortRuns::count
   line.keep(runs, [](const DeviceSummary& device) { return device.peak_in_flight; });
 }
 
+// True if the ends of all devices move by the same time from run to run. Otherwise another device
+// would be the last one of a longer run.
+bool ends_together(const Summaries& runs) {
+  const double step = runs.back().makespan_s - runs.front().makespan_s;
+  for (std::size_t device = 0; device < runs.front().devices.size(); ++device) {
+    const double of_device = runs.back().devices[device].end_s - runs.front().devices[device].end_s;
+    if (std::abs(of_device - step) > rounding * runs.back().makespan_s) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<ShortRuns> short_runs(const config::Scenario& scenario,
@@ -93,7 +104,6 @@ std::optional<Summary> extrapolate(const ShortRuns& runs, const Summaries& of_ru
   for (std::size_t i = 0; i < copies.size(); ++i) all[i] = &copies[i];
   Line line((microbatches - runs.microbatches.front()) / runs.period);
   line.extend(all, whole, [](Summary& run) -> auto& { return run.makespan_s; });
-  line.extend(all, whole, [](Summary& run) -> auto& { return run.span_bubble_s; });
   for (std::size_t device = 0; device < whole.devices.size(); ++device) {
     std::array<DeviceSummary*, ShortRuns::count> devices{};
     for (std::size_t i = 0; i < copies.size(); ++i) devices[i] = &copies[i].devices[device];
@@ -111,7 +121,12 @@ std::optional<Summary> extrapolate(const ShortRuns& runs, const Summaries& of_ru
       line.extend(rows, into, [=](Row& calls) -> auto& { return (calls.*range).most; });
     }
   }
-  if (!line.is_straight()) return std::nullopt;
+  if (!line.is_straight() || !ends_together(of_runs)) return std::nullopt;
+  whole.span_bubble_s = 0;
+  for (const DeviceSummary& device : whole.devices)
+    whole.span_bubble_s =
+        std::max(whole.span_bubble_s, device.end_s - device.start_s - device.busy_s);
+  if (whole.span_bubble_s < rounding * whole.makespan_s) whole.span_bubble_s = 0;
   whole.run.microbatches = microbatches;
   analysis::set_rates(whole);
   return whole;
@@ -120,7 +135,7 @@ std::optional<Summary> extrapolate(const ShortRuns& runs, const Summaries& of_ru
 Summary steady_run(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                    const std::function<Summary(std::uint32_t)>& simulate) {
   const std::uint32_t microbatches = scenario.microbatches.value;
-  for (std::uint32_t periods = 6; periods <= 24; periods *= 2) {
+  for (std::uint32_t periods = least_periods; periods <= 4 * least_periods; periods *= 2) {
     const std::optional<ShortRuns> runs = short_runs(scenario, spec, periods);
     if (!runs) return simulate(microbatches);
     Summaries summaries;

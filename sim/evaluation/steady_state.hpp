@@ -18,6 +18,9 @@ struct ShortRuns {
   std::array<std::uint32_t, count> microbatches{};
 };
 
+// Number of periods of the shortest runs that are tried.
+inline constexpr std::uint32_t least_periods = 6;
+
 // Returns short runs for one schedule of a scenario, each with at least `periods` periods; nothing
 // if the scenario itself is as short.
 std::optional<ShortRuns> short_runs(const config::Scenario& scenario,
@@ -25,7 +28,7 @@ std::optional<ShortRuns> short_runs(const config::Scenario& scenario,
 
 // Extrapolates short runs to more microbatches: each period adds the same times. Returns nothing
 // unless all figures of the short runs grow linearly and peaks of memory do not grow, as they do
-// once the schedule repeats.
+// once the schedule repeats. The moments of memory peaks are those of the last short run.
 std::optional<analysis::Summary> extrapolate(const ShortRuns& runs,
                                              const std::array<analysis::Summary, ShortRuns::count>&,
                                              std::uint32_t microbatches);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -132,13 +133,25 @@ double excess_of(const CriticalPiece& piece, const Durations& durations) {
   return seconds * (1 - *durations.ideal / durations.seconds);
 }
 
-LostTimeCause cause_of(const TraceIndex& run, const CriticalPiece& piece) {
+// Bandwidths of the links of a trace, by name.
+using Bandwidths = std::map<std::string, double>;
+
+Bandwidths bandwidths_of(const trace::Trace& trace) {
+  Bandwidths bandwidths;
+  for (const trace::LinkRow& link : trace.links) bandwidths.emplace(link.name, link.bandwidth);
+  return bandwidths;
+}
+
+LostTimeCause cause_of(const TraceIndex& run, const CriticalPiece& piece, const Bandwidths& ideal) {
   LostTimeCause cause{.part = piece.part};
   if (piece.part == CriticalPart::optimizer) cause.part = CriticalPart::compute;
   if (piece.part == CriticalPart::blocked_send) cause.part = CriticalPart::transfer;
   const trace::Trace& trace = run.trace();
   if (piece.link < trace.links.size()) {
-    cause.link = trace.links[piece.link].name;
+    const trace::LinkRow& link = trace.links[piece.link];
+    cause.link = link.name;
+    const auto it = ideal.find(link.name);
+    if (it != ideal.end()) cause.bandwidth = link.bandwidth / it->second;
     return cause;
   }
   cause.replica = piece.replica;
@@ -169,13 +182,14 @@ LostTime lost_time(Replicas& run, const std::vector<CriticalPiece>& path, Replic
   std::map<std::uint32_t, std::optional<IdealActivities>> activities;  // by replica
   std::map<std::tuple<CriticalPart, std::uint32_t, std::uint32_t, std::string>, LostTimeCause>
       causes;
+  const Bandwidths bandwidths = bandwidths_of(ideal.first().trace());
   for (const CriticalPiece& piece : path) {
     const TraceIndex* const seen = run.find(piece.replica);
     auto [it, is_new] = activities.try_emplace(piece.replica);
     if (is_new)
       if (const TraceIndex* index = ideal.find(piece.replica)) it->second.emplace(*index);
     if (seen == nullptr || !it->second) continue;
-    const LostTimeCause cause = cause_of(*seen, piece);
+    const LostTimeCause cause = cause_of(*seen, piece, bandwidths);
     auto& sum = causes[{cause.part, cause.replica, cause.device, cause.link}];
     const double path_s = sum.path_s + excess_of(piece, durations_of(*seen, piece, *it->second));
     sum = cause;
@@ -191,8 +205,14 @@ LostTime lost_time(Replicas& run, const std::vector<CriticalPiece>& path, Replic
 
 std::string words(const LostTimeCause& cause) {
   if (cause.part == CriticalPart::other) return words(CriticalPart::other);
-  if (!cause.link.empty())
-    return fmt::format("{} over {}", words(cause.part), printable(cause.link));
+  if (!cause.link.empty()) {
+    constexpr double rounding = 1e-9;
+    const std::string slow =
+        cause.bandwidth < 1 - rounding
+            ? fmt::format(" (at {} of its bandwidth)", format_percent(cause.bandwidth))
+            : "";
+    return fmt::format("{} over {}{}", words(cause.part), printable(cause.link), slow);
+  }
   const std::string host = cause.host.empty() ? "" : fmt::format(" ({})", printable(cause.host));
   return fmt::format("{} of device {} in replica {}{}", words(cause.part), cause.device,
                      cause.replica, host);

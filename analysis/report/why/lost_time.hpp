@@ -14,10 +14,11 @@ struct LostTimeCause {
   CriticalPart part = CriticalPart::other;
   std::uint32_t replica = 0;
   std::uint32_t device = 0;
-  std::string host;    // first GPU of the device copy; empty: unknown
-  std::string link;    // narrowest link of the route; empty: none, or unknown
-  double path_s = 0;   // seconds by which activities on the critical path took longer
-  double seconds = 0;  // part of the lost time
+  std::string host;      // first GPU of the device copy; empty: unknown
+  std::string link;      // narrowest link of the route; empty: none, or unknown
+  double bandwidth = 1;  // bandwidth of the link, as a fraction of that in the ideal run
+  double path_s = 0;     // seconds by which activities on the critical path took longer
+  double seconds = 0;    // part of the lost time
 };
 
 // Comparison of a run with its ideal run, in which every device and every link is as fast as
@@ -32,7 +33,8 @@ struct LostTime {
 // seconds by which they take longer than in the ideal run.
 LostTime lost_time(Replicas& run, const std::vector<CriticalPiece>& path, Replicas& ideal);
 
-// "compute of device 2 in replica 3 (node-1-gpu-4)", "transfers over node-1-nic-4_UP"
+// "compute of device 2 in replica 3 (node-1-gpu-4)",
+// "transfers over node-1-nic-4_UP (at 10.0 % of its bandwidth)"
 std::string words(const LostTimeCause& cause);
 
 }  // namespace pipewright::analysis

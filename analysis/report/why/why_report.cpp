@@ -215,6 +215,10 @@ ReportColumns<LostTimeCause> lost_columns(const LostTime& lost) {
            [](const LostTimeCause& cause) {
              return cause.link.empty() ? no_field() : Json(cause.link);
            }},
+          {"bandwidth",
+           [](const LostTimeCause& cause) {
+             return cause.link.empty() ? no_field() : Json(cause.bandwidth);
+           }},
           {"seconds", {"time"}, seconds, &LostTimeCause::seconds},
           {"share",
            {"of lost time"},

@@ -119,7 +119,7 @@ void check_steady_state(const RunRequest& request, const std::vector<Output>& ou
 config::Scenario shortened(config::Scenario scenario) {
   std::uint32_t microbatches = 0;
   for (const config::ScheduleSpec& spec : scenario.schedules) {
-    const auto runs = evaluation::short_runs(scenario, spec, 1);
+    const auto runs = evaluation::short_runs(scenario, spec, evaluation::least_periods);
     if (!runs) return scenario;
     microbatches = std::max(microbatches, runs->microbatches.front());
   }

@@ -24,8 +24,9 @@ struct Planted {
 Planted plant(tests::Random& random, std::uint32_t devices, std::uint32_t replicas,
               std::uint32_t nodes) {
   if (random.whole(0, 2) == 0) {
+    // Link of a node to the leaf switch of one rail.
     const std::string link =
-        fmt::format("node-{}-nic-{}", random.whole(0, nodes - 1), random.whole(0, 7));
+        fmt::format("leaf-0-{}_link_{}", random.whole(0, 7), random.whole(0, nodes - 1));
     return {fmt::format("variation.slow_links='{{link: {}, factor: {:.2f}}}'", link,
                         random.real(0.02, 0.2)),
             link};
@@ -107,9 +108,8 @@ TEST_CASE("waits for another replica are no bubble of the first one", "[why]") {
   CHECK(slow.lost->causes.front().seconds > 0.9 * slow.lost->seconds);
   for (std::size_t device = 0; device < slow.devices.size(); ++device) {
     CHECK(plain.devices[device].replicas_s == 0);
-    CHECK(slow.devices[device].replicas_s > 0.5 * slow.lost->seconds);
-    CHECK(slow.devices[device].cool_down_s ==
-          Approx(plain.devices[device].cool_down_s).epsilon(0.05));
+    CHECK(slow.devices[device].replicas_s > 0.3 * slow.lost->seconds);
+    CHECK(slow.devices[device].cool_down_s < plain.devices[device].cool_down_s * 1.05);
     CHECK(slow.devices[device].total_s() == Approx(slow.makespan_s));
   }
 }
