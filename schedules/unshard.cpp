@@ -1,7 +1,9 @@
 #include "schedules/unshard.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
+#include <utility>
 
 namespace pipewright::schedules {
 namespace {
@@ -23,13 +25,16 @@ class NextUses {
     std::erase_if(uses_, [&](const Use& use) { return use.stage == stage; });
     uses_.insert(uses_.begin(), {stage, cell});
   }
-  // Returns the stages of the nearest passes, `count` or, if a pair is cut, one more.
-  Stages nearest(std::size_t count) const {
-    count = std::min(count, uses_.size());
-    while (count < uses_.size() && uses_[count].cell == uses_[count - 1].cell) ++count;
-    Stages stages;
+  // Returns the number of stages of the nearest passes that a window of `limit` stages holds: one
+  // more if it would cut a pair.
+  std::size_t count(std::size_t limit) const {
+    limit = std::min(limit, uses_.size());
+    while (limit < uses_.size() && limit > 0 && uses_[limit].cell == uses_[limit - 1].cell) ++limit;
+    return limit;
+  }
+  // Appends the stages of the nearest `count` passes.
+  void append(std::size_t count, Stages& stages) const {
     for (std::size_t i = 0; i < count; ++i) stages.push_back(uses_[i].stage);
-    return stages;
   }
 
  private:
@@ -42,34 +47,52 @@ class NextUses {
 
 }  // namespace
 
-UnshardPlan plan_unshards(const std::vector<Pass>& passes, std::uint32_t max_stages) {
-  UnshardPlan plan;  // From the last change to the first.
-  NextUses uses;
-  Stages later;  // Stages gathered at `position`.
-  std::size_t position = passes.size();
-  const auto come_from = [&](const Stages& before) {
-    UnshardStep step{position, without(before, later), without(later, before)};
-    std::ranges::sort(step.reshard);
-    if (!step.reshard.empty() || !step.unshard.empty()) plan.push_back(std::move(step));
+UnshardPlan plan_unshards(const std::vector<Pass>& passes, const UnshardWindow& window) {
+  // A pass or fused pair, with the stages of the next passes: `residents` of them, nearest first,
+  // of which the first `ahead` may be gathered.
+  struct Cell {
+    std::size_t position;
+    std::uint16_t residents;
+    std::uint16_t ahead;
   };
+  std::vector<Cell> cells;  // From the last to the first.
+  Stages stages;            // Of all cells, in this order.
+  NextUses uses;
   for (std::size_t i = passes.size(); i-- > 0;) {
     const std::size_t cell = i > 0 && passes[i - 1].fused ? i - 1 : i;
     uses.add(passes[i].stage, cell);
     if (cell != i) continue;
-    Stages gathered = uses.nearest(max_stages);
-    come_from(gathered);
-    later = std::move(gathered);
-    position = i;
+    const std::size_t residents = uses.count(window.resident);
+    cells.push_back({i, static_cast<std::uint16_t>(residents),
+                     static_cast<std::uint16_t>(uses.count(window.lookahead))});
+    uses.append(residents, stages);
   }
-  come_from({});
-  std::ranges::reverse(plan);
+
+  UnshardPlan plan;
+  Stages gathered;
+  const auto change = [&](std::size_t position, std::span<const std::uint16_t> residents,
+                          std::size_t ahead) {
+    UnshardStep step{.position = position,
+                     .reshard = without(gathered, residents),
+                     .unshard = without(residents.first(ahead), gathered)};
+    gathered = without(gathered, step.reshard);
+    gathered.insert(gathered.end(), step.unshard.begin(), step.unshard.end());
+    std::ranges::sort(step.reshard);
+    if (!step.reshard.empty() || !step.unshard.empty()) plan.push_back(std::move(step));
+  };
+  std::span<const std::uint16_t> rest = stages;
+  for (const Cell& cell : cells | std::views::reverse) {
+    change(cell.position, rest.last(cell.residents), cell.ahead);
+    rest = rest.first(rest.size() - cell.residents);
+  }
+  change(passes.size(), {}, 0);
   return plan;
 }
 
-UnshardPlan plan_unshards(const Program& program, std::uint32_t max_stages) {
+UnshardPlan plan_unshards(const Program& program, const UnshardWindow& window) {
   Program iteration = program;
   iteration.iterations = 1;
-  return plan_unshards(passes_of(iteration), max_stages);
+  return plan_unshards(passes_of(iteration), window);
 }
 
 std::uint32_t most_stages(const Routes& routes) {

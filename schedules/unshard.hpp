@@ -10,12 +10,30 @@
 // The stages of a device whose weights FSDP holds whole, by the rule of PyTorch
 // (torch/distributed/pipelining/schedules.py, _add_unshard_reshard): before each pass, the stages
 // of the next passes are gathered ("unshard") up to a number of stages, and all others are freed
-// ("reshard").
+// ("reshard"). A lookahead delays gathering without changing what is freed when
+// (github.com/pytorch/pytorch/pull/196706, unshard_lookahead).
 namespace pipewright::schedules {
 
 // Number of stages that PyTorch gathers at a time (max_active_stages): that of a forward pass, that
 // of a backward pass, and the next one.
 inline constexpr std::uint32_t torch_unsharded_stages = 3;
+
+// Numbers of stages, counted along the next passes of a device.
+struct UnshardWindow {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  UnshardWindow(std::uint32_t stages) : UnshardWindow(stages, stages) {}
+  UnshardWindow(std::uint32_t stages, std::uint32_t stages_ahead)
+      : resident(stages), lookahead(stages_ahead) {}
+
+  std::uint32_t resident;   // Stages that stay gathered; all others are freed.
+  std::uint32_t lookahead;  // Stages whose gathering may start; at most `resident`.
+};
+
+// Returns the lookahead of a pipeline rank by PyTorch's rule "auto": a rank waits rank forward
+// passes for its first input, and a gathering that takes as long as a forward pass can run in each.
+inline std::uint32_t automatic_lookahead(std::uint32_t rank, std::uint32_t resident) {
+  return rank + 2 < resident ? rank + 2 : resident;
+}
 
 // Change of the gathered stages between two passes: first stages are freed, then others gathered.
 struct UnshardStep {
@@ -28,11 +46,11 @@ struct UnshardStep {
 // All changes of a device in an iteration. The last one frees all stages after the last pass.
 using UnshardPlan = std::vector<UnshardStep>;
 
-// Makes the plan for passes in this order, with `max_stages` gathered at a time. Both stages of a
-// fused pair are gathered together, so there may be one more.
-UnshardPlan plan_unshards(const std::vector<Pass>& passes, std::uint32_t max_stages);
+// Makes the plan for passes in this order. Both stages of a fused pair are gathered together, so
+// there may be one more than each window allows.
+UnshardPlan plan_unshards(const std::vector<Pass>& passes, const UnshardWindow& window);
 // Makes the plan for one iteration of a device.
-UnshardPlan plan_unshards(const Program& program, std::uint32_t max_stages);
+UnshardPlan plan_unshards(const Program& program, const UnshardWindow& window);
 
 // Returns the largest number of stages on one device.
 std::uint32_t most_stages(const Routes& routes);

@@ -63,14 +63,26 @@ std::vector<Located<std::uint32_t>> read_cp_sizes(const Field& field) {
   return sizes;
 }
 
-std::vector<Located<std::uint32_t>> read_tp_by_device(const Field& field) {
-  constexpr std::string_view allowed = "a tp for each device of the pipeline, such as [8, 8, 4, 4]";
+// Reads a list with a number for each device of the pipeline.
+std::vector<Located<std::uint32_t>> read_by_device(const Field& field, std::string_view allowed) {
   if (field.value.kind != Value::Kind::list || field.value.items.empty())
     throw wrong(field, allowed);
-  std::vector<Located<std::uint32_t>> sizes;
+  std::vector<Located<std::uint32_t>> numbers;
   for (const Field& item : items(field, allowed))
-    sizes.push_back({read_count(item, "8"), item.value.origin});
-  return sizes;
+    numbers.push_back({read_count(item, "8"), item.value.origin});
+  return numbers;
+}
+
+std::vector<Located<std::uint32_t>> read_tp_by_device(const Field& field) {
+  return read_by_device(field, "a tp for each device of the pipeline, such as [8, 8, 4, 4]");
+}
+
+UnshardLookahead read_unshard_lookahead(const Field& field) {
+  if (field.value.kind == Value::Kind::list)
+    return {.by_device = read_by_device(
+                field, "a number of stages for each device of the pipeline, such as [2, 3, 4, 4]")};
+  return {.rule = static_cast<UnshardRule>(read_choice(field, unshard_rule_names)),
+          .by_device = {}};
 }
 
 void settle_tp(const Field& field, bool has_tp, Parallel& parallel) {
@@ -134,19 +146,77 @@ void settle_shards(bool has_dp, bool has_zero, Parallel& parallel) {
         .allow("zero 1 to 3, or leave it out for 3");
 }
 
+// Sets what generalized tensor parallelism means for data parallelism: gtp ranks shard the weights,
+// and the copies of a shard are dp / gtp.
+void settle_gtp(const Field& field, bool has_dp, bool has_zero, Parallel& parallel) {
+  const auto refuse = [&](std::string_view key, const std::string& fault,
+                          std::string_view allowed) {
+    throw Error(find(field.value, key)->origin, fault).allow(std::string(allowed));
+  };
+  if (!parallel.gtp) parallel.gtp = {1, parallel.expert_gtp->origin};
+  if (!parallel.expert_gtp) parallel.expert_gtp = {1, parallel.gtp->origin};
+  for (const std::string_view key : {"shard", "dp_shard", "replicate", "dp_replicate",
+                                     "reshard_after_forward", "max_unsharded_stages"})
+    if (find(field.value, key) != nullptr)
+      refuse(
+          key,
+          fmt::format("parallel.{} is for FSDP, and parallel.gtp is {}", key, parallel.gtp->value),
+          "one of both keys");
+  if (has_zero && parallel.zero != 3)
+    refuse("zero",
+           fmt::format("parallel.zero is {}, and parallel.gtp shards weights", parallel.zero),
+           "zero 3, or leave it out; outer_sharding optimizer for the distributed optimizer");
+  if (parallel.cp.value > 1)
+    throw Error(parallel.cp.origin,
+                fmt::format("parallel.cp is {}, and parallel.gtp is not modelled with context "
+                            "parallelism",
+                            parallel.cp.value))
+        .allow("cp 1");
+  if (std::ranges::find(parallel.order, Axis::pp) < std::ranges::find(parallel.order, Axis::dp))
+    refuse("order", "parallel.order has pp before dp, and the ranks of gtp follow those of tp",
+           "dp before pp");
+  const std::uint32_t gtp = parallel.gtp->value;
+  if (!has_dp) parallel.dp = *parallel.gtp;
+  if (parallel.dp.value % gtp != 0)
+    throw Error(parallel.gtp->origin,
+                fmt::format("parallel.gtp is {}, which does not divide parallel.dp ({})", gtp,
+                            parallel.dp.value))
+        .allow("a divisor of dp");
+  parallel.zero = 3;
+  parallel.shard = parallel.gtp;
+  parallel.replicate = {parallel.dp.value / gtp, parallel.gtp->origin};
+  parallel.reshard_after_forward = true;
+}
+
 // Checks that ZeRO-3 keeps weights gathered in pipelines if the number of gathered stages is given.
 void check_unsharded_stages(const Field& field, const Parallel& parallel) {
-  if (!parallel.max_unsharded_stages) return;
-  const auto refuse = [&](const std::string& reason, std::string_view allowed) {
-    throw Error(find(field.value, "max_unsharded_stages")->origin,
-                fmt::format("parallel.max_unsharded_stages is for weights that stay gathered from "
-                            "pass to pass, and {}",
-                            reason))
-        .allow(fmt::format("{}, or leave it out", allowed));
-  };
-  if (parallel.zero != 3) refuse(fmt::format("parallel.zero is {}", parallel.zero), "zero 3");
-  if (parallel.reshard_after_forward.value_or(!parallel.shard))
-    refuse("parallel.reshard_after_forward is true", "reshard_after_forward false");
+  for (const std::string_view key : {"max_unsharded_stages", "unshard_lookahead"}) {
+    const Value* const given = find(field.value, key);
+    if (given == nullptr) continue;
+    const auto refuse = [&](const std::string& reason, std::string_view allowed) {
+      throw Error(given->origin,
+                  fmt::format("parallel.{} is for weights that stay gathered from pass to pass, "
+                              "and {}",
+                              key, reason))
+          .allow(fmt::format("{}, or leave it out", allowed));
+    };
+    if (parallel.zero != 3) refuse(fmt::format("parallel.zero is {}", parallel.zero), "zero 3");
+    if (parallel.reshard_after_forward.value_or(!parallel.shard))
+      refuse("parallel.reshard_after_forward is true", "reshard_after_forward false");
+  }
+}
+
+// Checks the keys of ZeRO-3 that gathers weights for each pass.
+void check_gathers(const Field& field, const Parallel& parallel) {
+  for (const std::string_view key : {"outer_sharding", "gather_ahead"}) {
+    const Value* const given = find(field.value, key);
+    if (given == nullptr || parallel.zero == 3) continue;
+    if (key == "outer_sharding" && !parallel.shards_optimizer_over_copies()) continue;
+    throw Error(given->origin, fmt::format("parallel.{} is for sharded weights, and parallel.zero "
+                                           "is {}",
+                                           key, parallel.zero))
+        .allow("zero 3, or leave it out");
+  }
 }
 
 // The key `order` is read after the sizes of the axes, since checking it needs them.
@@ -244,6 +314,32 @@ constexpr std::array parallel_table{
                    .help = "zero 3 with shard and pp: largest number of a device's stages whose "
                            "weights are gathered at a time; default: that of the stack, or all"},
                   count<&Parallel::max_unsharded_stages, "3">},
+    Key<Parallel>{{.name = "unshard_lookahead",
+                   .help = "zero 3 with shard and pp: number of a device's next stages whose "
+                           "weights may be on their way: max_unsharded_stages (full), at most "
+                           "r + 2 on device r (by_rank), or a list by device",
+                   .default_value = "full"},
+                  into<&Parallel::unshard_lookahead, read_unshard_lookahead>(
+                      {ValueType::choice, false, unshard_rule_names, nullptr})},
+    Key<Parallel>{{.name = "outer_sharding",
+                   .help = "zero 3 with replicate: state that the replicas of a shard divide "
+                           "(hybrid FSDP of Megatron-FSDP)",
+                   .default_value = "none"},
+                  choice<&Parallel::outer_sharding, outer_sharding_names>},
+    Key<Parallel>{{.name = "gtp",
+                   .flag = "--gtp",
+                   .help = "generalized tensor parallelism: number of ranks of dp, next to those "
+                           "of tp, that divide each weight and gather it for each use",
+                   .default_value = "1"},
+                  count<&Parallel::gtp>},
+    Key<Parallel>{
+        {.name = "expert_gtp", .help = "the same for the weights of experts", .default_value = "1"},
+        count<&Parallel::expert_gtp>},
+    Key<Parallel>{{.name = "gather_ahead",
+                   .help = "zero 3: weights gathered ahead of the layer in use, in elements of a "
+                           "GPU, as many whole layers as have so many; default: that of the "
+                           "stack, or one layer"},
+                  count<&Parallel::gather_ahead, "500000000">},
     Key<Parallel>{{.name = "order",
                    .help = "order of ranks, innermost axis first",
                    .default_value = "tp-cp-ep-dp-pp"},
@@ -261,7 +357,9 @@ Parallel read_parallel(const Field& field) {
   };
   settle_tp(field, has_key("tp", "tensor"), parallel);
   check_cp_sizes(field, parallel);
-  if (parallel.shard || parallel.replicate)
+  if (parallel.gtp || parallel.expert_gtp)
+    settle_gtp(field, has_key("dp", "data"), has_key("zero", ""), parallel);
+  else if (parallel.shard || parallel.replicate)
     settle_shards(has_key("dp", "data"), has_key("zero", ""), parallel);
   if (parallel.reshard_after_forward && parallel.zero != 3)
     throw Error(
@@ -270,6 +368,7 @@ Parallel read_parallel(const Field& field) {
                     parallel.zero))
         .allow("zero 3, or leave it out");
   check_unsharded_stages(field, parallel);
+  check_gathers(field, parallel);
   return parallel;
 }
 

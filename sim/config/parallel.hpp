@@ -36,6 +36,21 @@ inline constexpr std::array<std::string_view, 2> context_balance_names{"head_tai
 enum class VocabularyCut : std::uint8_t { none, vocab_1, vocab_2 };
 inline constexpr std::array<std::string_view, 3> vocabulary_cut_names{"none", "vocab-1", "vocab-2"};
 
+// Number of stages whose weights FSDP may start to gather ahead of a pass, if some stages of a
+// device take turns: as many as stay gathered, or fewer on the first pipeline ranks
+// (schedules::automatic_lookahead(), PyTorch's "auto").
+enum class UnshardRule : std::uint8_t { full, by_rank };
+inline constexpr std::array<std::string_view, 2> unshard_rule_names{"full", "by_rank"};
+struct UnshardLookahead {
+  UnshardRule rule = UnshardRule::full;
+  std::vector<Located<std::uint32_t>> by_device;  // Empty: the rule decides.
+};
+
+// State that the copies of a shard divide among themselves: none, or the optimizer state, as in
+// Megatron-FSDP with outer_dp_sharding_strategy optim (hybrid FSDP).
+enum class OuterSharding : std::uint8_t { none, optimizer };
+inline constexpr std::array<std::string_view, 2> outer_sharding_names{"none", "optimizer"};
+
 // Layout of a job over tp * cp * dp * pp GPUs. In layers with experts the ranks of a stage are
 // arranged differently, as etp * ep * edp, where etp ranks share an expert and edp ranks have the
 // same experts (parallel folding of Megatron-Core, arXiv 2504.14960).
@@ -73,6 +88,17 @@ struct Parallel {
   // FSDP in a pipeline: largest number of a device's stages whose weights are gathered at a time.
   // Empty: all stages of the device.
   std::optional<std::uint32_t> max_unsharded_stages;
+  std::optional<UnshardLookahead> unshard_lookahead;
+  OuterSharding outer_sharding = OuterSharding::none;
+  bool shards_optimizer_over_copies() const { return outer_sharding == OuterSharding::optimizer; }
+  // Megatron-Core's generalized tensor parallelism: numbers of ranks of dp that divide each weight
+  // of a tp rank, and of an expert, and gather it for each use. With a value, `shard` is gtp, and
+  // zero is 3.
+  std::optional<Located<std::uint32_t>> gtp;
+  std::optional<Located<std::uint32_t>> expert_gtp;
+  // ZeRO-3: weights that are gathered ahead of the layer in use, in elements of one GPU: as many
+  // whole layers as have at least this number of elements together. Empty: one layer.
+  std::optional<std::uint32_t> gather_ahead;
   std::array<Axis, axes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
 
   // Returns the layout with the `tp` of this pipeline device for all devices.
@@ -105,6 +131,10 @@ struct Parallel {
   // Number of copies of each expert. The division is exact for a valid layout.
   std::uint64_t expert_replicas() const {
     return ranks_of_stage() / (std::uint64_t{expert_tp()} * ep.value);
+  }
+  // Number of copies of the shards of each expert.
+  std::uint64_t expert_replicates() const {
+    return expert_gtp ? expert_replicas() / expert_gtp->value : replicates();
   }
 };
 

@@ -385,6 +385,18 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
   set_key(root, path, read_yaml_value(text, origin));
 }
 
+namespace {
+
+// Sets how a stack gathers weights where a scenario leaves it open.
+void set_gather_defaults(const Stack& stack, Parallel& parallel) {
+  if (!parallel.max_unsharded_stages) parallel.max_unsharded_stages = stack.max_unsharded_stages;
+  if (!parallel.unshard_lookahead)
+    parallel.unshard_lookahead = UnshardLookahead{.rule = stack.unshard_lookahead, .by_device = {}};
+  if (!parallel.gather_ahead) parallel.gather_ahead = stack.gather_ahead;
+}
+
+}  // namespace
+
 Scenario read_scenario(const Value& written) {
   if (const Value* const search = find(written, "search"))
     throw Error(search->origin, "the section search makes this file a sweep", "search")
@@ -400,8 +412,7 @@ Scenario read_scenario(const Value& written) {
     complete = with_stack_defaults(root, stack);
     read_keys<Scenario>({complete, ""}, scenario_table, scenario);
     set_stack(scenario.training, complete, std::move(software));
-    if (!scenario.parallel.max_unsharded_stages)
-      scenario.parallel.max_unsharded_stages = scenario.training.stack.max_unsharded_stages;
+    set_gather_defaults(scenario.training.stack, scenario.parallel);
   } else {
     read_keys<Scenario>({complete, ""}, scenario_table, scenario);
   }

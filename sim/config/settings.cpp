@@ -150,6 +150,14 @@ constexpr std::array stack_defaults{
                    const auto stages = texts.find("stack.max_unsharded_stages");
                    return stages == texts.end() ? "all stages" : stages->second;
                  }},
+    StackDefault{
+        "parallel.unshard_lookahead",
+        [](const Texts& texts) { return text_or_default(texts, "stack.unshard_lookahead"); }},
+    StackDefault{"parallel.gather_ahead",
+                 [](const Texts& texts) {
+                   const auto elements = texts.find("stack.gather_ahead");
+                   return elements == texts.end() ? "one layer" : elements->second;
+                 }},
 };
 
 // Returns whether a scenario has the value of a key in another form: a map instead of a text, or

@@ -243,6 +243,18 @@ constexpr std::array stack_table{
     Key<Stack>{{.name = "max_unsharded_stages",
                 .help = "default of parallel.max_unsharded_stages of scenarios; else all stages"},
                count<&Stack::max_unsharded_stages, "3">},
+    Key<Stack>{{.name = "unshard_lookahead",
+                .help = "default of parallel.unshard_lookahead of scenarios",
+                .default_value = "full"},
+               choice<&Stack::unshard_lookahead, unshard_rule_names>},
+    Key<Stack>{{.name = "gather_ahead",
+                .help = "default of parallel.gather_ahead of scenarios; else one layer"},
+               count<&Stack::gather_ahead, "500000000">},
+    Key<Stack>{{.name = "sums_copies_once",
+                .help = "zero 3 with replicate: replicas of a shard sum up gradients after the "
+                        "last microbatch; false: after each",
+                .default_value = "false"},
+               flag<&Stack::sums_copies_once>},
     Key<Stack>{{.name = "replica_spread",
                 .help = "standard deviation of the times of equal replicas, relative to their "
                         "mean: more than 8 replicas wait for a slower one; ignored with jitter",

@@ -11,6 +11,7 @@
 
 #include "sim/config/attention_kernel.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/parallel.hpp"
 #include "sim/config/text/fields.hpp"
 
 // Software stacks: what the software of a training job costs, apart from the GPU that runs it. A
@@ -99,6 +100,11 @@ struct Stack {
   std::vector<std::string> schedules;  // of the catalogue, for pipelines; empty: all
   // Default of parallel.max_unsharded_stages.
   std::optional<std::uint32_t> max_unsharded_stages;
+  UnshardRule unshard_lookahead = UnshardRule::full;  // default of parallel.unshard_lookahead
+  std::optional<std::uint32_t> gather_ahead;          // default of parallel.gather_ahead
+  // ZeRO-3 with several copies of each shard: true if the copies sum up their gradients only after
+  // the last microbatch of an iteration; false if after every microbatch.
+  bool sums_copies_once = false;
   // Standard deviation of the times of equal replicas, relative to their mean. All replicas wait
   // for the slowest (workload::slowest_replica()).
   double replica_spread = 0;

@@ -213,13 +213,16 @@ workload::Conditions conditions_of(const config::Scenario& scenario,
       .zero = parallel.zero,
       .reshards = parallel.reshards(),
       .by_layer = workload::reduced_by_layer(parallel, scenario.communication),
-      .cuts_boundary = workload::cuts_boundary(parallel, scenario.communication)};
+      .cuts_boundary = workload::cuts_boundary(parallel, scenario.communication),
+      .sums_copies_once = parallel.gtp.has_value() || scenario.training.stack.sums_copies_once,
+      .shards_copies = parallel.shards_optimizer_over_copies(),
+      .shard_gradient_bytes = workload::shard_gradient_bytes(parallel)};
   if (!parallel.keeps_weights()) return conditions;
   // PyTorch pipelines that keep weights gathered behave like ZeRO-1, but reduce gradients after the
   // last pass, and may gather the stages of a device in turn.
   conditions.zero = 1;
   conditions.communication.overlap_grad_reduce = false;
-  conditions.max_unsharded_stages = workload::max_unsharded_stages(parallel, routes);
+  conditions.unshard_windows = workload::unshard_windows(parallel, routes);
   return conditions;
 }
 

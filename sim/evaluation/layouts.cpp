@@ -20,11 +20,12 @@ constexpr std::size_t max_cached_layouts = 8;
 // rule.
 std::string layout_key(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
-  std::string key = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} ", parallel.tp_text(), parallel.cp.value, parallel.cp_a2a(),
-      parallel.ep.value, parallel.expert_tp(), parallel.dp.value, parallel.replicates(),
-      parallel.pp.value, scenario.symmetric, scenario.model.has_value(),
-      scenario.cluster ? 0.0 : scenario.p2p_time * scenario.variation.latency);
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} ", parallel.tp_text(), parallel.cp.value,
+                  parallel.cp_a2a(), parallel.ep.value, parallel.expert_tp(), parallel.dp.value,
+                  parallel.replicates(), parallel.expert_replicates(), parallel.pp.value,
+                  scenario.symmetric, scenario.model.has_value(),
+                  scenario.cluster ? 0.0 : scenario.p2p_time * scenario.variation.latency);
   for (const config::Axis axis : parallel.order)
     key += static_cast<char>('0' + static_cast<int>(axis));
   // Pairs of ranks that communicate depend on how boundary tensors are split.

@@ -127,8 +127,11 @@ void add_overlaps(const Scenario& scenario, std::uint32_t chunks, Changes& chang
   if (parallel.dp.value > 1) {
     if (!parallel.keeps_weights())
       add_switch("overlap_grad_reduce", communication.overlap_grad_reduce, changes);
+    const config::UnshardLookahead lookahead =
+        parallel.unshard_lookahead.value_or(config::UnshardLookahead{});
     const bool gathers_all =
-        parallel.keeps_weights() && parallel.max_unsharded_stages.value_or(chunks) >= chunks;
+        parallel.keeps_weights() && parallel.max_unsharded_stages.value_or(chunks) >= chunks &&
+        lookahead.rule == config::UnshardRule::full && lookahead.by_device.empty();
     if (parallel.zero == 1 || parallel.zero == 2 || gathers_all)
       add_switch("overlap_param_gather", communication.overlap_param_gather, changes);
   }

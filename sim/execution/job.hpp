@@ -71,12 +71,12 @@ struct Job {
   }
   // True if FSDP reshards stages of a pipeline and gathers them again during an iteration.
   bool reshards_stages() const {
-    return conditions.max_unsharded_stages.has_value() && !costs.traffic.empty();
+    return !conditions.unshard_windows.empty() && !costs.traffic.empty();
   }
   // Changes of the gathered stages of a device in each iteration. Only for jobs that reshard
   // stages.
   schedules::UnshardPlan unshard_plan(std::uint32_t device) const {
-    return schedules::plan_unshards(schedule.programs[device], *conditions.max_unsharded_stages);
+    return schedules::plan_unshards(schedule.programs[device], conditions.unshard_windows[device]);
   }
   // Factor by which the compute of a stage's passes is longer while collectives run beside it.
   double overlap_slowdown(schedules::PassKind kind, std::uint32_t stage) const {

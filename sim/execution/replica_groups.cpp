@@ -194,7 +194,9 @@ ReplicaGroups::Holders ReplicaGroups::find_holders(const std::array<Group, 3>& k
                                                    std::uint32_t stage) {
   const auto holders_of_kind = [&](Group kind) { return &groups_->holders(kind, holders_[stage]); };
   const ProcessGroup* const full = holders_of_kind(kinds[0]);
-  if (job_.ranks->group_size(kinds[2]) == 1) return {full, full, nullptr};
+  if (job_.ranks->group_size(Group::replicate) == 1 &&
+      job_.ranks->group_size(Group::expert_replicate) == 1)
+    return {full, full, nullptr};
   return {full, holders_of_kind(kinds[1]), holders_of_kind(kinds[2])};
 }
 
@@ -244,10 +246,12 @@ std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
 std::optional<std::uint32_t> ReplicaGroups::layers_at_once(std::uint32_t stage) const {
   if (job_.conditions.zero < 3 || job_.costs.gathered.empty() || job_.costs.gathered[stage] == 0)
     return std::nullopt;
-  // ZeRO-3 holds two parts of the weights at a time: one in use, and the next one arriving.
+  if (!job_.costs.gathered_matrices.empty()) return job_.costs.gathered_matrices[stage];
+  // ZeRO-3 holds one part of the weights in use, and the next ones that arrive.
+  const std::uint32_t held_parts = 1 + parts_ahead(stage);
   const auto bytes = static_cast<double>(job_.costs.gathered_whole(stage));
   const double held = static_cast<double>(job_.costs.gathered[stage]);
-  return std::max(1U, static_cast<std::uint32_t>(std::ceil(2 * bytes / held - 1e-6)));
+  return std::max(1U, static_cast<std::uint32_t>(std::ceil(held_parts * bytes / held - 1e-6)));
 }
 
 std::vector<CollectiveOp> ReplicaGroups::over_replicas(Collective collective,
@@ -262,30 +266,42 @@ std::vector<CollectiveOp> ReplicaGroups::over_replicas(Collective collective,
           {&(experts_[stage].*holders)->groups, collective, bytes(traffic.expert_parameters)}};
 }
 
-std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
-  const double bytes =
-      static_cast<double>(job_.conditions.communication.gradient_bytes) / parts(stage);
-  if (job_.conditions.reduces_to_all())
+std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage, bool with_copies) const {
+  const workload::Conditions& conditions = job_.conditions;
+  const double bytes = static_cast<double>(conditions.communication.gradient_bytes) / parts(stage);
+  if (conditions.reduces_to_all())
     return over_replicas(Collective::all_reduce, &Holders::full, stage, bytes);
-  auto ops = over_replicas(Collective::reduce_scatter, &Holders::shards, stage, bytes);
-  if (!has_copies()) return ops;
-  const std::array shards{ops[0].groups->front().size(), ops[1].groups->front().size()};
-  auto sums = over_replicas(Collective::all_reduce, &Holders::copies, stage, bytes);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    sums[i].bytes /= shards[i];
-    ops.push_back(sums[i]);
-  }
+  const double shard_bytes =
+      conditions.shard_gradient_bytes > 0
+          ? static_cast<double>(conditions.shard_gradient_bytes) / parts(stage)
+          : bytes;
+  auto ops = over_replicas(Collective::reduce_scatter, &Holders::shards, stage, shard_bytes);
+  if (!has_copies() || !with_copies) return ops;
+  const Collective sum =
+      conditions.shards_copies ? Collective::reduce_scatter : Collective::all_reduce;
+  for (const CollectiveOp& op : over_copies(sum, stage, bytes)) ops.push_back(op);
   return ops;
 }
 
-std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
+std::vector<CollectiveOp> ReplicaGroups::over_copies(Collective collective, std::uint32_t stage,
+                                                     double bytes_of_parameter) const {
+  auto ops = over_replicas(collective, &Holders::copies, stage, bytes_of_parameter);
+  ops[0].bytes /= dense_[stage].shards->groups.front().size();
+  ops[1].bytes /= experts_[stage].shards->groups.front().size();
+  return ops;
+}
+
+std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage, bool with_copies) const {
   const double bytes = job_.costs.gathered_element / weight_parts(stage);
   if (!job_.conditions.broadcasts_weights()) {
     auto gathers = over_replicas(Collective::all_gather, &Holders::shards, stage, bytes);
     const workload::StageTraffic& traffic = job_.costs.traffic[stage];
     gathers[0].bytes += traffic.frozen_bytes / weight_parts(stage);
     gathers[1].bytes += traffic.frozen_expert_bytes / weight_parts(stage);
-    return gathers;
+    if (!has_copies() || !with_copies || !job_.conditions.shards_copies) return gathers;
+    std::vector<CollectiveOp> ops = over_copies(Collective::all_gather, stage, bytes);
+    ops.insert(ops.end(), gathers.begin(), gathers.end());
+    return ops;
   }
   auto ops = over_replicas(Collective::broadcast, &Holders::shards, stage, bytes);
   for (CollectiveOp& op : ops) {

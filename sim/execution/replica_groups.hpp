@@ -100,10 +100,15 @@ class ReplicaGroups {
   std::uint64_t embedding_bytes() const;
 
   // Collectives of one bucket of a stage's gradients, of one bucket of its weights, and of a
-  // replica's tied embeddings. They run one after the other: dense parameters, experts, then for
-  // each the sums over copies of shards, if any.
-  std::vector<CollectiveOp> gradients(std::uint32_t stage) const;
-  std::vector<CollectiveOp> weights(std::uint32_t stage) const;
+  // replica's tied embeddings. They run one after the other: dense parameters, then experts. Sums
+  // over copies of shards, if any, follow those of the shards, and gathers over copies precede
+  // those of the shards; `with_copies` false leaves both out.
+  std::vector<CollectiveOp> gradients(std::uint32_t stage, bool with_copies = true) const;
+  std::vector<CollectiveOp> weights(std::uint32_t stage, bool with_copies = true) const;
+  // Number of parts of a stage's weights that ZeRO-3 gathers ahead of the one in use.
+  std::uint32_t parts_ahead(std::uint32_t stage) const {
+    return job_.costs.gathers_ahead.empty() ? 1 : job_.costs.gathers_ahead[stage];
+  }
   std::vector<CollectiveOp> embeddings(std::uint32_t replica) const;
   bool ties_embeddings(std::uint32_t device) const;
   double norm_latency() const { return norm_latency_; }  // seconds
@@ -141,12 +146,16 @@ class ReplicaGroups {
   };
   Holders find_holders(const std::array<workload::Group, 3>& kinds, std::uint32_t stage);
   bool has_copies() const { return dense_.front().copies != nullptr; }
-  // Number of parts in which a stage's weights arrive if ZeRO-3 holds two layers at a time; else
+  // Number of parts in which a stage's weights arrive if ZeRO-3 gathers them for each pass; else
   // empty.
   std::optional<std::uint32_t> layers_at_once(std::uint32_t stage) const;
   std::vector<CollectiveOp> over_replicas(workload::Collective collective,
                                           const ProcessGroup* Holders::*holders,
                                           std::uint32_t stage, double bytes_of_parameter) const;
+
+  // The same over the ranks with copies of a shard, each with the bytes of that shard.
+  std::vector<CollectiveOp> over_copies(workload::Collective collective, std::uint32_t stage,
+                                        double bytes_of_parameter) const;
 
   ReplicaGroups(const Job& job, std::vector<std::uint32_t> simulated,
                 std::shared_ptr<ProcessGroups> groups);

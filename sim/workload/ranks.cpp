@@ -94,6 +94,19 @@ std::uint32_t shard_count(const config::Parallel& parallel, std::uint32_t ranks,
       .allow(nearest_divisors(ranks, shard_copies));
 }
 
+// Returns into how many shards the ranks with the same experts divide them.
+std::uint32_t expert_shard_count(const config::Parallel& parallel) {
+  constexpr std::string_view name = "tp x cp x dp / (etp x ep)";
+  const std::uint32_t ranks = expert_replicas(parallel);
+  if (!parallel.expert_gtp) return shard_count(parallel, ranks, name);
+  const std::uint32_t shards = parallel.expert_gtp->value;
+  if (ranks % shards == 0) return shards;
+  throw config::Error(
+      parallel.expert_gtp->origin,
+      fmt::format("parallel.expert_gtp is {}, which does not divide {} ({})", shards, name, ranks))
+      .allow(nearest_divisors(ranks, shards));
+}
+
 }  // namespace
 
 // Returns a bit mask of those axes along which the ranks of a group of this kind differ.
@@ -167,6 +180,7 @@ const Ranks::Grid& Ranks::DeviceRanks::grid(Group kind) const {
 }
 
 Ranks::DeviceRanks Ranks::stage_of(const config::Parallel& parallel, std::uint32_t first) {
+  const std::uint32_t experts = expert_shard_count(parallel);
   DeviceRanks stage{
       .first = first,
       .dense = {parallel.order,
@@ -174,9 +188,8 @@ Ranks::DeviceRanks Ranks::stage_of(const config::Parallel& parallel, std::uint32
                  shard_count(parallel, parallel.dp.value, "parallel.dp"), parallel.pp.value,
                  parallel.replicates(), ring_size(parallel)}},
       .expert = {parallel.order,
-                 {parallel.expert_tp(), 1, parallel.ep.value,
-                  shard_count(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
-                  parallel.pp.value, parallel.replicates(), 1}}};
+                 {parallel.expert_tp(), 1, parallel.ep.value, experts, parallel.pp.value,
+                  static_cast<std::uint32_t>(parallel.expert_replicates()), 1}}};
   if (parallel.pp.value > 1 && stage.dense.stride(Axis::pp) != stage.expert.stride(Axis::pp))
     throw config::Error(
         parallel.ep.origin,

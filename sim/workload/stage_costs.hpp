@@ -116,9 +116,12 @@ struct StageCosts {
 
   // Costs that only a model determines; they are empty or 0 in a scenario that gives times instead.
   std::vector<StageTraffic> traffic;  // per virtual stage
-  // Bytes of the whole weights of two neighbouring layers, which ZeRO-3 gathers at a time, per
-  // virtual stage.
+  // Bytes of the whole weights that ZeRO-3 holds gathered at a time, per virtual stage: those of
+  // the layer in use, and of `gathers_ahead` layers that arrive.
   std::vector<std::uint64_t> gathered;
+  std::vector<std::uint32_t> gathers_ahead;  // per virtual stage; empty: 1
+  // Numbers of weights that ZeRO-3 gathers one by one, per virtual stage. Empty: it gathers layers.
+  std::vector<std::uint32_t> gathered_matrices;
   double gathered_element = 2;  // bytes of a weight that ZeRO gathers
   // Returns the bytes of all weights of a stage if they are gathered at the same time.
   std::uint64_t gathered_whole(std::uint32_t stage) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedules/pass.hpp"
+#include "schedules/unshard.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/config/variation.hpp"
@@ -142,10 +143,18 @@ struct Conditions {
   bool by_layer = false;
   // True if each rank of tp sends only its part of a boundary tensor instead of all of it.
   bool cuts_boundary = false;
-  // FSDP in a pipeline: largest number of a device's stages whose weights are gathered at a time.
-  // Stages are then gathered again during an iteration (schedules/unshard.hpp). Empty: each stage
-  // is gathered once. With a value, `zero` is 1, and gradients are reduced after the last pass.
-  std::optional<std::uint32_t> max_unsharded_stages = {};
+  // FSDP in a pipeline: which of its stages each device gathers at a time. Stages are then gathered
+  // again during an iteration (schedules/unshard.hpp). Empty: each stage is gathered once. With
+  // windows, `zero` is 1, and gradients are reduced after the last pass.
+  std::vector<schedules::UnshardWindow> unshard_windows = {};
+  // ZeRO-3 with several copies of each shard: true if the copies sum up their gradients only after
+  // the last microbatch of an iteration, and true if they divide the optimizer state among
+  // themselves, so that they gather their shards of updated weights before the first pass.
+  bool sums_copies_once = false;
+  bool shards_copies = false;
+  // Bytes of a gradient that is reduced to shards, if communication.gradient_bytes holds only for
+  // the sums over copies; 0: it holds for both.
+  std::uint64_t shard_gradient_bytes = 0;
 
   // ZeRO-3: return whether weights are gathered for a pass of this kind, and whether they are
   // dropped after it.
@@ -161,7 +170,7 @@ struct Conditions {
   // per iteration: before the first forward passes of the next one or at the end of this one.
   bool gathers_before() const { return gathers_once() && communication.overlap_param_gather; }
   bool gathers_after() const { return gathers_once() && !communication.overlap_param_gather; }
-  bool gathers_once() const { return (zero == 1 || zero == 2) && !max_unsharded_stages; }
+  bool gathers_once() const { return (zero == 1 || zero == 2) && unshard_windows.empty(); }
 
   // Returns whether every rank gets the sums of all gradients, instead of those of its shard.
   bool reduces_to_all() const {

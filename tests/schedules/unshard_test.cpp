@@ -1,8 +1,10 @@
 #include "schedules/unshard.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -101,6 +103,65 @@ TEST_CASE("every pass finds its stage gathered, and no more stages are gathered 
         CHECK(gathered.empty());
       }
   });
+}
+
+TEST_CASE("a lookahead delays gathers, and changes neither their number nor what is freed") {
+  for_schedules([](const Schedule& schedule) {
+    for (const std::uint32_t resident : {2U, 3U, 4U})
+      for (std::uint32_t lookahead = 1; lookahead < resident; ++lookahead)
+        for (const Program& program : schedule.programs) {
+          const UnshardPlan plan = plan_unshards(program, {resident, lookahead});
+          const UnshardPlan full = plan_unshards(program, resident);
+          std::set<std::uint16_t> gathered;
+          std::vector<std::pair<std::size_t, std::vector<std::uint16_t>>> freed;
+          std::vector<std::uint16_t> order;
+          std::vector<std::size_t> positions;
+          const std::vector<Pass> passes = passes_of(program);
+          auto step = plan.begin();
+          for (std::size_t i = 0; i <= passes.size(); ++i) {
+            if (step != plan.end() && step->position == i) {
+              for (const std::uint16_t stage : step->reshard) CHECK(gathered.erase(stage) == 1);
+              if (!step->reshard.empty()) freed.emplace_back(i, step->reshard);
+              for (const std::uint16_t stage : step->unshard) {
+                CHECK(gathered.insert(stage).second);
+                order.push_back(stage);
+                positions.push_back(i);
+              }
+              ++step;
+            }
+            if (i < passes.size()) CHECK(gathered.contains(passes[i].stage));
+          }
+          CHECK(gathered.empty());
+          std::size_t gathers = 0;
+          for (const UnshardStep& of_full : full) {
+            if (!of_full.reshard.empty()) {
+              REQUIRE(!freed.empty());
+              CHECK(freed.front() == std::pair(of_full.position, of_full.reshard));
+              freed.erase(freed.begin());
+            }
+            for (const std::uint16_t stage : of_full.unshard) {
+              REQUIRE(gathers < order.size());
+              CHECK(order[gathers] == stage);
+              CHECK(positions[gathers++] >= of_full.position);
+            }
+          }
+          CHECK(freed.empty());
+          CHECK(gathers == order.size());
+        }
+  });
+}
+
+TEST_CASE("a rank with a lookahead of two gathers a stage when the one before it begins") {
+  // Device 0 of interleaved 1F1B with 4 stages runs 4 forward passes of each stage in turn.
+  const UnshardPlan plan = plan_unshards(looped().programs[0], {4, 2});
+  REQUIRE(plan.size() == 4);
+  CHECK(plan[0] == UnshardStep{0, {}, {0, 4}});
+  CHECK(plan[1] == UnshardStep{4, {}, {8}});
+  CHECK(plan[2] == UnshardStep{8, {}, {12}});
+  CHECK(plan[3] == UnshardStep{128, {0, 4, 8, 12}, {}});
+  // PyTorch's documentation of unshard_lookahead has these numbers for 4 ranks and 4 stages.
+  for (const std::uint32_t rank : {0U, 1U, 2U, 3U})
+    CHECK(automatic_lookahead(rank, 4) == std::array{2U, 3U, 4U, 4U}.at(rank));
 }
 
 TEST_CASE("a plan has the actions of PyTorch's schedule files") {

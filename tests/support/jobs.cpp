@@ -54,12 +54,12 @@ void HybridJob::set_parameters(std::uint64_t of_stage) {
   for (workload::StageTraffic& stage : costs.traffic) stage.parameters = of_stage;
 }
 
-void HybridJob::limit_unsharded_stages(std::uint32_t max_stages) {
+void HybridJob::limit_unsharded_stages(const schedules::UnshardWindow& window) {
   conditions.zero = 1;
   conditions.reshards = false;
   communication().overlap_grad_reduce = false;
-  if (schedules::most_stages(schedule.routes) > max_stages)
-    conditions.max_unsharded_stages = max_stages;
+  if (schedules::most_stages(schedule.routes) > window.lookahead)
+    conditions.unshard_windows.assign(schedule.devices, window);
 }
 
 void HybridJob::add_call(schedules::PassKind kind, const workload::Call& call) {

@@ -34,9 +34,8 @@ struct HybridJob {
 
   config::Communication& communication() { return conditions.communication; }
   void set_parameters(std::uint64_t of_stage);
-  // Makes the job an FSDP pipeline that gathers this many stages of a device at a time, if some
-  // device has more.
-  void limit_unsharded_stages(std::uint32_t max_stages);
+  // Makes the job an FSDP pipeline with this window on each device, unless it holds all stages.
+  void limit_unsharded_stages(const schedules::UnshardWindow& window);
   // Adds a collective to every pass of this kind.
   void add_call(schedules::PassKind kind, const workload::Call& call);
 

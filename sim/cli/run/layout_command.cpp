@@ -99,7 +99,9 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
     collectives.back() = {parallel.cp.value == 1 ? "shard" : "shard x cp", Group::shard, gradients,
                           bucket};
     collectives.push_back(
-        {"replicate", Group::replicate, Collective::all_reduce,
+        {"replicate", Group::replicate,
+         parallel.shards_optimizer_over_copies() ? Collective::reduce_scatter
+                                                 : Collective::all_reduce,
          bucket * parallel.replicates() / (std::uint64_t{parallel.dp.value} * parallel.cp.value)});
   }
   if (parallel.etp)

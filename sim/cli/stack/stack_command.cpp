@@ -192,6 +192,9 @@ int show_stack(const Arguments& arguments) {
     json["attention"] = attention_names(stack);
     json["sinks_skip_masked"] = stack.sinks_skip_masked;
     if (stack.max_unsharded_stages) json["max_unsharded_stages"] = *stack.max_unsharded_stages;
+    json["unshard_lookahead"] = base::name_of(config::unshard_rule_names, stack.unshard_lookahead);
+    if (stack.gather_ahead) json["gather_ahead"] = *stack.gather_ahead;
+    json["sums_copies_once"] = stack.sums_copies_once;
     for (const char* const key : {"partition", "training", "communication", "assumed", "source"})
       if (const config::Value* const written = config::find(tree, key))
         json[key] = json_of(*written);

@@ -44,7 +44,11 @@ void GradientReducer::reduce(const Pass& pass, std::uint32_t part, double now) {
                            .pass = {}};
   // Devices that hold the same stage finish it with different microbatches, so that the pass
   // identifies the reduction only where each pass has its own.
-  if (device_.job.conditions.zero >= 2) reduced_part.pass = PassOfStage{pass.kind, pass.microbatch};
+  const workload::Conditions& conditions = device_.job.conditions;
+  if (conditions.zero >= 2) {
+    reduced_part.pass = PassOfStage{pass.kind, pass.microbatch};
+    reduced_part.with_copies = !conditions.sums_copies_once || completes_stage(pass);
+  }
   pending_.push_back({device_.synchronizer.gradients(device_.self, reduced_part, &device_.clock),
                       {.device = device_.self.device,
                        .stage = reduced_part.stage,

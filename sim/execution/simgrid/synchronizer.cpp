@@ -160,7 +160,7 @@ Synchronizer::Joined Synchronizer::gradients(ReplicaDevice copy, const PartOfSta
   return join({.purpose = Purpose::gradients, .part = part}, copy,
               replica_groups_.members(part.stage), listener,
               &streams_[replica_groups_.holders(part.stage).front()],
-              [&] { return replica_groups_.gradients(part.stage); });
+              [&] { return replica_groups_.gradients(part.stage, part.with_copies); });
 }
 
 Synchronizer::Joined Synchronizer::weights(ReplicaDevice copy, const PartOfStage& part,
@@ -168,7 +168,7 @@ Synchronizer::Joined Synchronizer::weights(ReplicaDevice copy, const PartOfStage
   return join({.purpose = Purpose::weights, .part = part}, copy,
               replica_groups_.members(part.stage), listener,
               &streams_[replica_groups_.holders(part.stage).front()],
-              [&] { return replica_groups_.weights(part.stage); });
+              [&] { return replica_groups_.weights(part.stage, part.with_copies); });
 }
 
 Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice copy, std::uint32_t iteration) {

@@ -103,6 +103,7 @@ struct PartOfStage {
   std::uint32_t iteration = 0;
   std::uint32_t part = 0;
   std::optional<PassOfStage> pass;
+  bool with_copies = true;  // It includes the copies of shards, if any.
 
   auto operator<=>(const PartOfStage&) const = default;
 };

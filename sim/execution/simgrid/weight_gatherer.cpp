@@ -29,10 +29,14 @@ PendingCollective WeightGatherer::gather(const PartOfStage& part) {
 }
 
 void WeightGatherer::gather(const Pass& pass, std::uint32_t part) {
+  const std::uint32_t iteration = device_.job.schedule.iteration_of(pass);
+  const PassOfStage of_stage{pass.kind, pass.microbatch};
+  const auto first = first_passes_.try_emplace({iteration, pass.stage}, of_stage).first;
   pending_[key_of(pass)].push_back(gather({.stage = pass.stage,
-                                           .iteration = device_.job.schedule.iteration_of(pass),
+                                           .iteration = iteration,
                                            .part = part,
-                                           .pass = PassOfStage{pass.kind, pass.microbatch}}));
+                                           .pass = of_stage,
+                                           .with_copies = first->second == of_stage}));
 }
 
 void WeightGatherer::gather_stage(PartOfStage first) {
@@ -63,7 +67,9 @@ void WeightGatherer::prefetch(schedules::PassCursor at) {
     if (partner) at.next();
     for (const Pass& member : {pass, partner.value_or(pass)}) {
       if (!job.conditions.gathers_for(member.kind) || pending_.contains(key_of(member))) continue;
-      gather(member, 0);
+      const std::uint32_t parts = std::min(device_.replica_groups.weight_parts(member.stage),
+                                           device_.replica_groups.parts_ahead(member.stage));
+      for (std::uint32_t part = 0; part < parts; ++part) gather(member, part);
       is_requested = true;
     }
   }
@@ -94,11 +100,12 @@ double WeightGatherer::wait(const Pass& pass, std::uint32_t part, double now) {
     if (recorder_ != nullptr) recorder_->hold_weights(pass.stage, time);
   }
   device_.now = time;
-  const bool is_last = part + 1 == device_.replica_groups.weight_parts(pass.stage);
-  if (is_last)
+  const std::uint32_t parts = device_.replica_groups.weight_parts(pass.stage);
+  const std::uint32_t next = part + device_.replica_groups.parts_ahead(pass.stage);
+  if (part + 1 == parts)
     pending_.erase(it);
-  else if (gathers_by_pass())
-    gather(pass, part + 1);
+  else if (gathers_by_pass() && next < parts)
+    gather(pass, next);
   return time;
 }
 

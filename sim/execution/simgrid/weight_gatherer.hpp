@@ -28,7 +28,7 @@ class WeightGatherer {
 
   // ZeRO-1 and 2: starts to gather updated weights, which are needed by the first forward pass.
   void begin_iteration(std::uint32_t iteration, const std::vector<std::uint32_t>& stages);
-  // ZeRO-3 only: requests the first part of the weights for the next pass or fused pair, from `at`
+  // ZeRO-3 only: requests the first parts of the weights for the next pass or fused pair, from `at`
   // on, that needs weights. If the optimizer has yet to update them, the request waits for the
   // update.
   void prefetch(schedules::PassCursor at);
@@ -73,10 +73,13 @@ class WeightGatherer {
   DeviceContext& device_;
   Recorder* recorder_ = nullptr;
   std::map<Key, std::vector<PendingCollective>> pending_;  // parts that are on their way
-  std::set<Key> in_use_;                                   // passes that run on gathered weights
-  std::optional<schedules::PassCursor> deferred_;          // request that waits for the update
-  std::optional<schedules::UnshardCursor> unshards_;       // empty: no stage is resharded
-  std::uint32_t updated_ = 0;                              // number of updated iterations
+  // ZeRO-3: first pass of a stage in an iteration, by iteration and stage. Its weights are gathered
+  // over copies of shards too.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, PassOfStage> first_passes_;
+  std::set<Key> in_use_;                              // passes that run on gathered weights
+  std::optional<schedules::PassCursor> deferred_;     // request that waits for the update
+  std::optional<schedules::UnshardCursor> unshards_;  // empty: no stage is resharded
+  std::uint32_t updated_ = 0;                         // number of updated iterations
   double waited_ = 0;
 };
 

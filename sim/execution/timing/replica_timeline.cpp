@@ -29,18 +29,26 @@ StageCollectives::StageCollectives(const Job& job, const ReplicaGroups& replica_
   const std::uint32_t stages = job.schedule.stages();
   parts.resize(stages);
   weight_parts.resize(stages);
-  gradients.resize(stages);
-  weights.resize(stages);
+  weight_parts_ahead.resize(stages, 1);
+  for (std::vector<double>* const seconds :
+       {&gradients, &weights, &shard_gradients, &shard_weights})
+    seconds->resize(stages);
   if (job.costs.traffic.empty()) return;
   const config::Algorithm all_reduce = job.conditions.communication.all_reduce;
+  const auto seconds = [&](const std::vector<CollectiveOp>& ops) {
+    return least_times.seconds(ops, all_reduce);
+  };
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     if (!replica_groups.has(stage)) continue;
     has_shared_stages = true;
     parts[stage] = replica_groups.parts(stage);
-    gradients[stage] = least_times.seconds(replica_groups.gradients(stage), all_reduce);
+    gradients[stage] = seconds(replica_groups.gradients(stage));
+    shard_gradients[stage] = seconds(replica_groups.gradients(stage, false));
     if (job.conditions.zero == 0) continue;
     weight_parts[stage] = replica_groups.weight_parts(stage);
-    weights[stage] = least_times.seconds(replica_groups.weights(stage), all_reduce);
+    weight_parts_ahead[stage] = replica_groups.parts_ahead(stage);
+    weights[stage] = seconds(replica_groups.weights(stage));
+    shard_weights[stage] = seconds(replica_groups.weights(stage, false));
   }
 }
 
@@ -57,6 +65,12 @@ DeviceStream::DeviceStream(const Job& job, std::uint32_t device,
   if (job.gathers_for_passes()) prefetch(start);
 }
 
+void DeviceStream::request(Requested& requested, std::uint32_t stage, double time) {
+  add(trace::CollectiveKind::gather_weights, stage, time,
+      (requested.with_copies ? collectives_.weights : collectives_.shard_weights)[stage]);
+  requested.arrivals.push_back(end_);
+}
+
 void DeviceStream::prefetch(double time) {
   for (bool is_requested = false; !ahead_.done() && !is_requested; ahead_.next()) {
     const bool fused = ahead_.pass().fused;
@@ -64,8 +78,10 @@ void DeviceStream::prefetch(double time) {
       if (i == 1) ahead_.next();
       const Pass pass = ahead_.pass();
       if (!job_.conditions.gathers_for(pass.kind)) continue;
-      gather_weights(pass.stage, time);
-      arrive_[i] = end_;
+      requested_[i] = {.with_copies = gathered_once_.insert(pass.stage).second, .arrivals = {}};
+      const std::uint32_t parts = std::min(collectives_.weight_parts[pass.stage],
+                                           collectives_.weight_parts_ahead[pass.stage]);
+      for (std::uint32_t part = 0; part < parts; ++part) request(requested_[i], pass.stage, time);
       is_requested = true;
     }
   }
@@ -73,14 +89,13 @@ void DeviceStream::prefetch(double time) {
 
 double DeviceStream::wait_for_weights(const Pass& pass, const Milestone& milestone, bool is_last,
                                       double now) {
-  double& arrive = arrive_[milestone.of_partner ? 1 : 0];
-  const double available = arrive;
+  Requested& requested = requested_[milestone.of_partner ? 1 : 0];
+  const double available = requested.arrivals.front();
+  requested.arrivals.pop_front();
   now = std::max(now, available);
   if (rows_ != nullptr && milestone.part == 0) rows_->hold_weights(device_, pass.stage, now);
-  if (milestone.part + 1 < milestone.parts) {
-    gather_weights(pass.stage, now);
-    arrive = end_;
-  }
+  if (milestone.part + collectives_.weight_parts_ahead[pass.stage] < milestone.parts)
+    request(requested, pass.stage, now);
   if (is_last) prefetch(now);
   return available;
 }
@@ -220,6 +235,12 @@ class ReplicaTimeline::Follower {
     return --remaining_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0 ||
            !streams_.empty();
   }
+  // True if no later pass adds to the gradients of a stage.
+  bool is_complete(std::uint32_t stage) const {
+    for (std::size_t i = stage; i < remaining_.size(); i += job_.schedule.stages())
+      if (remaining_[i] > 0) return false;
+    return true;
+  }
   std::uint32_t weight_parts(std::uint32_t device, const Pass& pass) {
     if (gathers_)
       return job_.conditions.gathers_for(pass.kind) ? collectives_.weight_parts[pass.stage] : 0;
@@ -231,7 +252,8 @@ class ReplicaTimeline::Follower {
     return collectives_.weight_parts[pass.stage];
   }
   void post(const PartReady& part) {
-    if (!streams_.empty()) return streams_[part.device].reduce_gradients(part.stage, part.time);
+    if (!streams_.empty())
+      return streams_[part.device].reduce_gradients(part.stage, is_complete(part.stage), part.time);
     if (begin_.adds_reductions) {
       const double start = std::max(part.time, beside_[part.device].end());
       beside_[part.device].add(start, start + collectives_.gradients[part.stage]);

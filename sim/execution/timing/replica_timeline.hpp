@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,8 +28,13 @@ struct StageCollectives {
   // Number of parts of a stage's weights, by stage; 0: no other GPU holds the stage, or weights are
   // never gathered (no ZeRO).
   std::vector<std::uint32_t> weight_parts;
-  std::vector<double> gradients;   // of a part, by stage
-  std::vector<double> weights;     // of a part, by stage
+  std::vector<double> gradients;  // of a part, by stage
+  std::vector<double> weights;    // of a part, by stage
+  // The same without the collectives between copies of shards.
+  std::vector<double> shard_gradients;
+  std::vector<double> shard_weights;
+  std::vector<std::uint32_t>
+      weight_parts_ahead;          // by stage: parts gathered ahead of the one in use
   bool has_shared_stages = false;  // some stage is held by several GPUs
 };
 
@@ -41,11 +48,14 @@ class DeviceStream {
   DeviceStream(const Job& job, std::uint32_t device, const StageCollectives& collectives,
                double start, TimingRows* rows, CollectiveSpans* spans);
 
-  void reduce_gradients(std::uint32_t stage, double posted) {
-    add(trace::CollectiveKind::reduce_gradients, stage, posted, collectives_.gradients[stage]);
+  // `is_last`: no later pass adds to the gradients of the stage in this iteration.
+  void reduce_gradients(std::uint32_t stage, bool is_last, double posted) {
+    const bool with_copies = is_last || !job_.conditions.sums_copies_once;
+    add(trace::CollectiveKind::reduce_gradients, stage, posted,
+        (with_copies ? collectives_.gradients : collectives_.shard_gradients)[stage]);
   }
   // ZeRO-3 only: returns when the needed part of the weights is available to the pass that runs at
-  // `now`, or to its partner. Requests the next part; after the last part, the first one of the
+  // `now`, or to its partner. Requests a later part; after the last part, the first ones of the
   // next pass.
   double wait_for_weights(const schedules::Pass& pass, const Milestone& needed, bool is_last,
                           double now);
@@ -67,6 +77,12 @@ class DeviceStream {
                          .start = start,
                          .end = end_});
   }
+  // Weights of a pass that are requested part by part.
+  struct Requested {
+    bool with_copies = false;     // first pass of its stage in the iteration
+    std::deque<double> arrivals;  // of the parts that the pass has yet to wait for
+  };
+  void request(Requested& requested, std::uint32_t stage, double time);
   void prefetch(double time);
 
   const Job& job_;
@@ -74,8 +90,9 @@ class DeviceStream {
   std::uint32_t device_;
   TimingRows* rows_;
   CollectiveSpans* spans_;
-  schedules::PassCursor ahead_;     // next pass whose weights are not requested yet
-  std::array<double, 2> arrive_{};  // arrival of requested weights of the pass and of its partner
+  schedules::PassCursor ahead_;            // next pass whose weights are not requested yet
+  std::array<Requested, 2> requested_;     // of the pass and of its partner
+  std::set<std::uint32_t> gathered_once_;  // stages that passes have gathered in this iteration
   double end_;
 };
 

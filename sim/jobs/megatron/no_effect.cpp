@@ -160,7 +160,7 @@ constexpr std::array quiet_rows{
                         "ddp_pad_buckets_for_high_nccl_busbw pad_buckets_for_high_nccl_busbw "
                         "disable_symmetric_registration fsdp_manual_registration "
                         "fsdp_all_gather_in_start_param_sync "
-                        "fsdp_db_use_persist_buf_on_alloc_fail megatron_fsdp_version "
+                        "fsdp_db_use_persist_buf_on_alloc_fail "
                         "zero_contigious_gradients zero_allgather_ zero_reduce_ "
                         "use_contiguous_buffers_in_ddp no_contiguous_buffers_in_local_ddp "
                         "contigious_checkpointing DDP_impl"},

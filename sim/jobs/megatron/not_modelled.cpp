@@ -110,26 +110,16 @@ constexpr std::array unmodelled_rows{
                "ddp_reduce_scatter_with_fp32_accumulation reduce_scatter_with_fp32_accumulation "
                "gtp_remat_reduce_scatter_with_fp32_accumulation"},
     SettingRow{Changes::time_and_memory, "buffers and data types of Megatron-FSDP",
-               "fsdp_double_buffer keep_fp8_transpose_cache megatron_fsdp_max_pool_double_buffer "
-               "megatron_fsdp_use_decoupled_grad megatron_fsdp_cuda_graph_mode "
-               "megatron_fsdp_enable_fine_grained_param_gather suggested_communication_unit_size"},
+               "keep_fp8_transpose_cache megatron_fsdp_use_decoupled_grad "
+               "megatron_fsdp_cuda_graph_mode megatron_fsdp_enable_fine_grained_param_gather"},
     SettingRow{Changes::time_and_memory, "data types of Megatron-FSDP",
                "megatron_fsdp_main_params_dtype megatron_fsdp_main_grads_dtype "
                "megatron_fsdp_grad_comm_dtype",
                "fp32 auto torch.float32"},
-    SettingRow{Changes::time_and_memory,
-               "optimizer state would be divided among all copies of the model",
-               "enable_full_sharding_in_hsdp"},
-    SettingRow{Changes::time_and_memory,
-               "optimizer state would be divided among all copies of the model",
-               "outer_dp_sharding_strategy", "no_shard"},
     SettingRow{Changes::memory, "gathered weights in MXFP8 would share the buffer of the gradients",
                "reuse_grad_buf_for_mxfp8_param_ag"},
-    SettingRow{Changes::time_and_memory,
-               "weights would be divided further, and gathered for each use",
-               "tensor_parallel_num_weight_shards expert_tensor_parallel_num_weight_shards "
-               "gtp_weight_remat_size expert_gtp_weight_remat_size gtp_remat_opt_in_modules",
-               "1 none None off"},
+    SettingRow{Changes::time_and_memory, "more weights would be divided, and gathered for each use",
+               "gtp_remat_opt_in_modules", "none None off"},
     // Other collectives
     SettingRow{Changes::time,
                "the switches would reduce gradients, as communication.all_reduce predicts",

@@ -29,6 +29,46 @@ const Setting* layer_wise_optimizer(Draft& draft) {
   return draft.text("optimizer").starts_with("dist_") ? draft.find("optimizer") : nullptr;
 }
 
+// Reads how Megatron-FSDP gathers weights ahead (megatron_fsdp.py and all_gather_params of
+// param_and_grad_buffer.py): half of its communication unit or, with two buffers, one layer.
+// Version 2 gathers one module ahead (experimental/module.py, pre_forward).
+void read_gather_ahead(Draft& draft) {
+  const Setting* const version = draft.find("megatron_fsdp_version");
+  const Setting* const unit = draft.find("suggested_communication_unit_size");
+  const bool is_second = version != nullptr && whole_number(*version) == 2;
+  const Setting* one_layer = is_second ? version : nullptr;
+  for (const char* const name :
+       {"fsdp_double_buffer", "megatron_fsdp_max_pool_double_buffer", "use_nccl_ub", "nccl_ub"})
+    if (one_layer == nullptr && draft.on(name)) one_layer = draft.find(name);
+  if (is_second && draft.on("use_distributed_optimizer") && has_argument_defaults(draft))
+    throw refusal(*version,
+                  "--megatron-fsdp-version 2 is not compatible with --use-distributed-optimizer");
+  if (one_layer != nullptr)
+    draft.set("parallel.gather_ahead", "1", *one_layer);
+  else if (unit != nullptr)
+    draft.set("parallel.gather_ahead",
+              fmt::format("{}", std::max<std::uint64_t>(1, whole_number(*unit) / 2)), *unit);
+}
+
+// Reads whether hybrid FSDP divides the optimizer state among the copies of a shard.
+void read_outer_sharding(Draft& draft, bool has_copies) {
+  const Setting* const strategy = draft.find("outer_dp_sharding_strategy");
+  const Setting* outer = draft.on("enable_full_sharding_in_hsdp")
+                             ? draft.find("enable_full_sharding_in_hsdp")
+                             : nullptr;
+  if (strategy != nullptr && draft.text("outer_dp_sharding_strategy") != "no_shard" &&
+      draft.text("outer_dp_sharding_strategy") != "0")
+    outer = strategy;
+  if (outer == nullptr) return;
+  if (!has_copies) return draft.without_effect(*outer, "with one distributed optimizer instance");
+  const config::Value* const zero = draft.at("parallel.zero");
+  if (zero->text != "3")
+    throw refusal(*outer,
+                  "Optimizer fully-sharded HFSDP is only supported with "
+                  "--data-parallel-sharding-strategy optim_grads_params");
+  draft.set("parallel.outer_sharding", "optimizer", *outer);
+}
+
 void read_zero(Draft& draft) {
   const Setting* const strategy = draft.find("data_parallel_sharding_strategy");
   const Setting* const optimizer = draft.find("use_distributed_optimizer");
@@ -76,6 +116,10 @@ void read_zero(Draft& draft) {
   if (copies && *copies > 1 && zero != nullptr)
     draft.set("parallel.replicate", fmt::format("{}", *copies),
               *draft.find("num_distributed_optimizer_instances"));
+  if (fsdp != nullptr) {
+    if (zero != nullptr && zero->text == "3") read_gather_ahead(draft);
+    read_outer_sharding(draft, copies.value_or(1) > 1);
+  }
   if (!draft.on("overlap_param_gather") || !has_argument_defaults(draft)) return;
   const Setting& gather = *draft.find("overlap_param_gather");
   if (zero == nullptr)
@@ -167,9 +211,64 @@ void read_sequence_parallel(Draft& draft) {
   if (alone) draft.drop("communication.tp_comm_overlap");
 }
 
+namespace {
+
+// Returns among how many ranks each part of a weight that a tensor-parallel rank has is divided
+// (resolve_tensor_parallel_weight_shards of megatron/core/model_parallel_config.py).
+std::uint64_t remat_size(const Setting* shards, const Setting* size, std::uint64_t tp,
+                         std::string_view tp_name) {
+  if (shards == nullptr || says_no(shards->values.front()))
+    return size == nullptr ? 1 : whole_number(*size);
+  const std::uint64_t count = whole_number(*shards);
+  if (tp == 0 || count < tp || count % tp != 0)
+    throw refusal(*shards, fmt::format("the number of weight shards ({}) must be at least the {} "
+                                       "({}) and divisible by it",
+                                       count, tp_name, tp));
+  return count / tp;
+}
+
+// Generalized tensor parallelism (docs/api-guide/core/generalized_tensor_parallel.md of
+// Megatron-LM): ranks of data parallelism divide weights, and copies of these shards divide the
+// optimizer state with the distributed optimizer.
+void read_weight_shards(Draft& draft) {
+  const std::uint64_t tp = draft.count_at("parallel.tp", 1);
+  const Setting* const shards = draft.find("tensor_parallel_num_weight_shards");
+  const Setting* const expert_shards = draft.find("expert_tensor_parallel_num_weight_shards");
+  const Setting* const size = draft.find("gtp_weight_remat_size");
+  const Setting* const expert_size = draft.find("expert_gtp_weight_remat_size");
+  const std::uint64_t gtp = remat_size(shards, size, tp, "tensor-parallel size");
+  const std::uint64_t expert_gtp =
+      remat_size(expert_shards, expert_size, draft.count_at("parallel.etp", tp),
+                 "expert tensor-parallel size");
+  const Setting* const from = gtp > 1                    ? (shards != nullptr ? shards : size)
+                              : expert_gtp <= 1          ? nullptr
+                              : expert_shards != nullptr ? expert_shards
+                                                         : expert_size;
+  if (from == nullptr) return;
+  for (const char* const fsdp : {"use_megatron_fsdp", "use_custom_fsdp", "use_torch_fsdp2"})
+    if (draft.on(fsdp)) throw refusal(*from, "GTP shards weights without FSDP");
+  const config::Value* const zero = draft.at("parallel.zero");
+  const bool divides = zero != nullptr && zero->text != "0";
+  if (const config::Value* const dp = draft.at("parallel.dp");
+      dp != nullptr && draft.count_at("parallel.dp", 1) % gtp != 0)
+    throw refusal(*from, fmt::format("the world size is not divisible by tensor x pipeline x "
+                                     "context x GTP size ({})",
+                                     gtp));
+  draft.drop("parallel.replicate");
+  draft.set("parallel.zero", "3", *from);
+  draft.set("parallel.gtp", fmt::format("{}", gtp), *from);
+  if (expert_gtp > 1) draft.set("parallel.expert_gtp", fmt::format("{}", expert_gtp), *from);
+  if (divides)
+    draft.set("parallel.outer_sharding", "optimizer",
+              "the distributed optimizer, between replicas");
+}
+
+}  // namespace
+
 void read_data_parallel(Draft& draft) {
   read_zero(draft);
   read_replicas(draft);
+  read_weight_shards(draft);
 }
 
 void read_rank_order(Draft& draft) {

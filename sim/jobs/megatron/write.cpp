@@ -377,6 +377,23 @@ void write_experts(SettingsWriter& writer) {
   if (training.delay_wgrad) writer.add("delay_wgrad_compute");
 }
 
+namespace {
+
+// Writes what Megatron-FSDP shards over outer ranks, and how far ahead it gathers weights.
+void write_hybrid_fsdp(SettingsWriter& writer) {
+  const Scenario& scenario = writer.scenario();
+  const config::Parallel& parallel = scenario.parallel;
+  if (parallel.shards_optimizer_over_copies()) writer.add("outer_dp_sharding_strategy", "optim");
+  const auto& ahead = parallel.gather_ahead;
+  if (parallel.zero < 3 || ahead == scenario.training.stack.gather_ahead) return;
+  if (ahead.value_or(1) == 1)
+    writer.add("fsdp_double_buffer");
+  else
+    writer.add("suggested_communication_unit_size", std::uint64_t{2} * *ahead);
+}
+
+}  // namespace
+
 void write_parallel(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   const config::Parallel& parallel = scenario.parallel;
@@ -386,15 +403,25 @@ void write_parallel(SettingsWriter& writer) {
                                                        "optim_grads_params"};
   if (parallel.zero == 0 && !writer.writes_arguments())
     writer.add("use_distributed_optimizer", "false");
-  if (parallel.zero == 1) {
+  if (parallel.gtp) {
+    if (parallel.shards_optimizer_over_copies())
+      writer.add("use_distributed_optimizer");
+    else if (!writer.writes_arguments())
+      writer.add("use_distributed_optimizer", "false");
+    writer.add("tensor_parallel_num_weight_shards", parallel.tp.value * parallel.gtp->value);
+    if (parallel.expert_gtp->value > 1)
+      writer.add("expert_tensor_parallel_num_weight_shards",
+                 parallel.expert_tp() * parallel.expert_gtp->value);
+  } else if (parallel.zero == 1) {
     writer.add("use_distributed_optimizer");
   } else if (parallel.zero > 1) {
     writer.add("use_megatron_fsdp");
     writer.add("data_parallel_sharding_strategy", strategies.at(parallel.zero));
     if (scenario.devices.value > 1)
       writer.cannot("", "Megatron-FSDP with pipeline parallelism is untested here");
+    write_hybrid_fsdp(writer);
   }
-  if (parallel.zero > 0 && parallel.replicates() > 1)
+  if (!parallel.gtp && parallel.zero > 0 && parallel.replicates() > 1)
     writer.add("num_distributed_optimizer_instances", parallel.replicates());
   using config::Axis;
   constexpr std::array usual{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};

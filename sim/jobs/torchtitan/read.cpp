@@ -226,6 +226,38 @@ void read_data_parallel(Draft& draft) {
     draft.set("parallel.reshard_after_forward", reshard == "always" ? "true" : "false", *policy);
 }
 
+// Reads which stages of a pipeline FSDP gathers at a time (torchtitan/config/configs.py,
+// ParallelismConfig, and _build_pipeline_schedule of torchtitan/distributed/pipeline_parallel.py).
+// A job that has one of both settings is of a version whose defaults are all stages of a rank, and
+// "auto"; PyTorch's own defaults, which other versions use, belong to the stack.
+void read_unshard_window(Draft& draft) {
+  const Setting* const stages = draft.find("parallelism.pp_max_unsharded_active_stages");
+  const Setting* const ahead = draft.find("parallelism.pp_num_unshard_lookahead_factor");
+  if (stages == nullptr && ahead == nullptr) return;
+  const bool keeps = draft.text("parallelism.fsdp_reshard_after_forward", "default") != "always";
+  if (draft.count_at("parallel.pp", 1) == 1 || !keeps ||
+      draft.count_at("parallel.shard", 1) * draft.count_at("parallel.cp", 1) == 1) {
+    for (const Setting* const setting : {stages, ahead})
+      if (setting != nullptr)
+        draft.without_effect(*setting, "without a pipeline whose stages FSDP keeps gathered");
+    return;
+  }
+  constexpr const char* key = "parallel.max_unsharded_stages";
+  if (stages != nullptr && !says_no(stages->values.front()) && stages->values.front() != "None")
+    draft.set(key, fmt::format("{}", whole_number(*stages)), *stages);
+  else
+    draft.set(key, fmt::format("{}", draft.count_at("schedule.chunks", 2)),
+              "all stages of a rank, torchtitan's default beside the lookahead");
+  constexpr const char* lookahead = "parallel.unshard_lookahead";
+  if (ahead == nullptr)
+    draft.set(lookahead, "by_rank", "auto, torchtitan's default beside the number of stages");
+  else if (ahead->values.size() == 1 &&
+           (ahead->values.front() == "auto" || ahead->values.front() == "full"))
+    draft.set(lookahead, ahead->values.front() == "auto" ? "by_rank" : "full", *ahead);
+  else
+    draft.set(lookahead, config::make_list(ahead->values, ahead->origin), ahead->written);
+}
+
 void read_schedule(Draft& draft) {
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
   const Setting* const name = draft.find("parallelism.pipeline_parallel_schedule");

@@ -12,6 +12,7 @@ namespace pipewright::jobs::torchtitan {
 void read_model(Draft& draft);
 void read_tensor_overlap(Draft& draft);
 void read_data_parallel(Draft& draft);
+void read_unshard_window(Draft& draft);
 void read_schedule(Draft& draft);
 void read_batch(Draft& draft);
 void read_training(Draft& draft);

@@ -144,6 +144,33 @@ void write_model(SettingsWriter& writer) {
     writer.add("quantize.linear.float8.enable_fsdp_float8_all_gather", "true");
 }
 
+namespace {
+
+// Writes which stages of a pipeline FSDP gathers at a time, unless PyTorch's defaults do so.
+void write_unshard_window(SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  const config::Parallel& parallel = scenario.parallel;
+  if (!parallel.keeps_weights()) return;
+  const config::Stack& stack = scenario.training.stack;
+  const config::UnshardLookahead lookahead =
+      parallel.unshard_lookahead.value_or(config::UnshardLookahead{});
+  if (parallel.max_unsharded_stages == stack.max_unsharded_stages &&
+      lookahead.rule == stack.unshard_lookahead && lookahead.by_device.empty())
+    return;
+  if (parallel.max_unsharded_stages)
+    writer.add("parallelism.pp_max_unsharded_active_stages", *parallel.max_unsharded_stages);
+  std::string value = toml_string(lookahead.rule == config::UnshardRule::full ? "full" : "auto");
+  if (!lookahead.by_device.empty()) {
+    value.clear();
+    for (const auto& stages : lookahead.by_device)
+      value += fmt::format("{}{}", value.empty() ? "" : ", ", stages.value);
+    value = fmt::format("[{}]", value);
+  }
+  writer.add("parallelism.pp_num_unshard_lookahead_factor", value);
+}
+
+}  // namespace
+
 void write_parallel(SettingsWriter& writer) {
   const config::Scenario& scenario = writer.scenario();
   const config::Parallel& parallel = scenario.parallel;
@@ -158,6 +185,7 @@ void write_parallel(SettingsWriter& writer) {
   if (parallel.reshard_after_forward)
     writer.add("parallelism.fsdp_reshard_after_forward",
                *parallel.reshard_after_forward ? toml_string("always") : toml_string("never"));
+  write_unshard_window(writer);
   writer.add("parallelism.tensor_parallel_degree", parallel.tp.value);
   if (scenario.communication.tp_comm_overlap)
     writer.add("parallelism.enable_async_tensor_parallel", "true");

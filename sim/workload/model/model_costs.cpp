@@ -309,15 +309,18 @@ void divide_calls(StageTraffic& traffic, std::uint32_t slices) {
     }
 }
 
-// Returns the bytes of the whole gradients of those layers of a stage whose gathered weights take
-// `gathered` bytes.
-std::uint64_t unsharded_layers(std::uint64_t gathered, const Parameters& stage,
+// Returns the bytes of the whole gradients of two layers of a stage, or of two weights that are
+// gathered one by one: one is reduced while the next one is computed. `gathered` are the bytes of
+// the gathered weights, those of one layer in use and of `ahead` layers.
+std::uint64_t unsharded_layers(std::uint64_t gathered, std::uint32_t ahead, const Parameters& stage,
                                const ModelJob& job) {
   const double whole = gathered_bytes(stage, job.training);
   if (whole <= 0) return 0;
-  return round_bytes(static_cast<double>(gathered) / whole *
-                     static_cast<double>(stage.trained().total()) *
-                     job.communication.gradient_bytes);
+  const std::uint64_t of_shards = shard_gradient_bytes(job.parallel);
+  const std::uint64_t bytes = of_shards > 0 ? of_shards : job.communication.gradient_bytes;
+  const double of_two = static_cast<double>(gathered) * 2 / (1 + ahead);
+  return round_bytes(of_two / whole * static_cast<double>(stage.trained().total()) *
+                     static_cast<double>(bytes));
 }
 
 // Returns the number of copies that the host launches after the all-gather of updated weights: one
@@ -405,11 +408,13 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
       device_parameters[device] += parameters[stage];
       stages_of[device].push_back(stage);
       tensors[device] += weight_tensors(settings[device], stages[stage]);
-      unsharded[device] = std::max(
-          unsharded[device], reduced_by_layer(job.parallel, job.communication)
-                                 ? unsharded_layers(costs.gathered[stage], parameters[stage], job)
-                                 : unsharded_gradient_bytes(parameters[stage], communication,
-                                                            zero_groups(job.parallel, device)));
+      unsharded[device] =
+          std::max(unsharded[device],
+                   reduced_by_layer(job.parallel, job.communication)
+                       ? unsharded_layers(costs.gathered[stage], costs.gathers_ahead[stage],
+                                          parameters[stage], job)
+                       : unsharded_gradient_bytes(parameters[stage], communication,
+                                                  zero_groups(job.parallel, device)));
       delayed[device] =
           std::max(delayed[device], delayed_bytes(settings[device], stages[stage].layers.count));
       unused[device] =
@@ -419,7 +424,7 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
     ZeroGroups zero = zero_groups(job.parallel, device);
-    zero.reshards_stages = max_unsharded_stages(job.parallel, routes).has_value();
+    zero.reshards_stages = !unshard_windows(job.parallel, routes).empty();
     DeviceState state = state_of(device_parameters[device], job.training, zero);
     state.buffers = buffer_bytes(settings[device], devices, slices) +
                     workspace_bytes(job, job.gpus[device]) + unsharded[device] + casts[device] +
@@ -587,7 +592,11 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
                      : stage_calls(setting, parts, gpu, job.communication);
     divide_calls(traffic, slices);
     set_parameters(job, parameters.back(), traffic);
-    costs.gathered.push_back(gathered_bytes(setting, parts, zero_groups(job.parallel, device)));
+    const GatherWindow window =
+        gather_window(setting, parts, job.parallel, zero_groups(job.parallel, device));
+    costs.gathered.push_back(window.bytes);
+    costs.gathers_ahead.push_back(window.ahead);
+    if (job.parallel.gtp) costs.gathered_matrices.push_back(window.matrices);
     if (has_copies && (parts.embedding || parts.embedding_copy) &&
         !job.training.freezes(config::WeightGroup::embedding))
       traffic.embedding_parameters = embedding_parameters(setting.model, setting.sizes);

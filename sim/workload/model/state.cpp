@@ -75,8 +75,48 @@ double matrix_state(const Parameters& parameters, const config::Training& traini
     return all / (zero.level >= 1 ? ranks : 1);
   };
   return bytes(parameters.matrices + (is_factored ? parameters.vocabulary : 0), parameters.sides,
-               zero.dense) +
-         bytes(parameters.expert_matrices, parameters.expert_sides, zero.experts);
+               zero.dense * zero.copies) +
+         bytes(parameters.expert_matrices, parameters.expert_sides,
+               zero.experts * zero.expert_copies);
+}
+
+// Returns the gathered matrices of generalized tensor parallelism, which leaves experts whole
+// unless they have shards of their own.
+GatherWindow matrix_window(const ModelSetting& setting, const StageParts& stage,
+                           const ZeroGroups& zero) {
+  const std::uint64_t vocabulary = embedding_parameters(setting.model, setting.sizes);
+  std::vector<std::uint64_t> matrices;  // elements
+  std::uint64_t experts = 0;            // of the layer with the most
+  const auto add = [&](std::uint64_t elements) {
+    if (zero.dense > 1) matrices.push_back(elements);
+  };
+  if (stage.embedding || stage.embedding_copy) add(vocabulary);
+  const auto add_layer = [&](LayerKind kind) {
+    std::uint64_t of_layer = 0;
+    for (const Linear& linear : linears_of(layer_on_gpu(setting.model, kind, setting.sizes))) {
+      const std::uint64_t elements = linear.count * linear.inputs * linear.outputs;
+      if (is_expert_part(linear.part))
+        of_layer += elements;
+      else
+        add(elements);
+    }
+    experts = std::max(experts, of_layer);
+  };
+  for (std::uint32_t index = 0; index < stage.layers.count; ++index)
+    add_layer(kind_of_layer(setting.model, stage.layers.first + index));
+  for (std::uint32_t set = 0; set < mtp_weight_sets(setting.model, stage.mtp); ++set)
+    add_layer(kind_of_mtp(setting.model));
+  if (stage.head) add(vocabulary);
+  std::uint64_t previous = 0;
+  std::uint64_t pair = 0;
+  for (const std::uint64_t elements : matrices) {
+    pair = std::max(pair, previous + elements);
+    previous = elements;
+  }
+  const std::uint64_t of_experts = zero.experts > 1 ? 2 * experts : 0;
+  return {.bytes = static_cast<std::uint64_t>(std::llround(
+              static_cast<double>(pair + of_experts) * config::gathered_bytes(setting.training))),
+          .matrices = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(matrices.size()))};
 }
 
 }  // namespace
@@ -126,10 +166,36 @@ ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device) {
   const double ranks = static_cast<double>(parallel.dp.value) * parallel.cp.value;
   const double tp = parallel.tp_of(device);
   const double expert_ranks = (parallel.etp ? parallel.etp->value : tp) * parallel.ep.value;
-  return {.level = parallel.zero,
-          .dense = ranks / copies,
-          .experts = tp * ranks / expert_ranks / copies,
-          .keeps_weights = parallel.keeps_weights()};
+  const double experts = tp * ranks / expert_ranks;
+  ZeroGroups zero{.level = parallel.zero,
+                  .dense = ranks / copies,
+                  .experts = parallel.expert_gtp ? parallel.expert_gtp->value : experts / copies,
+                  .keeps_weights = parallel.keeps_weights()};
+  if (parallel.shards_optimizer_over_copies()) {
+    zero.copies = copies;
+    zero.expert_copies = experts / zero.experts;
+  }
+  return zero;
+}
+
+std::vector<schedules::UnshardWindow> unshard_windows(const config::Parallel& parallel,
+                                                      const schedules::Routes& routes) {
+  if (!parallel.keeps_weights()) return {};
+  const std::uint32_t stages = schedules::most_stages(routes);
+  const std::uint32_t resident = parallel.max_unsharded_stages.value_or(stages);
+  const config::UnshardLookahead& lookahead =
+      parallel.unshard_lookahead.value_or(config::UnshardLookahead{});
+  std::vector<schedules::UnshardWindow> windows;
+  for (std::uint32_t device = 0; device < parallel.pp.value; ++device)
+    windows.emplace_back(resident, !lookahead.by_device.empty() ? lookahead.by_device[device].value
+                                   : lookahead.rule == config::UnshardRule::by_rank
+                                       ? schedules::automatic_lookahead(device, resident)
+                                       : resident);
+  const bool all_stages_stay = std::ranges::all_of(windows, [&](const auto& window) {
+    return std::min(window.resident, window.lookahead) >= stages;
+  });
+  if (all_stages_stay) windows.clear();
+  return windows;
 }
 
 DeviceState state_of(const Parameters& parameters, const config::Training& training,
@@ -154,8 +220,9 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   // of sharded weights.
   const auto& offload = training.optimizer.offload;
   const double on_gpu = training.optimizer.fraction_on_gpu();
-  state.optimizer = whole(on_gpu * (sharded(trained, config::optimizer_bytes(training), 1) +
-                                    matrix_state(trained, training, zero)));
+  state.optimizer =
+      whole(on_gpu * (config::optimizer_bytes(training) * updated_parameters(parameters, zero) +
+                      matrix_state(trained, training, zero)));
   constexpr std::uint32_t no_level = 4;
   const bool is_reduced = zero.dense > 1 || zero.experts > 1;
   // Whole gradients stay on the GPU until they are complete.
@@ -183,8 +250,9 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) {
   const bool is_sharded = zero.level >= 1;
   const Parameters trained = parameters.trained();
-  return static_cast<double>(trained.dense) / (is_sharded ? zero.dense : 1) +
-         static_cast<double>(trained.experts) / (is_sharded ? zero.experts : 1);
+  return static_cast<double>(trained.dense) / (is_sharded ? zero.dense * zero.copies : 1) +
+         static_cast<double>(trained.experts) /
+             (is_sharded ? zero.experts * zero.expert_copies : 1);
 }
 
 double gathered_bytes(const Parameters& parameters, const config::Training& training) {
@@ -211,17 +279,28 @@ std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
   return static_cast<std::uint64_t>(std::llround(bytes / slices + dequantized));
 }
 
-std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
-                             const ZeroGroups& zero) {
-  if (zero.level < 3 || zero.keeps_weights) return 0;
-  double previous = 0;
-  double largest_pair = 0;
-  for (const Parameters& part : part_parameters(setting, stage)) {
-    const double bytes = gathered_bytes(part, setting.training);
-    largest_pair = std::max(largest_pair, previous + bytes);
-    previous = bytes;
+GatherWindow gather_window(const ModelSetting& setting, const StageParts& stage,
+                           const config::Parallel& parallel, const ZeroGroups& zero) {
+  // A single rank gathers nothing.
+  if (zero.level < 3 || zero.keeps_weights || (zero.dense <= 1 && zero.experts <= 1)) return {};
+  if (parallel.gtp) return matrix_window(setting, stage, zero);
+  const std::vector<Parameters> parts = part_parameters(setting, stage);
+  const std::uint64_t least = parallel.gather_ahead.value_or(1);
+  GatherWindow window;
+  double largest = 0;
+  for (std::size_t first = 0; first < parts.size(); ++first) {
+    double bytes = gathered_bytes(parts[first], setting.training);
+    std::uint64_t elements = 0;
+    std::size_t next = first + 1;
+    for (; next < parts.size() && elements < least; ++next) {
+      bytes += gathered_bytes(parts[next], setting.training);
+      elements += parts[next].total();
+    }
+    largest = std::max(largest, bytes);
+    window.ahead = std::max(window.ahead, static_cast<std::uint32_t>(next - first - 1));
   }
-  return static_cast<std::uint64_t>(std::llround(largest_pair));
+  window.bytes = static_cast<std::uint64_t>(std::llround(largest));
+  return window;
 }
 
 std::uint64_t delayed_bytes(const ModelSetting& setting, std::uint32_t layers) {

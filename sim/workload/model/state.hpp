@@ -23,10 +23,13 @@ struct ZeroGroups {
   std::uint32_t level = 0;
   double dense = 1;
   double experts = 1;
+  // Numbers of copies of each shard that divide its optimizer state (parallel.outer_sharding).
+  double copies = 1;
+  double expert_copies = 1;
   // True if whole weights stay in memory beside their shards, and whole gradients until they are
   // complete.
   bool keeps_weights = false;
-  // True if only some of these whole weights are in memory at a time (max_unsharded_stages()).
+  // True if only some of these whole weights are in memory at a time (unshard_windows()).
   bool reshards_stages = false;
 };
 ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device = 0);
@@ -54,10 +57,17 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
                            std::uint32_t slices = 1);
 
-// Returns the bytes of gathered weights with ZeRO-3: the largest sum of two neighbours among a
-// stage's embedding, layers and head, since one arrives while the other is in use.
-std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
-                             const ZeroGroups& zero);
+// Weights of a stage that ZeRO-3 holds gathered at a time.
+struct GatherWindow {
+  std::uint64_t bytes = 0;
+  std::uint32_t ahead = 1;     // Number of parts of the stage that arrive while one is in use.
+  std::uint32_t matrices = 0;  // Number of matrices that are gathered one by one; 0: layers are.
+};
+// Returns the largest window of a stage over its embedding, layers and head: the part in use, and
+// those of parallel.gather_ahead after it. Generalized tensor parallelism gathers single matrices,
+// one ahead, and the experts of a layer, one layer ahead.
+GatherWindow gather_window(const ModelSetting& setting, const StageParts& stage,
+                           const config::Parallel& parallel, const ZeroGroups& zero);
 
 // Returns the bytes of tensors whose freeing NCCL delays (stack.memory.delayed_frees) in a pass
 // through this number of layers. With sequence parallelism these are the results of two products of
@@ -82,17 +92,21 @@ std::uint32_t gradient_parts(std::uint64_t dense_parameters,
 // of a layer are also gathered together, instead of in buckets of a fixed size.
 inline bool reduced_by_layer(const config::Parallel& parallel,
                              const config::Communication& communication) {
-  return parallel.shard && parallel.zero == 3 && !parallel.keeps_weights() && !communication.bucket;
+  return parallel.gtp || (parallel.shard && parallel.zero == 3 && !parallel.keeps_weights() &&
+                          !communication.bucket);
 }
 
-// Returns the largest number of a device's stages whose weights are gathered at a time if some
-// device has more, so that stages are gathered again during an iteration. Empty: all stages stay
-// gathered.
-inline std::optional<std::uint32_t> max_unsharded_stages(const config::Parallel& parallel,
-                                                         const schedules::Routes& routes) {
-  const auto limit = parallel.keeps_weights() ? parallel.max_unsharded_stages : std::nullopt;
-  return limit && schedules::most_stages(routes) > *limit ? limit : std::nullopt;
+// Returns the bytes of a gradient that generalized tensor parallelism reduces to shards: those of
+// bf16, whatever the type of the gradients' sum (gtp_remat, docs/api-guide/core/
+// generalized_tensor_parallel.md of Megatron-LM, section 1.3). 0: communication.gradient_bytes.
+inline std::uint64_t shard_gradient_bytes(const config::Parallel& parallel) {
+  return parallel.gtp ? 2 : 0;
 }
+
+// Returns by device which of its stages are gathered at a time, if stages of some device are
+// gathered one by one during an iteration. Empty: all stages stay gathered.
+std::vector<schedules::UnshardWindow> unshard_windows(const config::Parallel& parallel,
+                                                      const schedules::Routes& routes);
 
 // Returns whether the tp ranks of a stage each send only a part of a boundary tensor to the next
 // stage.

@@ -49,14 +49,14 @@ void add_stage(const Activations& stage, double fragmentation, ActivationMemory&
 // time; 0 if gathered weights count as static memory.
 double unsharded_bytes(const config::Scenario& scenario, const StageCosts& costs,
                        const Routes& routes, std::uint32_t device) {
-  const auto limit = max_unsharded_stages(scenario.parallel, routes);
-  if (!limit || costs.traffic.empty()) return 0;
+  const std::vector<schedules::UnshardWindow> windows = unshard_windows(scenario.parallel, routes);
+  if (windows.empty() || costs.traffic.empty()) return 0;
   std::vector<double> bytes;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     if (routes.device(stage, 0) == device)
       bytes.push_back(static_cast<double>(costs.gathered_whole(stage)));
   std::ranges::sort(bytes, std::ranges::greater());
-  bytes.resize(std::min<std::size_t>(bytes.size(), *limit));
+  bytes.resize(std::min<std::size_t>(bytes.size(), windows[device].resident));
   return std::accumulate(bytes.begin(), bytes.end(), 0.0);
 }
 

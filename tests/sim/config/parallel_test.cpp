@@ -168,7 +168,33 @@ TEST_CASE("every fault of a layout has a message") {
        "hierarchical_context_parallel_sizes, cp_load_balance, ep (or expert), etp, dp (or data), "
        "pp (or pipeline), vocab_parallel, sp (or "
        "sequence), zero, shard (or dp_shard), replicate (or dp_replicate), reshard_after_forward, "
-       "max_unsharded_stages, order"},
+       "max_unsharded_stages, unshard_lookahead, outer_sharding, gtp, expert_gtp, gather_ahead, "
+       "order"},
+      {"{dp: 8, zero: 1, unshard_lookahead: by_rank}",
+       "t:1:37: parallel.unshard_lookahead is for weights that stay gathered from pass to pass, "
+       "and parallel.zero is 1; allowed: zero 3, or leave it out"},
+      {"{shard: 8, unshard_lookahead: far}",
+       "t:1:31: parallel.unshard_lookahead is the text 'far'; allowed: one of full, by_rank"},
+      {"{dp: 8, zero: 1, outer_sharding: optimizer}",
+       "t:1:34: parallel.outer_sharding is for sharded weights, and parallel.zero is 1; allowed: "
+       "zero 3, or leave it out"},
+      {"{dp: 8, zero: 2, gather_ahead: 1000}",
+       "t:1:32: parallel.gather_ahead is for sharded weights, and parallel.zero is 2; allowed: "
+       "zero 3, or leave it out"},
+      {"{dp: 8, gtp: 3}",
+       "t:1:14: parallel.gtp is 3, which does not divide parallel.dp (8); allowed: a divisor of "
+       "dp"},
+      {"{dp: 8, gtp: 4, shard: 2}",
+       "t:1:24: parallel.shard is for FSDP, and parallel.gtp is 4; allowed: one of both keys"},
+      {"{dp: 8, gtp: 4, zero: 1}",
+       "t:1:23: parallel.zero is 1, and parallel.gtp shards weights; allowed: zero 3, or leave it "
+       "out; outer_sharding optimizer for the distributed optimizer"},
+      {"{dp: 8, gtp: 4, cp: 2}",
+       "t:1:21: parallel.cp is 2, and parallel.gtp is not modelled with context parallelism; "
+       "allowed: cp 1"},
+      {"{dp: 8, gtp: 4, order: tp-pp-dp}",
+       "t:1:24: parallel.order has pp before dp, and the ranks of gtp follow those of tp; allowed: "
+       "dp before pp"},
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
       {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
       {"order: tp-dp-xp-pp",

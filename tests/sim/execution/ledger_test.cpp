@@ -98,8 +98,8 @@ TEST_CASE("the peak of the ledger equals that of a simulation that gathers stage
         set_random_bytes(random_job, random);
         for (workload::StageTraffic& stage : random_job.costs.traffic)
           stage.parameters = 840 * random.whole(0, 3);
-        random_job.limit_unsharded_stages(random.whole(1, 2));
-        if (!random_job.conditions.max_unsharded_stages || random_job.schedule.routes.count() > 1)
+        random_job.limit_unsharded_stages(tests::random_window(random, 2));
+        if (random_job.conditions.unshard_windows.empty() || random_job.schedule.routes.count() > 1)
           return;
         const execution::Job job = random_job.job(cluster);
         analysis::SummarySink sink;

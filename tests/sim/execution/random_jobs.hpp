@@ -22,6 +22,12 @@ struct JobSpace {
   bool tensor_parallel = true;
 };
 
+// Draws a window of at most `max_stages` gathered stages.
+inline schedules::UnshardWindow random_window(Random& random, std::uint32_t max_stages) {
+  const std::uint32_t resident = random.whole(1, max_stages);
+  return {resident, random.whole(1, resident)};
+}
+
 // Draws a job: sizes of this schedule family and a layout that fits the GPUs. Returns null if the
 // family does not support the sizes.
 inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Random& random,

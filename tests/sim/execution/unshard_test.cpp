@@ -20,11 +20,11 @@ constexpr std::uint64_t parameters = 840 * 840;  // of a stage
 constexpr std::uint64_t gathered = 2 * parameters;
 
 struct Job : tests::HybridJob {
-  explicit Job(std::uint32_t max_stages,
+  explicit Job(const schedules::UnshardWindow& window,
                const schedules::Parameters& sizes = {.devices = 4, .microbatches = 16, .chunks = 4})
       : HybridJob(schedules::make_schedule("interleaved-1f1b", sizes), {.dp = 2}) {
     set_parameters(parameters);
-    limit_unsharded_stages(max_stages);
+    limit_unsharded_stages(window);
   }
 };
 
@@ -36,9 +36,10 @@ std::vector<std::uint32_t> gathers(const trace::Trace& trace, std::uint32_t devi
   return stages;
 }
 
-std::vector<std::uint32_t> planned(const Job& job, std::uint32_t device, std::uint32_t max_stages) {
+std::vector<std::uint32_t> planned(const Job& job, std::uint32_t device,
+                                   const schedules::UnshardWindow& window) {
   std::vector<std::uint32_t> stages;
-  for (const auto& step : schedules::plan_unshards(job.schedule.programs[device], max_stages))
+  for (const auto& step : schedules::plan_unshards(job.schedule.programs[device], window))
     stages.insert(stages.end(), step.unshard.begin(), step.unshard.end());
   return stages;
 }
@@ -138,6 +139,46 @@ TEST_CASE("each iteration gathers stages by the same plan, after the optimizer's
         if (row.iteration == 1)
           CHECK(row.posted >= tests::step_of(trace, device, 0).updated * (1 - 1e-12));
     }
+  }
+}
+
+TEST_CASE("a lookahead of one stage exposes the gathers that a wider one hides", "[unshard]") {
+  // One device runs both stages. A lookahead of one starts to gather the second stage only after
+  // the passes of the first one.
+  const auto cluster = tests::mesh_cluster(2);
+  const schedules::Parameters sizes{.devices = 1, .microbatches = 2, .chunks = 2};
+  const double gather = tests::mesh_latency + parameters / tests::mesh_rate;
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    const Job narrow({2, 1}, sizes);
+    const trace::Trace trace = narrow.run(cluster, engine);
+    CHECK(gathers(trace, 0) == std::vector<std::uint32_t>{0, 1});
+    CHECK(std::ranges::max(memory(trace, 0)) == 2 * gathered);
+    const auto rows = tests::collectives(trace, 0, CollectiveKind::gather_weights);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].posted == 0);
+    CHECK(rows[1].posted == Approx(gather + 2).epsilon(1e-9));  // after two forward passes of 1 s
+    CHECK(tests::last_end(trace) - tests::last_end(Job(2, sizes).run(cluster, engine)) ==
+          Approx(gather).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("a lookahead by rank gathers what a full one does, later", "[unshard]") {
+  const auto cluster = tests::mesh_cluster(8);
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    Job job(4);
+    for (std::uint32_t device = 0; device < 4; ++device)
+      job.conditions.unshard_windows.emplace_back(4, schedules::automatic_lookahead(device, 4));
+    job.conditions.zero = 1;
+    const trace::Trace trace = job.run(cluster, engine);
+    const trace::Trace full = Job(4).run(cluster, engine);
+    for (std::uint32_t device = 0; device < 4; ++device) {
+      CHECK(gathers(trace, device) == gathers(full, device));
+      CHECK(std::ranges::max(memory(trace, device)) == 4 * gathered);
+      const auto rows = tests::collectives(trace, device, CollectiveKind::gather_weights);
+      const auto at_start = std::ranges::count(rows, 0, &trace::CollectiveRow::posted);
+      CHECK(at_start == std::min(device + 2, 4U));
+    }
+    CHECK(tests::last_end(trace) >= tests::last_end(full) * (1 - 1e-12));
   }
 }
 

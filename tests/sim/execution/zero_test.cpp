@@ -235,6 +235,60 @@ TEST_CASE("ZeRO-2 reduces after every microbatch and exposes only the last reduc
   }
 }
 
+TEST_CASE("copies of shards may sum up gradients once, and divide the optimizer state", "[zero]") {
+  tests::watch_links();
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  // Two ranks share the weights, and each shard has two copies. Each microbatch gathers weights
+  // twice and reduces gradients once, of which each rank sends half.
+  const double inside = microbatches * (4 * parameters / 2 + 2 * 2 * parameters / 2);
+  const double gradients = 4 * parameters / 2;  // of a shard
+  const double weights = 2 * parameters / 2;
+  const auto check = [&](bool once, bool divides, double between) {
+    tests::HybridJob job(
+        schedules::make_schedule("1f1b", {.devices = 2, .microbatches = microbatches}),
+        {.dp = replicas, .replicate = 2, .zero = 3});
+    job.set_parameters(static_cast<std::uint64_t>(parameters));
+    job.conditions.sums_copies_once = once;
+    job.conditions.shards_copies = divides;
+    CAPTURE(once, divides);
+    for (const bool overlap : {true, false}) {
+      job.communication().overlap_grad_reduce = overlap;
+      const auto carried = tests::link_bytes(job, cluster);
+      for (std::uint32_t node = 0; node < replicas; ++node)
+        CHECK(carried.at(fmt::format("nic-{}-0_UP", node)) ==
+              Approx(inside + between).epsilon(1e-6));
+    }
+  };
+  // An all-reduce over two copies sends half of the shard twice.
+  check(false, false, microbatches * gradients);
+  check(true, false, gradients);
+  // A reduce-scatter sends half of it once, and the updated half of the weights is gathered once.
+  check(true, true, gradients / 2 + weights / 2);
+  check(false, true, microbatches * gradients / 2 + weights / 2);
+}
+
+TEST_CASE("layers that are gathered further ahead are requested together", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  constexpr std::uint32_t layers = 8;  // of a stage
+  for (const std::uint32_t ahead : {1U, 3U})
+    for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+      Job job(3, "gpipe");
+      job.communication().global_norm = false;
+      job.costs.gathers_ahead.assign(2, ahead);
+      job.costs.gathered.assign(2,
+                                static_cast<std::uint64_t>((1 + ahead) * 2 * parameters / layers));
+      const trace::Trace trace = job.run(cluster, engine);
+      const auto rows = tests::collectives(trace, 0, CollectiveKind::gather_weights);
+      CAPTURE(ahead);
+      REQUIRE(rows.size() == layers * 2 * microbatches);
+      CHECK(std::ranges::count(rows, 0, &trace::CollectiveRow::posted) == ahead);
+      // The device waits for its first layer only, and memory has the layers of the window.
+      const double gather = part(2 * parameters / layers) / tests::nic + 3 * tests::outside;
+      CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
+      CHECK(max_gathered(trace, 0) == job.costs.gathered[0]);
+    }
+}
+
 TEST_CASE("shards are summed over their copies after reduction", "[zero]") {
   tests::watch_links();
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});

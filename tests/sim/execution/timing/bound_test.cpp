@@ -110,13 +110,14 @@ TEST_CASE("the bound equals the time of FSDP stages that are gathered again", "[
   tests::for_random_jobs(
       99, 12, {.zeros = {1}}, [&](tests::HybridJob& random_job, tests::Random& random) {
         set_random_parameters(random_job, random);
-        random_job.limit_unsharded_stages(random.whole(1, 2));
-        if (!random_job.conditions.max_unsharded_stages || random_job.schedule.routes.count() > 1)
+        random_job.limit_unsharded_stages(tests::random_window(random, 2));
+        if (random_job.conditions.unshard_windows.empty() || random_job.schedule.routes.count() > 1)
           return;
         if (!schedules::has_fused_pairs(random_job.schedule))
           random_job.costs.boundary_bytes = 1'000'000;
         const execution::Job job = random_job.job(cluster);
-        CAPTURE(tests::describe(random_job), *random_job.conditions.max_unsharded_stages);
+        CAPTURE(tests::describe(random_job), random_job.conditions.unshard_windows.front().resident,
+                random_job.conditions.unshard_windows.front().lookahead);
         CHECK(execution::lower_bound(job) == Approx(simulated(job)).epsilon(1e-9));
         ++resharding;
       });
@@ -159,7 +160,7 @@ TEST_CASE("the bound holds with FSDP stages that are gathered again", "[bound]")
   check_bound_holds(cluster, 5, 5, {.zeros = {1}, .max_iterations = 2},
                     [](tests::HybridJob& job, tests::Random& random) {
                       if (job.schedule.routes.count() == 1)
-                        job.limit_unsharded_stages(random.whole(1, 2));
+                        job.limit_unsharded_stages(tests::random_window(random, 2));
                       if (random.flip())
                         job.slowdown =
                             random.reals(std::size_t{job.ranks.replicas()} * job.schedule.devices,

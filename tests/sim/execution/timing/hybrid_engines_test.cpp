@@ -6,6 +6,7 @@
 #include "schedules/families/catalog.hpp"
 #include "support/jobs.hpp"
 #include "support/random.hpp"
+#include "tests/sim/execution/random_jobs.hpp"
 
 // Tests that two engines give hybrid jobs the same times and memory if nothing contends: the one
 // with SimGrid's actors and flows, and the one that adds up durations.
@@ -211,12 +212,17 @@ void compare(const Space& space) {
         randomize(job, random);
         if (parameters.iterations > 1) job.communication().global_norm = true;
         if (space.reshards_stages) {
-          job.limit_unsharded_stages(random.whole(1, 4));
-          if (!job.conditions.max_unsharded_stages || job.schedule.routes.count() > 1) continue;
+          job.limit_unsharded_stages(tests::random_window(random, 4));
+          if (job.conditions.unshard_windows.empty() || job.schedule.routes.count() > 1) continue;
         }
         if (zero == 3 && random.flip())  // holds some layers at a time
           job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * 840 * 840);
+        if (zero == 3 && random.flip())
+          job.costs.gathers_ahead.assign(job.schedule.stages(), random.whole(1, 4));
         if (space.copies && zero == 3) {
+          job.conditions.sums_copies_once = random.flip();
+          job.conditions.shards_copies = random.flip();
+          if (random.flip()) job.conditions.shard_gradient_bytes = 2;
           job.conditions.reshards = random.flip();
           job.conditions.by_layer = random.flip();
         }

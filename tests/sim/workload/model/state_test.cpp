@@ -6,8 +6,8 @@
 
 using namespace pipewright;
 using namespace pipewright::test;
-using workload::gathered_bytes;
 using workload::Parameters;
+using workload::StageParts;
 using workload::unsharded_gradient_bytes;
 
 namespace {
@@ -25,6 +25,13 @@ std::uint64_t sum(const workload::DeviceState& state) {
 
 workload::ZeroGroups zero(const Layout& layout) {
   return workload::zero_groups(parallel_of(layout));
+}
+
+// Bytes of the weights of a stage that are gathered at a time.
+std::uint64_t gathered(const SettingFixture& fixture, const StageParts& stage,
+                       const config::Parallel& parallel) {
+  return workload::gather_window(fixture.setting, stage, parallel, workload::zero_groups(parallel))
+      .bytes;
 }
 
 }  // namespace
@@ -87,16 +94,32 @@ TEST_CASE("stages that FSDP gathers in turn are no static memory", "[model]") {
   config::Parallel parallel = parallel_of({.dp = 8, .zero = 3});
   parallel.pp.value = 4;
   parallel.reshard_after_forward = false;
-  const auto limit = [&](const schedules::Routes& routes) {
-    return workload::max_unsharded_stages(parallel, routes);
+  const auto windows = [&](std::uint32_t chunks) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;
+    for (const auto& window :
+         workload::unshard_windows(parallel, schedules::Routes::looped(4, chunks)))
+      sizes.emplace_back(window.resident, window.lookahead);
+    return sizes;
   };
-  CHECK_FALSE(limit(schedules::Routes::looped(4, 4)));
+  using Sizes = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  CHECK(windows(4).empty());
   parallel.max_unsharded_stages = 3;
-  CHECK(limit(schedules::Routes::looped(4, 4)) == 3U);
-  CHECK_FALSE(limit(schedules::Routes::looped(4, 3)));
+  CHECK(windows(4) == Sizes(4, {3, 3}));
+  CHECK(windows(3).empty());
   parallel.reshard_after_forward = true;
-  CHECK_FALSE(limit(schedules::Routes::looped(4, 4)));
+  CHECK(windows(4).empty());
   parallel.reshard_after_forward = false;
+
+  // A lookahead delays gathers even where all stages stay gathered. For 4 devices of 4 stages,
+  // PyTorch's documentation has (2, 3, 4, 4) for "auto" (pipelining.md, unshard_lookahead).
+  parallel.max_unsharded_stages.reset();
+  parallel.unshard_lookahead = {.rule = config::UnshardRule::by_rank, .by_device = {}};
+  CHECK(windows(4) == Sizes{{4, 2}, {4, 3}, {4, 4}, {4, 4}});
+  CHECK(windows(2).empty());
+  parallel.max_unsharded_stages = 3;
+  CHECK(windows(4) == Sizes{{3, 2}, {3, 3}, {3, 3}, {3, 3}});
+  parallel.unshard_lookahead->by_device = {{1, {}}, {3, {}}, {2, {}}, {3, {}}};
+  CHECK(windows(4) == Sizes{{3, 1}, {3, 3}, {3, 2}, {3, 3}});
 
   config::Training training;
   training.bytes = {.weights = 4, .gradients = 4, .optimizer = 8};
@@ -165,22 +188,82 @@ TEST_CASE("ZeRO-3 gathers two neighbouring parts of a stage", "[zero]") {
   const std::uint64_t h = 4096;
   const std::uint64_t layer = 2 * h * h + 2 * h * h / 4 + 3 * h * 14336 + 2 * h;
   const std::uint64_t embedding = 128'256 * h;
-  const auto whole = zero({.dp = 8, .zero = 3});
-  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 8}}, whole) == 2 * 2 * layer);
-  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 1}}, whole) == 2 * layer);
-  CHECK(gathered_bytes(fixture.setting, {.layers = {0, 8}, .embedding = true}, whole) ==
-        2 * (embedding + layer));
-  CHECK(gathered_bytes(fixture.setting, {.layers = {31, 1}, .head = true}, whole) ==
-        2 * (layer + h + embedding));
-  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 2})) == 0);
+  const config::Parallel whole = parallel_of({.dp = 8, .zero = 3});
+  CHECK(gathered(fixture, {.layers = {8, 8}}, whole) == 2 * 2 * layer);
+  CHECK(gathered(fixture, {.layers = {8, 1}}, whole) == 2 * layer);
+  CHECK(gathered(fixture, {.layers = {0, 8}, .embedding = true}, whole) == 2 * (embedding + layer));
+  CHECK(gathered(fixture, {.layers = {31, 1}, .head = true}, whole) == 2 * (layer + h + embedding));
+  CHECK(gathered(fixture, {.layers = {8, 8}}, parallel_of({.dp = 8, .zero = 2})) == 0);
+  // A single rank has nothing to gather.
+  CHECK(gathered(fixture, {.layers = {8, 8}}, parallel_of({.zero = 3})) == 0);
+}
+
+TEST_CASE("ZeRO-3 gathers as many layers ahead as have a number of elements", "[zero]") {
+  // A layer of Llama 3 8B has 218 million parameters. Megatron-FSDP gathers half of its
+  // communication unit of 1e9 elements ahead, which three layers have, and four do not exceed.
+  const SettingFixture fixture(library_model("llama-3-8b"), "{}", {.dp = 8});
+  const std::uint64_t h = 4096;
+  const std::uint64_t layer = 2 * h * h + 2 * h * h / 4 + 3 * h * 14336 + 2 * h;
+  config::Parallel parallel = parallel_of({.dp = 8, .zero = 3});
+  const auto window = [&](std::uint32_t elements, std::uint32_t layers) {
+    parallel.gather_ahead = elements;
+    return workload::gather_window(fixture.setting, {.layers = {8, layers}}, parallel,
+                                   workload::zero_groups(parallel));
+  };
+  CHECK(window(1, 8).bytes == 2 * 2 * layer);
+  CHECK(window(1, 8).ahead == 1);
+  CHECK(window(500'000'000, 8).bytes == 2 * 4 * layer);
+  CHECK(window(500'000'000, 8).ahead == 3);
+  // A stage of two layers has only one more.
+  CHECK(window(500'000'000, 2).bytes == 2 * 2 * layer);
+  CHECK(window(500'000'000, 2).ahead == 1);
+}
+
+TEST_CASE("generalized tensor parallelism gathers two neighbouring matrices", "[zero][gtp]") {
+  // The matrices of a layer of Llama 3 8B are QKV, output, gate with up, and down.
+  const std::uint64_t h = 4096;
+  const std::uint64_t f = 14336;
+  config::Parallel parallel = parallel_of({.dp = 8, .zero = 3});
+  parallel.gtp = parallel.shard = config::Located<std::uint32_t>{4, {}};
+  parallel.expert_gtp = config::Located<std::uint32_t>{1, {}};
+  parallel.replicate = config::Located<std::uint32_t>{2, {}};
+  const auto window = [&](const char* training, const StageParts& stage) {
+    const SettingFixture fixture(library_model("llama-3-8b"), training, {.dp = 8});
+    return workload::gather_window(fixture.setting, stage, parallel,
+                                   workload::zero_groups(parallel));
+  };
+  const auto bf16 = window("{}", {.layers = {8, 8}});
+  CHECK(bf16.bytes == 2 * 3 * h * f);
+  CHECK(bf16.matrices == 8 * 4);
+  CHECK(window("{}", {.layers = {31, 1}, .head = true}).bytes == 2 * (h * f + 128'256 * h));
+  // The block scales of MXFP8 and NVFP4 are gathered with the elements: 1 + 1 / 32 and
+  // 1 / 2 + 1 / 16 bytes.
+  CHECK(window("{precision: mxfp8, fp8_param_gather: true}", {.layers = {8, 8}}).bytes ==
+        3 * h * f * 33 / 32);
+  CHECK(window("{precision: nvfp4, fp8_param_gather: true}", {.layers = {8, 8}}).bytes ==
+        3 * h * f * 9 / 16);
+}
+
+TEST_CASE("copies of a shard may divide its optimizer state", "[zero]") {
+  config::Parallel parallel = parallel_of({.dp = 8, .zero = 3});
+  parallel.shard = config::Located<std::uint32_t>{4, {}};
+  parallel.replicate = config::Located<std::uint32_t>{2, {}};
+  const auto held = [&] {
+    return workload::state_of({6400, 0}, training_of("{}"), workload::zero_groups(parallel));
+  };
+  CHECK(held().optimizer == 6400 * 12 / 4);
+  parallel.outer_sharding = config::OuterSharding::optimizer;
+  CHECK(held().optimizer == 6400 * 12 / 8);
+  CHECK(held().weights == 6400 * 2 / 4);
+  CHECK(held().gradients == 6400 * 4 / 4);
+  CHECK(workload::updated_parameters({6400, 0}, workload::zero_groups(parallel)) == 6400 / 8);
 }
 
 TEST_CASE("a head gathers the matrix that it is tied to, wherever it is stored", "[zero]") {
   const SettingFixture fixture(library_model("gpt3-175b"), "{}", {.tp = 8, .dp = 2});
-  const auto three = zero({.dp = 2, .zero = 3});
-  CHECK(gathered_bytes(fixture.setting, {.layers = {95, 1}, .head = true}, three) ==
-        gathered_bytes(fixture.setting, {.layers = {95, 1}, .head = true, .embedding_copy = true},
-                       three));
+  const config::Parallel three = parallel_of({.dp = 2, .zero = 3});
+  CHECK(gathered(fixture, {.layers = {95, 1}, .head = true}, three) ==
+        gathered(fixture, {.layers = {95, 1}, .head = true, .embedding_copy = true}, three));
 }
 
 TEST_CASE("the vocabulary's weights have no scaled copies", "[model][precision]") {
@@ -196,7 +279,7 @@ TEST_CASE("shards may have a wider type than gathered weights", "[zero]") {
   const auto bytes = [](const std::string& training) {
     const SettingFixture fixture(library_model("llama-3-8b"), training, {.dp = 8});
     return std::pair{
-        gathered_bytes(fixture.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 3})),
+        gathered(fixture, {.layers = {8, 8}}, parallel_of({.dp = 8, .zero = 3})),
         workload::state_of({800, 0}, fixture.training, zero({.dp = 8, .zero = 3})).weights};
   };
   const auto [plain, plain_shard] = bytes("{}");
