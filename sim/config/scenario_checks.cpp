@@ -428,12 +428,43 @@ void check_optimizer_offload(const Scenario& scenario, const Value& root) {
   check(offload->weights, "weights", "weights", 3);
 }
 
+// Checks keys of gathered weights that depend on the pipeline.
+void check_gathered_weights(const Scenario& scenario, const Value& root) {
+  const Parallel& parallel = scenario.parallel;
+  if (parallel.shards_optimizer_over_copies() && parallel.keeps_weights())
+    throw Error(origin_of(root, "parallel.outer_sharding"),
+                "parallel.outer_sharding is for weights that each pass gathers, and FSDP keeps "
+                "those of a pipeline gathered")
+        .allow("parallel.reshard_after_forward true, or leave it out");
+  if (!parallel.unshard_lookahead || parallel.unshard_lookahead->by_device.empty()) return;
+  const auto& stages = parallel.unshard_lookahead->by_device;
+  if (stages.size() != scenario.devices.value)
+    throw Error(origin_of(root, "parallel.unshard_lookahead"),
+                fmt::format("parallel.unshard_lookahead has {} numbers, and the pipeline has {} "
+                            "devices",
+                            stages.size(), scenario.devices.value))
+        .allow("a number for each device, such as [2, 3, 4, 4]");
+  for (const Located<std::uint32_t>& ahead : stages)
+    if (ahead.value > parallel.max_unsharded_stages.value_or(ahead.value))
+      throw Error(ahead.origin,
+                  fmt::format("parallel.unshard_lookahead has {}, and at most "
+                              "parallel.max_unsharded_stages ({}) stages are gathered",
+                              ahead.value, *parallel.max_unsharded_stages))
+          .allow(fmt::format("at most {}", *parallel.max_unsharded_stages));
+}
+
 // Checks that the layout can distribute matrices as Muon's mode says.
 void check_muon(const Scenario& scenario, const Value& root) {
   const Optimizer& optimizer = scenario.training.optimizer;
   if (optimizer.name != Optimizer::Name::muon) return;
   const Parallel& parallel = scenario.parallel;
   const Origin origin = origin_of(root, "training.optimizer.mode");
+  if (parallel.gtp)
+    throw Error(origin, fmt::format("training.optimizer.name is muon, whose whole matrices are not "
+                                    "modelled with generalized tensor parallelism, and "
+                                    "parallel.gtp is {}",
+                                    parallel.gtp->value))
+        .allow("name adam, or gtp 1");
   const bool is_fsdp = mode_of(optimizer, parallel.zero) == Optimizer::Mode::fsdp;
   if (optimizer.mode && parallel.zero > 0 && is_fsdp != (parallel.zero == 3))
     throw Error(origin, fmt::format("training.optimizer.mode is {}, but parallel.zero is {}, which "
@@ -486,6 +517,7 @@ void check_scenario(Scenario& scenario, const Value& root) {
   check_network(scenario, root);
   check_optimizer_offload(scenario, root);
   check_offloaded_step(scenario, root);
+  check_gathered_weights(scenario, root);
   check_muon(scenario, root);
   if (scenario.model) {
     check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));

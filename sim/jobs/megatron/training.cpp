@@ -293,6 +293,9 @@ void read_fp8_param_gather(Draft& draft) {
     if (precision != nullptr && !precision->text.starts_with("fp8") && precision->text != "mxfp8")
       draft.drop("training.fp8_param_gather");
   }
+  const config::Value* const precision = draft.at("training.precision");
+  if (draft.on("fp4_param_gather") && precision != nullptr && precision->text == "nvfp4")
+    draft.set("training.fp8_param_gather", "true", *draft.find("fp4_param_gather"));
 }
 
 namespace {

@@ -192,9 +192,15 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
     keys.erase("parallel.sp");
     keys.erase("communication.tp_comm_overlap");
   }
-  // Leaving out parallel.max_unsharded_stages means the value of the stack.
-  if (scenario.parallel.max_unsharded_stages == scenario.training.stack.max_unsharded_stages)
+  // Leaving out keys of gathered weights means the values of the stack.
+  const config::Parallel& parallel = scenario.parallel;
+  const config::Stack& stack = scenario.training.stack;
+  if (parallel.max_unsharded_stages == stack.max_unsharded_stages)
     keys.erase("parallel.max_unsharded_stages");
+  if (parallel.unshard_lookahead && parallel.unshard_lookahead->by_device.empty() &&
+      parallel.unshard_lookahead->rule == stack.unshard_lookahead)
+    keys.erase("parallel.unshard_lookahead");
+  if (parallel.gather_ahead == stack.gather_ahead) keys.erase("parallel.gather_ahead");
   return keys;
 }
 
@@ -346,6 +352,15 @@ void compare_stacks(const config::Scenario& planned, Job job,
     return of.max_unsharded_stages ? fmt::format("{}", *of.max_unsharded_stages) : "all stages";
   };
   compare("stack.max_unsharded_stages", stages(stack), stages(actual));
+  compare("stack.unshard_lookahead",
+          std::string(base::name_of(config::unshard_rule_names, stack.unshard_lookahead)),
+          std::string(base::name_of(config::unshard_rule_names, actual.unshard_lookahead)));
+  const auto ahead = [](const config::Stack& of) {
+    return of.gather_ahead ? fmt::format("{}", *of.gather_ahead) : "one layer";
+  };
+  compare("stack.gather_ahead", ahead(stack), ahead(actual));
+  compare("stack.sums_copies_once", fmt::format("{}", stack.sums_copies_once),
+          fmt::format("{}", actual.sums_copies_once));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace pipewright::jobs {
 
 // Differences between a scenario and `job`, which was read from the scenario's launch, as far as
 // they change the prediction. Keys that are not part of a job (cluster, engine, outputs) are not
-// compared. The stack's attention kernels, fused kernels, rules and number of unsharded stages are
+// compared. The stack's attention kernels, fused kernels, rules and keys of gathered weights are
 // compared with the file of that stack, unless it is of other software than the launch. Its other
 // keys are not compared: times of the host, memory of the software, schedules that the software has
 // and sinks_skip_masked are no settings of a job.

@@ -95,7 +95,6 @@ constexpr std::array setting_rows{
          .key = "partition",
          .read = read_schedule,
          .write = write_schedule},
-    // The batch
     Flag{.name = "parallelism.pp_max_unsharded_active_stages",
          .key = "parallel.max_unsharded_stages",
          .read = read_unshard_window,
@@ -104,6 +103,7 @@ constexpr std::array setting_rows{
          .key = "parallel.unshard_lookahead",
          .read = read_unshard_window,
          .write = write_parallel},
+    // The batch
     Flag{.name = "training.seq_len",
          .key = "training.sequence",
          .form = Form::copy,

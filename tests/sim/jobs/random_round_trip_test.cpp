@@ -417,7 +417,8 @@ const std::vector<std::vector<std::string>> keys_of_one_meaning{
     {"model.sequence", "training.sequence"},
     {"model.experts.shared_ffn", "model.experts.shared"},
     {"training.recompute", "training.recompute.early_stop"},
-    {"stack", "stack.attention", "stack.fused", "stack.rules", "stack.max_unsharded_stages"}};
+    {"stack", "stack.attention", "stack.fused", "stack.rules", "stack.max_unsharded_stages",
+     "stack.unshard_lookahead", "stack.gather_ahead", "stack.sums_copies_once"}};
 
 // The key, with all others of its meaning.
 std::vector<std::string> with_its_meaning(const std::string& key) {
