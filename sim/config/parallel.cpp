@@ -191,10 +191,10 @@ void settle_gtp(const Field& field, bool has_dp, bool has_zero, Parallel& parall
 // Checks that ZeRO-3 keeps weights gathered in pipelines if the number of gathered stages is given.
 void check_unsharded_stages(const Field& field, const Parallel& parallel) {
   for (const std::string_view key : {"max_unsharded_stages", "unshard_lookahead"}) {
-    const Value* const given = find(field.value, key);
-    if (given == nullptr) continue;
+    const Value* const setting = find(field.value, key);
+    if (setting == nullptr) continue;
     const auto refuse = [&](const std::string& reason, std::string_view allowed) {
-      throw Error(given->origin,
+      throw Error(setting->origin,
                   fmt::format("parallel.{} is for weights that stay gathered from pass to pass, "
                               "and {}",
                               key, reason))
@@ -209,12 +209,13 @@ void check_unsharded_stages(const Field& field, const Parallel& parallel) {
 // Checks the keys of ZeRO-3 that gathers weights for each pass.
 void check_gathers(const Field& field, const Parallel& parallel) {
   for (const std::string_view key : {"outer_sharding", "gather_ahead"}) {
-    const Value* const given = find(field.value, key);
-    if (given == nullptr || parallel.zero == 3) continue;
+    const Value* const setting = find(field.value, key);
+    if (setting == nullptr || parallel.zero == 3) continue;
     if (key == "outer_sharding" && !parallel.shards_optimizer_over_copies()) continue;
-    throw Error(given->origin, fmt::format("parallel.{} is for sharded weights, and parallel.zero "
-                                           "is {}",
-                                           key, parallel.zero))
+    throw Error(setting->origin,
+                fmt::format("parallel.{} is for sharded weights, and parallel.zero "
+                            "is {}",
+                            key, parallel.zero))
         .allow("zero 3, or leave it out");
   }
 }
@@ -328,8 +329,8 @@ constexpr std::array parallel_table{
                   choice<&Parallel::outer_sharding, outer_sharding_names>},
     Key<Parallel>{{.name = "gtp",
                    .flag = "--gtp",
-                   .help = "generalized tensor parallelism: number of ranks of dp, next to those "
-                           "of tp, that divide each weight and gather it for each use",
+                   .help = "generalized tensor parallelism: number of adjacent ranks of dp that "
+                           "divide each weight and gather it for each use",
                    .default_value = "1"},
                   count<&Parallel::gtp>},
     Key<Parallel>{

@@ -285,14 +285,14 @@ GatherWindow gather_window(const ModelSetting& setting, const StageParts& stage,
   if (zero.level < 3 || zero.keeps_weights || (zero.dense <= 1 && zero.experts <= 1)) return {};
   if (parallel.gtp) return matrix_window(setting, stage, zero);
   const std::vector<Parameters> parts = part_parameters(setting, stage);
-  const std::uint64_t least = parallel.gather_ahead.value_or(1);
+  const std::uint64_t elements_ahead = parallel.gather_ahead.value_or(1);
   GatherWindow window;
   double largest = 0;
   for (std::size_t first = 0; first < parts.size(); ++first) {
     double bytes = gathered_bytes(parts[first], setting.training);
     std::uint64_t elements = 0;
     std::size_t next = first + 1;
-    for (; next < parts.size() && elements < least; ++next) {
+    for (; next < parts.size() && elements < elements_ahead; ++next) {
       bytes += gathered_bytes(parts[next], setting.training);
       elements += parts[next].total();
     }

@@ -267,6 +267,42 @@ TEST_CASE("copies of shards may sum up gradients once, and divide the optimizer 
   check(false, true, microbatches * gradients / 2 + weights / 2);
 }
 
+TEST_CASE("generalized tensor parallelism moves fewer bytes for weights of narrow types",
+          "[zero][gtp]") {
+  // Bytes for an element in a microbatch: two gathers, with the scales of blocks of 32 or 16
+  // elements, and a reduction in bf16 (Megatron-LM, docs/api-guide/core/
+  // generalized_tensor_parallel.md, section 1.3).
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  struct Case {
+    double gathered, moved;
+  };
+  for (const Case& type : {Case{2, 6}, {1 + 1.0 / 32, 4.0625}, {0.5 + 1.0 / 16, 3.125}}) {
+    tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 2, .microbatches = 1}),
+                         {.dp = replicas, .replicate = 2, .zero = 3});
+    job.set_parameters(static_cast<std::uint64_t>(parameters));
+    job.costs.gathered_element = type.gathered;
+    job.costs.gathered.assign(2, 1000);
+    job.costs.gathered_matrices.assign(2, 8);
+    job.conditions.by_layer = true;
+    job.conditions.sums_copies_once = job.conditions.shards_copies = true;
+    job.conditions.shard_gradient_bytes = 2;
+    const execution::Job run_job = job.job(cluster);
+    const execution::ReplicaGroups groups(run_job);
+    REQUIRE(groups.parts(0) == 8);
+    REQUIRE(groups.weight_parts(0) == 8);
+    const double moved = 8 * static_cast<double>(2 * groups.weights(0, false).front().bytes +
+                                                 groups.gradients(0, false).front().bytes);
+    CHECK(moved == Approx(type.moved * parameters).epsilon(1e-6));
+    // Once in an iteration, copies sum up fp32 gradients of their half, and gather its weights.
+    REQUIRE(groups.gradients(0).size() == 4);
+    REQUIRE(groups.weights(0).size() == 4);
+    CHECK(groups.gradients(0)[2].bytes == static_cast<std::uint64_t>(4 * parameters / 8 / 2));
+    CHECK(groups.gradients(0)[2].collective.kind == workload::Collective::reduce_scatter);
+    CHECK(static_cast<double>(groups.weights(0)[0].bytes) ==
+          Approx(type.gathered * parameters / 8 / 2).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("layers that are gathered further ahead are requested together", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   constexpr std::uint32_t layers = 8;  // of a stage

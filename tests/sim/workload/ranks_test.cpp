@@ -318,6 +318,35 @@ TEST_CASE("shards of experts are within one copy of all shards", "[ranks]") {
                              "x ep) (1); allowed: 1"));
 }
 
+TEST_CASE("ranks of generalized tensor parallelism follow those of tp", "[ranks][gtp]") {
+  // Megatron-Core's order is tp-gtp_remat-cp-ep-dp-pp, and for experts tp-cp-ep-gtp_remat-dp-pp
+  // (parallel_state.py, _inject_gtp_remat_axis). Sixteen GPUs have tp 2, gtp 4 and two copies.
+  config::Parallel parallel = layout({.tp = 2, .dp = 8});
+  const auto set_gtp = [&](std::uint32_t gtp, std::uint32_t expert_gtp, std::uint32_t copies) {
+    parallel.gtp = parallel.shard = config::Located<std::uint32_t>{gtp, {}};
+    parallel.expert_gtp = config::Located<std::uint32_t>{expert_gtp, {}};
+    parallel.replicate = config::Located<std::uint32_t>{copies, {}};
+  };
+  set_gtp(4, 1, 2);
+  CHECK(Ranks(parallel).groups(Group::shard) ==
+        Groups{{0, 2, 4, 6}, {1, 3, 5, 7}, {8, 10, 12, 14}, {9, 11, 13, 15}});
+  CHECK(Ranks(parallel).groups(Group::replicate) ==
+        Groups{{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}});
+  // Experts have shards of their own: with ep 2, four ranks have the same experts.
+  parallel = layout({.ep = 2, .dp = 8});
+  set_gtp(8, 2, 1);
+  CHECK(Ranks(parallel).groups(Group::shard) == Groups{{0, 1, 2, 3, 4, 5, 6, 7}});
+  CHECK(Ranks(parallel).groups(Group::expert_shard) == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  CHECK(Ranks(parallel).groups(Group::expert_replicate) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  set_gtp(8, 1, 1);
+  CHECK(Ranks(parallel).group_size(Group::expert_shard) == 1);
+  CHECK(Ranks(parallel).groups(Group::expert_replicate) == Groups{{0, 2, 4, 6}, {1, 3, 5, 7}});
+  set_gtp(8, 3, 1);
+  CHECK_THAT(error_of(parallel),
+             Catch::Contains("parallel.expert_gtp is 3, which does not divide tp x cp x dp / (etp "
+                             "x ep) (4); allowed: 2 or 4"));
+}
+
 namespace {
 
 config::Parallel by_device(const std::vector<std::uint32_t>& tp, std::uint32_t dp = 1,
