@@ -216,7 +216,8 @@ workload::Conditions conditions_of(const config::Scenario& scenario,
       .cuts_boundary = workload::cuts_boundary(parallel, scenario.communication),
       .sums_copies_once = parallel.gtp.has_value() || scenario.training.stack.sums_copies_once,
       .shards_copies = parallel.shards_optimizer_over_copies(),
-      .shard_gradient_bytes = workload::shard_gradient_bytes(parallel)};
+      .shard_gradient_bytes = workload::shard_gradient_bytes(parallel),
+      .backward_gathers = workload::backward_gathers(parallel, scenario.training)};
   if (!parallel.keeps_weights()) return conditions;
   // PyTorch pipelines that keep weights gathered behave like ZeRO-1, but reduce gradients after the
   // last pass, and may gather the stages of a device in turn.

@@ -291,13 +291,15 @@ std::vector<CollectiveOp> ReplicaGroups::over_copies(Collective collective, std:
   return ops;
 }
 
-std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage, bool with_copies) const {
+std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage, bool with_copies,
+                                                 std::uint32_t times) const {
   const double bytes = job_.costs.gathered_element / weight_parts(stage);
   if (!job_.conditions.broadcasts_weights()) {
     auto gathers = over_replicas(Collective::all_gather, &Holders::shards, stage, bytes);
     const workload::StageTraffic& traffic = job_.costs.traffic[stage];
     gathers[0].bytes += traffic.frozen_bytes / weight_parts(stage);
     gathers[1].bytes += traffic.frozen_expert_bytes / weight_parts(stage);
+    for (CollectiveOp& gather : gathers) gather.times = times;
     if (!has_copies() || !with_copies || !job_.conditions.shards_copies) return gathers;
     std::vector<CollectiveOp> ops = over_copies(Collective::all_gather, stage, bytes);
     ops.insert(ops.end(), gathers.begin(), gathers.end());

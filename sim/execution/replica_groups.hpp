@@ -102,9 +102,11 @@ class ReplicaGroups {
   // Collectives of one bucket of a stage's gradients, of one bucket of its weights, and of a
   // replica's tied embeddings. They run one after the other: dense parameters, then experts. Sums
   // over copies of shards, if any, follow those of the shards, and gathers over copies precede
-  // those of the shards; `with_copies` false leaves both out.
+  // those of the shards; `with_copies` false leaves both out. Shards of weights are gathered
+  // `times` times.
   std::vector<CollectiveOp> gradients(std::uint32_t stage, bool with_copies = true) const;
-  std::vector<CollectiveOp> weights(std::uint32_t stage, bool with_copies = true) const;
+  std::vector<CollectiveOp> weights(std::uint32_t stage, bool with_copies = true,
+                                    std::uint32_t times = 1) const;
   // Number of parts of a stage's weights that ZeRO-3 gathers ahead of the one in use.
   std::uint32_t parts_ahead(std::uint32_t stage) const {
     return job_.costs.gathers_ahead.empty() ? 1 : job_.costs.gathers_ahead[stage];

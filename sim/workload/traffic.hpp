@@ -155,12 +155,18 @@ struct Conditions {
   // Bytes of a gradient that is reduced to shards, if communication.gradient_bytes holds only for
   // the sums over copies; 0: it holds for both.
   std::uint64_t shard_gradient_bytes = 0;
+  // ZeRO-3: how often a backward pass gathers each weight: once more if what it recomputes gathers
+  // on its own.
+  std::uint32_t backward_gathers = 1;
 
-  // ZeRO-3: return whether weights are gathered for a pass of this kind, and whether they are
-  // dropped after it.
+  // ZeRO-3: return whether and how often weights are gathered for a pass of this kind, and whether
+  // they are dropped after it.
   bool gathers_for(schedules::PassKind kind) const {
     return reshards ? kind != schedules::PassKind::weight_grad
                     : kind == schedules::PassKind::forward;
+  }
+  std::uint32_t gathers_in(schedules::PassKind kind) const {
+    return schedules::sends_gradient(kind) ? backward_gathers : 1;
   }
   bool drops_after(schedules::PassKind kind) const {
     return reshards ? gathers_for(kind) : schedules::sends_gradient(kind);

@@ -167,8 +167,11 @@ Synchronizer::Joined Synchronizer::weights(ReplicaDevice copy, const PartOfStage
                                            CollectiveListener* listener) {
   return join({.purpose = Purpose::weights, .part = part}, copy,
               replica_groups_.members(part.stage), listener,
-              &streams_[replica_groups_.holders(part.stage).front()],
-              [&] { return replica_groups_.weights(part.stage, part.with_copies); });
+              &streams_[replica_groups_.holders(part.stage).front()], [&] {
+                const std::uint32_t times =
+                    part.pass ? job_.conditions.gathers_in(part.pass->kind) : 1;
+                return replica_groups_.weights(part.stage, part.with_copies, times);
+              });
 }
 
 Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice copy, std::uint32_t iteration) {

@@ -151,7 +151,10 @@ void Wiring::add_all_ops(Plans& plans, const ReplicaGroups& replica_groups) {
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
     if (!replica_groups.has(stage)) continue;
     add_ops(plans, replica_groups.gradients(stage));
-    if (job_.conditions.zero > 0) add_ops(plans, replica_groups.weights(stage));
+    if (job_.conditions.zero == 0) continue;
+    add_ops(plans, replica_groups.weights(stage));
+    if (const std::uint32_t times = job_.conditions.backward_gathers; times > 1)
+      add_ops(plans, replica_groups.weights(stage, false, times));
   }
   if (job_.conditions.communication.detail == config::Detail::full)
     add_calls(plans, replica_groups);

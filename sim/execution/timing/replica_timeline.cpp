@@ -66,8 +66,10 @@ DeviceStream::DeviceStream(const Job& job, std::uint32_t device,
 }
 
 void DeviceStream::request(Requested& requested, std::uint32_t stage, double time) {
-  add(trace::CollectiveKind::gather_weights, stage, time,
-      (requested.with_copies ? collectives_.weights : collectives_.shard_weights)[stage]);
+  const double seconds =
+      (requested.with_copies ? collectives_.weights : collectives_.shard_weights)[stage] +
+      (requested.times - 1) * collectives_.shard_weights[stage];
+  add(trace::CollectiveKind::gather_weights, stage, time, seconds);
   requested.arrivals.push_back(end_);
 }
 
@@ -78,7 +80,9 @@ void DeviceStream::prefetch(double time) {
       if (i == 1) ahead_.next();
       const Pass pass = ahead_.pass();
       if (!job_.conditions.gathers_for(pass.kind)) continue;
-      requested_[i] = {.with_copies = gathered_once_.insert(pass.stage).second, .arrivals = {}};
+      requested_[i] = {.with_copies = gathered_once_.insert(pass.stage).second,
+                       .times = job_.conditions.gathers_in(pass.kind),
+                       .arrivals = {}};
       const std::uint32_t parts = std::min(collectives_.weight_parts[pass.stage],
                                            collectives_.weight_parts_ahead[pass.stage]);
       for (std::uint32_t part = 0; part < parts; ++part) request(requested_[i], pass.stage, time);

@@ -80,6 +80,7 @@ class DeviceStream {
   // Weights of a pass that are requested part by part.
   struct Requested {
     bool with_copies = false;     // first pass of its stage in the iteration
+    std::uint32_t times = 1;      // gathers of each part
     std::deque<double> arrivals;  // of the parts that the pass has yet to wait for
   };
   void request(Requested& requested, std::uint32_t stage, double time);

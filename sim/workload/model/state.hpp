@@ -103,6 +103,15 @@ inline std::uint64_t shard_gradient_bytes(const config::Parallel& parallel) {
   return parallel.gtp ? 2 : 0;
 }
 
+// Returns how often a backward pass gathers each weight (traffic.hpp). Layers that generalized
+// tensor parallelism recomputes gather their weights for the forward products again, and for the
+// backward ones (section 3.1 of the same page).
+inline std::uint32_t backward_gathers(const config::Parallel& parallel,
+                                      const config::Training& training) {
+  const bool recomputes = training.recompute.granularity == config::Recompute::Granularity::full;
+  return parallel.gtp && recomputes ? 2 : 1;
+}
+
 // Returns by device which of its stages are gathered at a time, if stages of some device are
 // gathered one by one during an iteration. Empty: all stages stay gathered.
 std::vector<schedules::UnshardWindow> unshard_windows(const config::Parallel& parallel,

@@ -223,6 +223,7 @@ void compare(const Space& space) {
           job.conditions.sums_copies_once = random.flip();
           job.conditions.shards_copies = random.flip();
           if (random.flip()) job.conditions.shard_gradient_bytes = 2;
+          job.conditions.backward_gathers = random.whole(1, 2);
           job.conditions.reshards = random.flip();
           job.conditions.by_layer = random.flip();
         }
