@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/megatron/launch.hpp"
@@ -125,12 +126,29 @@ void read_batch(Draft& draft) {
     draft.assume("all samples have the largest length, as they would with packing");
 }
 
+// Reads how many elements DeepSpeed's ZeRO-3 gathers ahead (__prefetch_bucket_sz of
+// runtime/zero/partitioned_param_coordinator.py); with "auto", Transformers fills in less than a
+// layer has.
+void read_prefetch(Draft& draft, const Setting& stage) {
+  constexpr const char* name = "zero_optimization.stage3_prefetch_bucket_size";
+  const Setting* const bucket = draft.find(name);
+  if (bucket == nullptr) return;
+  if (whole_number(stage) != 3) return draft.without_effect(*bucket, "without ZeRO-3");
+  const auto elements = base::parse_number<double>(draft.text(name));
+  constexpr double most = 2147483648;
+  if (elements && *elements >= 1 && *elements <= most)
+    draft.set("parallel.gather_ahead", fmt::format("{:.0f}", *elements), *bucket);
+  else
+    draft.without_effect(*bucket, "weights are gathered one layer ahead");
+}
+
 void read_data_parallel(Draft& draft) {
   const Setting* const stage = draft.find("zero_optimization.stage");
   const Setting* const fsdp = draft.find("fsdp");
   if (stage != nullptr) {
     draft.set("stack", "deepspeed", "the engine of the job");
     draft.set("parallel.zero", fmt::format("{}", whole_number(*stage)), *stage);
+    read_prefetch(draft, *stage);
   } else if (fsdp != nullptr && !fsdp->values.empty()) {
     const std::string ways = fmt::format("{}", fmt::join(fsdp->values, " "));
     draft.set("parallel.zero",
@@ -173,6 +191,9 @@ constexpr std::array trainer_flags{
          .absent = "8"},
     Flag{.name = "gradient_accumulation_steps", .key = "microbatches", .read = read_batch},
     Flag{.name = "zero_optimization.stage", .key = "parallel.zero", .read = read_data_parallel},
+    Flag{.name = "zero_optimization.stage3_prefetch_bucket_size",
+         .key = "parallel.gather_ahead",
+         .read = read_data_parallel},
     Flag{.name = "zero_optimization.overlap_comm",
          .key = "communication.overlap_grad_reduce",
          .form = Form::on},

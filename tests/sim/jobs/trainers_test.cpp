@@ -189,6 +189,7 @@ TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs
   place.write("examples/deepspeed/ds_z3_config.json",
               "{\"train_batch_size\": \"auto\", \"gradient_accumulation_steps\": \"auto\",\n"
               " \"zero_optimization\": {\"stage\": 3, \"overlap_comm\": true,\n"
+              "   \"stage3_prefetch_bucket_size\": 5e8,\n"
               "   \"offload_optimizer\": {\"device\": \"cpu\"}}}\n");
   const std::string text =
       "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\ndo_train: true\n"
@@ -202,6 +203,7 @@ TEST_CASE("full training of LLaMA-Factory is read with DeepSpeed's JSON", "[jobs
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.name == "llama-3-8b");
   CHECK(scenario.parallel.zero == 3);
+  CHECK(scenario.parallel.gather_ahead == 500'000'000U);
   CHECK(scenario.parallel.dp.value == 16);
   CHECK(scenario.microbatches.value == 8);
   CHECK(scenario.training.microbatch_size == 2);
