@@ -155,6 +155,15 @@ void settle_gtp(const Field& field, bool has_dp, bool has_zero, Parallel& parall
   };
   if (!parallel.gtp) parallel.gtp = {1, parallel.expert_gtp->origin};
   if (!parallel.expert_gtp) parallel.expert_gtp = {1, parallel.gtp->origin};
+  if (parallel.gtp->value == 1 && parallel.expert_gtp->value == 1) {
+    // All ranks of dp have whole weights. Dividing the optimizer state among them is ZeRO-1.
+    parallel.gtp.reset();
+    parallel.expert_gtp.reset();
+    if (has_zero || !parallel.shards_optimizer_over_copies()) return;
+    parallel.zero = 1;
+    parallel.outer_sharding = OuterSharding::none;
+    return;
+  }
   for (const std::string_view key : {"shard", "dp_shard", "replicate", "dp_replicate",
                                      "reshard_after_forward", "max_unsharded_stages"})
     if (find(field.value, key) != nullptr)
@@ -360,7 +369,7 @@ Parallel read_parallel(const Field& field) {
   check_cp_sizes(field, parallel);
   if (parallel.gtp || parallel.expert_gtp)
     settle_gtp(field, has_key("dp", "data"), has_key("zero", ""), parallel);
-  else if (parallel.shard || parallel.replicate)
+  if (!parallel.gtp && (parallel.shard || parallel.replicate))
     settle_shards(has_key("dp", "data"), has_key("zero", ""), parallel);
   if (parallel.reshard_after_forward && parallel.zero != 3)
     throw Error(

@@ -133,6 +133,25 @@ TEST_CASE("hierarchical context parallelism has two sizes") {
              Catch::Contains("allowed: two sizes whose product is cp, such as [8, 2]"));
 }
 
+TEST_CASE("generalized tensor parallelism shards weights over ranks of dp") {
+  const Parallel four = parallel("{tp: 2, dp: 16, gtp: 4, outer_sharding: optimizer}");
+  CHECK(four.zero == 3);
+  CHECK(four.shard->value == 4);
+  CHECK(four.replicates() == 4);
+  CHECK(four.reshards());
+  CHECK(four.expert_gtp->value == 1);
+  CHECK(four.shards_optimizer_over_copies());
+  CHECK(four.gpus() == 32);
+  CHECK(parallel("gtp: 4").dp.value == 4);
+  // A degree of one is plain data parallelism, whose copies divide the optimizer state by ZeRO-1.
+  const Parallel one = parallel("{dp: 16, gtp: 1}");
+  CHECK(one.zero == 0);
+  CHECK_FALSE(one.gtp);
+  CHECK(parallel("{dp: 16, gtp: 1, outer_sharding: optimizer}").zero == 1);
+  // Eight experts' copies have two shards each, which leaves copies of four.
+  CHECK(parallel("{dp: 16, ep: 2, gtp: 4, expert_gtp: 2}").expert_replicates() == 4);
+}
+
 TEST_CASE("every fault of a layout has a message") {
   constexpr auto advice =
       "allowed: tp, cp, ep, dp and pp, each once, innermost axis first, such as tp-cp-ep-dp-pp";
