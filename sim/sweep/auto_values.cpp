@@ -42,6 +42,7 @@ constexpr std::array divisor_keys{
     DivisorKey{"parallel.etp", &AutoFacts::gpus, needs_gpus, give_gpus},
     DivisorKey{"parallel.shard", &AutoFacts::gpus, needs_gpus, give_gpus},
     DivisorKey{"parallel.replicate", &AutoFacts::gpus, needs_gpus, give_gpus},
+    DivisorKey{"parallel.gtp", &AutoFacts::gpus, needs_gpus, give_gpus},
     DivisorKey{"training.microbatch_size", &AutoFacts::batches, "global_batch"},
 };
 
