@@ -1,9 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace pipewright::base {
 
@@ -20,6 +23,16 @@ constexpr std::optional<Enum> value_of(const Names& names, std::string_view name
   const auto it = std::ranges::find(names, name);
   if (it == names.end()) return std::nullopt;
   return static_cast<Enum>(it - names.begin());
+}
+
+// Returns the names of the values of an enumeration that are in a set, in their order.
+template <std::size_t size>
+std::vector<std::string_view> selected_names(const std::array<std::string_view, size>& names,
+                                             const std::bitset<size>& selected) {
+  std::vector<std::string_view> chosen;
+  for (std::size_t value = 0; value < size; ++value)
+    if (selected.test(value)) chosen.push_back(names[value]);
+  return chosen;
 }
 
 }  // namespace pipewright::base

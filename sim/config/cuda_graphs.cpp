@@ -60,10 +60,7 @@ CudaGraphs read_cuda_graphs(const Field& field) {
 std::string to_string(const CudaGraphs& graphs) {
   if (graphs.scope != Scope::modules)
     return std::string(base::name_of(cuda_graph_names, graphs.scope));
-  std::vector<std::string_view> names;
-  for (std::size_t module = 0; module < graph_modules.size(); ++module)
-    if (graphs.modules.test(module)) names.push_back(graph_modules[module]);
-  return fmt::format("{}", fmt::join(names, " and "));
+  return fmt::format("{}", fmt::join(base::selected_names(graph_modules, graphs.modules), " and "));
 }
 
 }  // namespace pipewright::config

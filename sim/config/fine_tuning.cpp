@@ -57,15 +57,6 @@ constexpr std::array lora_table{
               part<&Lora::dropout, "a probability">},
 };
 
-template <std::size_t size>
-std::vector<std::string_view> selected_names(const std::array<std::string_view, size>& names,
-                                             const std::bitset<size>& selected) {
-  std::vector<std::string_view> found;
-  for (std::size_t i = 0; i < size; ++i)
-    if (selected.test(i)) found.push_back(names[i]);
-  return found;
-}
-
 std::string enumeration(const std::vector<std::string_view>& names) {
   if (names.size() < 2) return names.empty() ? "" : std::string(names.front());
   return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
@@ -87,14 +78,14 @@ WeightGroups read_frozen(const Field& field) {
 std::string to_string(const Lora& lora) {
   return fmt::format(
       "adapters of rank {} in {}{}", lora.rank,
-      enumeration(selected_names(lora_modules, lora.modules)),
+      enumeration(base::selected_names(lora_modules, lora.modules)),
       lora.base == Lora::Base::recipe
           ? ""
           : fmt::format(" beside weights in {}", base::name_of(lora_base_names, lora.base)));
 }
 
 std::string groups_text(const WeightGroups& groups) {
-  return groups.none() ? "none" : enumeration(selected_names(weight_groups, groups));
+  return groups.none() ? "none" : enumeration(base::selected_names(weight_groups, groups));
 }
 
 }  // namespace pipewright::config

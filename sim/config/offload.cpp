@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
@@ -101,12 +102,10 @@ std::vector<KeyRow> optimizer_offload_keys() { return rows_of(optimizer_offload_
 std::string to_string(const Offload& offload) {
   std::string whole =
       offload.layers ? fmt::format("{} layers a stage", *offload.layers) : "all layers";
-  if (offload.modules.any()) {
-    std::vector<std::string_view> names;
-    for (std::size_t module = 0; module < offload_modules.size(); ++module)
-      if (offload.modules.test(module)) names.push_back(offload_modules[module]);
-    whole = fmt::format("{} of {}", fmt::join(names, " and "), whole);
-  }
+  if (offload.modules.any())
+    whole = fmt::format("{} of {}",
+                        fmt::join(base::selected_names(offload_modules, offload.modules), " and "),
+                        whole);
   return percent_of(offload.share, whole);
 }
 

@@ -1,6 +1,9 @@
 #include "sim/config/optimizer.hpp"
 
+#include <span>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/enum_names.hpp"
 
@@ -64,6 +67,47 @@ constexpr std::array optimizer_table{
                    section<&Optimizer::offload, read_optimizer_offload, optimizer_offload_keys>},
 };
 
+using Name = Optimizer::Name;
+
+// A key that some optimizers alone have.
+struct OwnedKey {
+  std::string_view name;
+  std::string_view alias;
+  std::span<const Name> owners;
+};
+constexpr std::array with_newton_schulz{Name::muon};
+constexpr std::array with_first_moment{Name::adam, Name::muon, Name::ademamix};
+constexpr std::array with_second_moment{Name::adam, Name::muon, Name::adafactor, Name::ademamix};
+constexpr std::array owned_keys{
+    OwnedKey{"mode", "", with_newton_schulz},
+    OwnedKey{"layout", "", with_newton_schulz},
+    OwnedKey{"ns_steps", "", with_newton_schulz},
+    OwnedKey{"tp_mode", "", with_newton_schulz},
+    OwnedKey{"ns_precision", "", with_newton_schulz},
+    OwnedKey{"split_qkv", "", with_newton_schulz},
+    OwnedKey{"exp_avg", "exp_avg_dtype", with_first_moment},
+    OwnedKey{"exp_avg_sq", "exp_avg_sq_dtype", with_second_moment},
+};
+
+// Checks that a section has only keys of its optimizer.
+void check_owned_keys(const Field& field, Name name) {
+  const auto text = [](Name of) { return base::name_of(optimizer_names, of); };
+  for (const OwnedKey& key : owned_keys) {
+    if (std::ranges::find(key.owners, name) != key.owners.end()) continue;
+    for (const std::string_view spelling : {key.name, key.alias}) {
+      const Value* const value = find(field.value, spelling);
+      if (value == nullptr) continue;
+      std::vector<std::string_view> owners;
+      for (const Name owner : key.owners) owners.push_back(text(owner));
+      throw Error(value->origin,
+                  fmt::format("{}.{} is a key of {}, and {}.name is {}", field.name, spelling,
+                              fmt::join(owners, ", "), field.name, text(name)),
+                  fmt::format("{}.{}", field.name, spelling))
+          .suggest(fmt::format("leave out {}, or set name to {}", spelling, owners.front()));
+    }
+  }
+}
+
 double moment_bytes(Optimizer::Moment moment) {
   switch (moment) {
     case Optimizer::Moment::fp32:
@@ -80,7 +124,6 @@ double moment_bytes(Optimizer::Moment moment) {
 }  // namespace
 
 double moments_bytes(const Optimizer& optimizer) {
-  using Name = Optimizer::Name;
   const double first = moment_bytes(optimizer.exp_avg);
   const double second = moment_bytes(optimizer.exp_avg_sq);
   switch (optimizer.name) {
@@ -133,7 +176,11 @@ std::string to_string(const Optimizer& optimizer, std::uint32_t zero) {
                      optimizer.ns_steps == 1 ? "step" : "steps");
 }
 
-Optimizer read_optimizer(const Field& field) { return read_map<optimizer_table>(field); }
+Optimizer read_optimizer(const Field& field) {
+  const Optimizer optimizer = read_map<optimizer_table>(field);
+  check_owned_keys(field, optimizer.name);
+  return optimizer;
+}
 
 std::vector<KeyRow> optimizer_keys() { return rows_of(optimizer_table); }
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
+
 namespace pipewright::config {
 namespace {
 
@@ -110,12 +112,9 @@ std::vector<KeyRow> recompute_keys() { return rows_of(recompute_table); }
 
 std::string to_string(const Recompute& recompute) {
   std::string text(recompute_granularities[static_cast<std::size_t>(recompute.granularity)]);
-  if (recompute.granularity == Granularity::selective && recompute.modules != Recompute{}.modules) {
-    std::vector<std::string_view> names;
-    for (std::size_t module = 0; module < recompute_modules.size(); ++module)
-      if (recompute.modules.test(module)) names.push_back(recompute_modules[module]);
-    text = fmt::format("{}", fmt::join(names, " and "));
-  }
+  if (recompute.granularity == Granularity::selective && recompute.modules != Recompute{}.modules)
+    text = fmt::format(
+        "{}", fmt::join(base::selected_names(recompute_modules, recompute.modules), " and "));
   if (recompute.block > 0) text += fmt::format(" of {} layers a stage", recompute.block);
   if (recompute.uniform > 1) text += fmt::format(", {} layers together", recompute.uniform);
   if (recompute.every > 1) text += fmt::format(" of one layer in {}", recompute.every);

@@ -34,7 +34,7 @@ constexpr std::array host_table{
                    kernel_time<&HostTimes::collective>},
     Key<HostTimes>{{.name = "loop",
                     .help = "host time of each further launch in a loop over experts, within a "
-                            "call of a library",
+                            "call of a library, and of each single operation of PyTorch",
                     .default_value = "0 us"},
                    kernel_time<&HostTimes::loop>},
     Key<HostTimes>{{.name = "pass",

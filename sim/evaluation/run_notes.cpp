@@ -16,6 +16,7 @@
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/optimizer_offload.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/plan/uneven_work.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/schedule_source.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
@@ -117,6 +118,24 @@ void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardwa
   notes.push_back(std::move(note));
 }
 
+// Adds a note that says whose bubble the tables have, if documents give replicas or ranks different
+// work. It is always that of the first replica.
+void add_replica_note(const config::Scenario& scenario, const workload::Plan& plan, Notes& notes) {
+  if (!scenario.training.lengths) return;
+  const auto uneven = workload::uneven_work(scenario, plan.schedule, plan.costs);
+  if (!uneven || !uneven->replicas_differ()) return;
+  const std::uint32_t replicas = scenario.parallel.dp.value;
+  if (scenario.training.lengths->balance == config::Lengths::Balance::context_parallel)
+    notes.push_back(
+        "bubble: ranks that share documents compute for as long as the slowest of them, "
+        "in all replicas alike");
+  else if (replicas > 1)
+    notes.push_back(
+        fmt::format("bubble: that of the first of {} replicas, which has the most work; "
+                    "the others wait longer",
+                    replicas));
+}
+
 // Adds a note if the time of the CPU's optimizer step follows from an assumed bandwidth.
 void add_host_memory_note(const config::Scenario& scenario, const Hardware& hardware,
                           Notes& notes) {
@@ -147,6 +166,7 @@ Notes notes_before(const ScenarioRun& run) {
   if (std::string note = symmetry_note(run.scenario(), hardware, run.plans().front());
       !note.empty())
     notes.push_back(std::move(note));
+  add_replica_note(run.scenario(), run.plans().front(), notes);
   add_idle_node_note(run.scenario(), hardware, notes);
   add_host_memory_note(run.scenario(), hardware, notes);
   return notes;

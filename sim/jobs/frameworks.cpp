@@ -51,6 +51,7 @@ constexpr std::array framework_rows{
               .settings = nemo::setting_names,
               .write = nemo::write_bridge,
               .check = megatron::check_recipe,
+              .writes_adapters = true,
               .on_search_page = true},
     Framework{.name = "nemo",
               .title = "NeMo",
@@ -235,6 +236,23 @@ const Framework* find_writable_framework(std::string_view name) {
   return framework == nullptr || framework->write == nullptr ? nullptr : framework;
 }
 
+namespace {
+
+// Throws config::Error if a launch would leave out the adapters that a scenario trains, and train
+// all weights instead.
+void check_adapters(const config::Scenario& scenario, const Framework& framework) {
+  if (!scenario.training.lora || framework.writes_adapters) return;
+  std::vector<std::string_view> names;
+  for (const Framework& row : framework_rows)
+    if (row.writes_adapters) names.push_back(row.name);
+  throw config::Error(
+      fmt::format("the scenario trains adapters (training.lora), which no launch of {} has",
+                  framework.title))
+      .suggest(fmt::format("write the launch for {}", fmt::join(names, " or ")));
+}
+
+}  // namespace
+
 std::string writable_frameworks() {
   std::vector<std::string_view> names;
   for (const Framework& row : framework_rows)
@@ -301,6 +319,7 @@ Launch export_job(const config::Scenario& scenario, const Framework& framework,
   if (framework.write == nullptr)
     throw config::Error(fmt::format("launches of {} are not written", framework.title))
         .allow(writable_frameworks());
+  check_adapters(scenario, framework);
   const bool is_foreign =
       std::ranges::find(framework.stacks, scenario.training.stack.name) == framework.stacks.end();
   return framework.write({.scenario = scenario,

@@ -33,6 +33,7 @@ struct Framework {
   Launch (*write)(const LaunchInput& input) = nullptr;
   // Throws config::Error if the framework refuses how a scenario divides layers and microbatches.
   void (*check)(const config::Value& tree) = nullptr;
+  bool writes_adapters = false;       // launches can train adapters
   bool takes_deepspeed_json = false;  // a JSON of DeepSpeed may be one of the job's files
   bool on_search_page = false;        // the page of a search shows the launch of each candidate
 };

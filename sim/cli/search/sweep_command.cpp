@@ -317,7 +317,7 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
   if (!candidate.model || !candidate.parallel.tp_by_device.empty()) return launches;
   const std::shared_ptr<const config::LaunchPlan> plan = plan_launch(candidate);
   for (const jobs::Framework& framework : jobs::frameworks())
-    if (framework.on_search_page)
+    if (framework.on_search_page && (framework.writes_adapters || !candidate.training.lora))
       launches.emplace_back(framework.title, jobs::export_job(candidate, framework, *plan).text);
   return launches;
 }

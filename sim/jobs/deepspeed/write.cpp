@@ -54,8 +54,7 @@ std::string_view foreign_part(const config::Scenario& scenario) {
   if (model.latent) return "latent attention";
   if (model.mtp_layers > 0) return "multi-token prediction";
   if (model.experts) return "layers of experts as in Megatron-LM";
-  if (config::is_scaled(scenario.training.precision)) return "products in 8 or 4 bits";
-  return scenario.training.lora ? "adapters" : "";
+  return config::is_scaled(scenario.training.precision) ? "products in 8 or 4 bits" : "";
 }
 
 // Throws config::Error for a training that Megatron-DeepSpeed cannot run.

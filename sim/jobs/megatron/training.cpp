@@ -356,6 +356,34 @@ void read_allocator(Draft& draft) {
   draft.assume("expandable segments waste 2 % of the activations");
 }
 
+namespace {
+
+// Settings of Muon, and the keys that the table of flags sets from them.
+struct MuonSetting {
+  std::string_view name, key;
+};
+constexpr std::array muon_settings{
+    MuonSetting{"no_use_layer_wise_param_layout", "training.optimizer.layout"},
+    MuonSetting{"muon_num_ns_steps", "training.optimizer.ns_steps"},
+    MuonSetting{"muon_tp_mode", "training.optimizer.tp_mode"},
+    MuonSetting{"muon_fp32_matmul_prec", "training.optimizer.ns_precision"},
+    MuonSetting{"muon_no_split_qkv", "training.optimizer.split_qkv"},
+    MuonSetting{"muon_split_qkv", "training.optimizer.split_qkv"},
+};
+
+// Drops what a job says of Muon's iterations if another optimizer updates its weights.
+void drop_muon_settings(Draft& draft) {
+  const config::Value* const name = draft.at("training.optimizer.name");
+  if (name != nullptr && name->text == "muon") return;
+  for (const MuonSetting& row : muon_settings)
+    if (const Setting* const setting = draft.find(row.name)) {
+      draft.drop(row.key);
+      draft.without_effect(*setting, "without --optimizer muon");
+    }
+}
+
+}  // namespace
+
 void read_optimizer(Draft& draft) {
   if (const Setting* const optimizer = draft.find("optimizer");
       optimizer != nullptr && !optimizer->values.empty()) {
@@ -371,6 +399,7 @@ void read_optimizer(Draft& draft) {
       draft.not_modelled(*optimizer, Changes::time_and_memory,
                          "an optimizer with other state than Adam's, which is predicted");
   }
+  drop_muon_settings(draft);
   if (!draft.on("use_precision_aware_optimizer")) {
     if (const Setting* const store = draft.find("store_param_remainders"))
       draft.without_effect(*store, "without --use-precision-aware-optimizer");

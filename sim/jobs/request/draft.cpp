@@ -79,6 +79,10 @@ std::string default_on(const config::Value& stack, std::string_view key) {
   return value == nullptr ? "" : value->text;
 }
 
+config::Value library_model(std::string_view name) {
+  return config::read_yaml_file(config::library_file("models", name, ".yaml").string());
+}
+
 // Values of a setting; false for an empty list of a configuration, which is no flag without a
 // value.
 std::vector<std::string> values_of(const Setting& setting) {
@@ -139,9 +143,7 @@ Draft::Draft(Request request) : request_(std::move(request)) {
   job_.not_modelled = request_.not_followed;
   for (Note& note : job_.not_modelled) note.changes = Changes::unknown;
   job_.tree.origin = {.source = request_.name};
-  if (!request_.model.empty())
-    model_ =
-        config::read_yaml_file(config::library_file("models", request_.model, ".yaml").string());
+  if (!request_.model.empty()) model_ = library_model(request_.model);
 }
 
 Job Draft::take() {
@@ -211,6 +213,9 @@ void Draft::set(std::string_view key, config::Value value, const std::string& co
     if (library_value != nullptr && library_value->text == value.text) return;
     if (key == "model.sequence") key = "training.sequence";
   }
+  if (key == "model" && value.kind == config::Value::Kind::text && value.text != request_.model &&
+      config::is_library_name(value.text, ".yaml"))
+    model_ = library_model(value.text);
   // Keys of the stack stay a map of their own until name_stack() adds the stack that they change.
   if (key.starts_with("stack."))
     config::set_value(job_.tree, key, std::move(value));
@@ -340,9 +345,7 @@ std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) con
 std::uint64_t Draft::library_count(std::string_view key) const {
   const config::Value* const model = at("model");
   if (model == nullptr || model->kind != config::Value::Kind::text) return 0;
-  const config::Value map =
-      config::read_yaml_file(config::library_file("models", model->text, ".yaml").string());
-  const config::Value* const value = config::find(map, key);
+  const config::Value* const value = config::find(model_, key);
   return value == nullptr ? 0 : base::parse_number<std::uint64_t>(value->text).value_or(0);
 }
 

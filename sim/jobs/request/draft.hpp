@@ -77,7 +77,7 @@ class Draft {
                       std::span<const std::string_view> names);
 
   Request request_;
-  config::Value model_;  // the library's model, if the request names one
+  config::Value model_;  // the library's model, if the request or the key `model` names one
   Job job_;
   std::set<const Setting*> read_;
   std::set<const Setting*> reported_;  // as without effect, or as not modelled

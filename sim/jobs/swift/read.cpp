@@ -102,7 +102,7 @@ constexpr std::array own_rows{
                .names = "lora_alpha lora_bias lora_dtype use_rslora use_dora init_weights"},
     SettingRow{.reason = "encoders and aligners of images, which models of texts lack",
                .names = "vit_ freeze_vit freeze_aligner aligner_"},
-    SettingRow{.reason = "data type of the weights, which --bf16 and --fp16 state",
+    SettingRow{.reason = "data type of the weights, where --bf16 or --fp16 states that of products",
                .names = "torch_dtype"},
     SettingRow{.reason = "kernel of attention outside of Megatron-Core", .names = "attn_impl"},
 };
@@ -145,6 +145,23 @@ void rename(std::span<const Renamed> names, Request& request) {
     if (const auto row = std::ranges::find(names, std::string_view(setting.name), &Renamed::name);
         row != names.end())
       setting.name = row->other;
+}
+
+// Reads the data type of the weights, which products have, too: bf16, or fp16 for weights of 16 and
+// of 32 bits (_init_mixed_precision of swift/arguments/base_args/model_args.py). --bf16 and --fp16
+// state the type of products by themselves.
+void read_weight_type(Request& request) {
+  if (setting_named(request, "bf16") != nullptr || setting_named(request, "fp16") != nullptr)
+    return;
+  for (Setting& setting : request.settings) {
+    if (setting.name != "torch_dtype" || setting.values.empty()) continue;
+    const std::string& type = setting.values.front();
+    if (type != "bfloat16" && type != "float16" && type != "float32")
+      throw refusal(setting, "weights of this type are not trained")
+          .allow("bfloat16, float16, float32");
+    setting.name = type == "bfloat16" ? "bf16" : "fp16";
+    setting.values = {"true"};
+  }
 }
 
 // Throws config::Error if a job freezes weights of the language model.
@@ -200,6 +217,9 @@ bool has_experts(const Request& request) {
 Job read_megatron(Request request) {
   check_nothing_frozen(request);
   add_lora_defaults(request);
+  read_weight_type(request);
+  const Setting* const half = setting_named(request, "fp16");
+  const bool is_fp16 = half != nullptr && !says_no(half->values.front());
   request.dialect = Dialect::recipe;
   request.model = model_of(request);
   const Setting* const packing = setting_named(request, "packing");
@@ -215,7 +235,7 @@ Job read_megatron(Request request) {
   const bool experts = has_experts(request);
   std::vector<Setting> settings;
   for (const Default& row : megatron_defaults)
-    if (!row.of_experts || experts)
+    if ((!row.of_experts || experts) && !(is_fp16 && row.name == "bf16"))
       settings.push_back({.name = std::string(row.name),
                           .values = {std::string(row.value)},
                           .written = fmt::format("--{} {} by default", row.name, row.value)});
@@ -226,6 +246,7 @@ Job read_megatron(Request request) {
 
 Job read_trainer(Request request, std::span<const Source> configs) {
   rename(trainer_names, request);
+  read_weight_type(request);
   // swift/arguments/base_args and sft_args.py: adapters by default, with these numbers.
   for (const Default& row : trainer_defaults)
     if (setting_named(request, row.name) == nullptr)
@@ -241,7 +262,9 @@ Job read_trainer(Request request, std::span<const Source> configs) {
     throw refusal(request, "--max_length is missing: the length of a sample is not known");
   for (const Source& config : configs) trainer::add_json(config, request);
   if (configs.empty()) trainer::add_deepspeed(request);
-  return trainer::read(std::move(request));
+  Job job = trainer::read(std::move(request));
+  name_stack(job, "pytorch-fsdp");
+  return job;
 }
 
 }  // namespace

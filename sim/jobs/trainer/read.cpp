@@ -56,11 +56,12 @@ void read_method(Draft& draft) {
   throw refusal(*bits, "frozen weights in this number of bits are not modelled").allow("4");
 }
 
-// Adds the settings of adapters by the names of lora_flags.
+// Gives the settings of adapters the names of lora_flags. Those that the Trainer reads, too, keep
+// theirs beside.
 void name_adapters(Request& request) {
   constexpr std::array names{LoraName{"finetuning_type", "lora"},
-                             LoraName{"lora_target", "lora_modules"},
                              LoraName{"quantization_bit", "lora_base"}};
+  constexpr std::array own_names{LoraName{"lora_target", "lora_modules"}};
   const auto find = [&](std::string_view name) {
     const auto found = std::ranges::find(request.settings, name, &Setting::name);
     return found == request.settings.end() ? nullptr : &*found;
@@ -73,6 +74,7 @@ void name_adapters(Request& request) {
                   [](const Setting& setting) { return setting.name.starts_with("lora_"); });
     return;
   }
+  rename_lora(own_names, request);
   std::vector<Setting> added;
   for (const LoraName& name : names)
     if (const Setting* const setting = find(name.name)) {
@@ -214,6 +216,8 @@ constexpr std::array unused_rows{
                    "cache_ data data_ dataset dataset_ image_ media_ max_samples preprocessing_ "
                    "split_dataset_ streaming system template tokenized_ val_size video_"},
     SettingRow{.reason = "loss scaling of fp16", .names = "fp16. bf16. loss_scale"},
+    SettingRow{.reason = "data type of the weights, where bf16 or fp16 states that of products",
+               .names = "torch_dtype"},
     SettingRow{.reason = "evaluation between iterations",
                .names = "do_ eval_ metric_ per_device_eval_"},
     SettingRow{.reason = "checkpoints between iterations, which goodput models",
@@ -222,7 +226,7 @@ constexpr std::array unused_rows{
     SettingRow{.reason = "names of files, which are read apart",
                .names = "model_ deepspeed trust_remote_ use_fast_ use_hf"},
     SettingRow{.reason = "numbers in adapters, and files with some",
-               .names = "lora_alpha loraplus_ use_rslora pissa_ adapter_name_or_path lora_target "
+               .names = "lora_alpha loraplus_ use_rslora pissa_ adapter_name_or_path "
                         "create_new_adapter quantization_ double_quantization use_dora "
                         "use_llama_pro use_galore"},
     SettingRow{.reason = "random numbers, and time limits of collectives",

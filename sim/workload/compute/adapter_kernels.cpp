@@ -21,6 +21,12 @@ void append(Kernels products, std::string_view name, Kernels& pass) {
   }
 }
 
+// Adds a single operation of PyTorch: a multiplication, an addition or a dropout.
+void add_operation(Kernels& pass, Part part, std::string_view name, double bytes) {
+  add_memory(pass, part, name, bytes);
+  pass.back().is_operation = true;
+}
+
 void add_collective(const Adapter& adapter, std::string_view name, Kernels& pass) {
   if (adapter.ranks > 1)
     pass.push_back({.name = name, .part = adapter.a.part, .work = Work::collective});
@@ -45,21 +51,21 @@ void add_adapter(const ModelSetting& setting, const Linear& linear, const Adapte
   const double masked = inputs * (2 * width + 1);
   const bool drops = setting.training.lora->dropout > 0;
 
-  if (drops) add_memory(kernels.forward, part, "dropout", masked);
+  if (drops) add_operation(kernels.forward, part, "dropout", masked);
   append(a.forward, product_with_a, kernels.forward);
   add_collective(adapter, joins_a, kernels.forward);
   append(b.forward, product_with_b, kernels.forward);
   if (adapter.cut_by_inputs) add_collective(adapter, "all-gather", kernels.forward);
-  add_memory(kernels.forward, part, "adapter scale", 2 * width * outputs);
-  add_memory(kernels.forward, part, "adapter add", 3 * width * outputs);
+  add_operation(kernels.forward, part, "adapter scale", 2 * width * outputs);
+  add_operation(kernels.forward, part, "adapter add", 3 * width * outputs);
 
-  add_memory(kernels.input_grad, part, "adapter scale", 2 * width * outputs);
+  add_operation(kernels.input_grad, part, "adapter scale", 2 * width * outputs);
   if (scatters) add_collective(adapter, "all-gather", kernels.input_grad);
   append(b.input_grad, product_with_b, kernels.input_grad);
   add_collective(adapter, "all-reduce", kernels.input_grad);
   append(a.input_grad, product_with_a, kernels.input_grad);
-  if (drops) add_memory(kernels.input_grad, part, "dropout", masked);
-  add_memory(kernels.input_grad, part, sum_of_gradients, 3 * width * inputs);
+  if (drops) add_operation(kernels.input_grad, part, "dropout", masked);
+  add_operation(kernels.input_grad, part, sum_of_gradients, 3 * width * inputs);
 
   append(b.weight_grad, product_with_b, kernels.weight_grad);
   append(a.weight_grad, product_with_a, kernels.weight_grad);
@@ -74,14 +80,6 @@ PassKernels adapter_kernels(const ModelSetting& setting, const Linear& linear) {
   return kernels;
 }
 
-bool lacks_lowest_gradients(const config::Training& training) {
-  // Frameworks ask for the gradient of the first layer's input where a checkpoint needs one to run
-  // (enable_input_require_grads of transformers, maybe_enable_recompute_inputs_grad of
-  // Megatron-Bridge).
-  return training.freezes(config::WeightGroup::embedding) &&
-         training.recompute.granularity != config::Recompute::Granularity::full;
-}
-
 void drop_lowest_gradients(const config::Training& training, Kernels& input_grad) {
   const auto is_adapter = [](const Kernel& kernel) { return kernel.name.starts_with("adapter "); };
   const auto is_trained_norm = [&](const Kernel& kernel) {
@@ -92,7 +90,7 @@ void drop_lowest_gradients(const config::Training& training, Kernels& input_grad
     return is_adapter(kernel) || is_trained_norm(kernel) ||
            (multiplies && !is_frozen(training, kernel.part));
   });
-  if (first == input_grad.end()) return;
+  if (first == input_grad.end()) return input_grad.clear();
   const Kernel lowest = *first;
   // The kernel of a norm computes the gradients of its weights, too. The first of an adapter's
   // kernels comes before B's gradient, and the product of a trained matrix is that of its input.

@@ -187,9 +187,19 @@ double training_flops(const config::Model& model, const config::Training& traini
   const ModelSetting whole{balanced, training, uncut_sizes(balanced, samples, sequence)};
   for (const LayerKind kind : kinds_of(model))
     flops += layers_of(model, kind) * layer_difference(whole, kind);
-  if (has_frozen_head(whole))
-    flops -= (1 + model.mtp_layers) * head_flops(model, samples, sequence);
+  // Layers without a backward pass take their forward pass alone.
+  const std::uint32_t untrained = layers_below_training(whole);
+  for (std::uint32_t layer = 0; layer < untrained; ++layer) {
+    const LayerKind kind = kind_of_layer(model, layer);
+    flops -= 2 * layer_flops(model, kind, samples, sequence, pairs) + layer_difference(whole, kind);
+  }
+  const double heads = (1 + model.mtp_layers) * head_flops(model, samples, sequence);
+  const bool trains_head_alone = untrained == model.layers && !trains_mtp(whole);
+  if (has_frozen_head(whole)) flops -= heads;
+  if (trains_head_alone && training.freezes(config::WeightGroup::norms)) flops -= heads;
   if (model.mtp_layers == 0) return flops;
+  if (trains_head_alone)
+    return flops - 2 * model.mtp_layers * mtp_flops(model, samples, sequence, pairs);
   double module = layer_difference(whole, kind_of_mtp(model));
   if (is_frozen(training, Part::mtp_projection))
     module -= mtp_projection(balanced, whole.sizes).flops();

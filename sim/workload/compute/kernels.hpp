@@ -52,6 +52,9 @@ struct Kernel {
   // waits for the result of this kernel before it launches more.
   double stall_s = 0;
   bool captured = false;  // launched with the CUDA graph of its layer, embedding or head
+  // Launched by an operation of PyTorch on its own, such as an addition, without the Python of a
+  // module or of an autograd function. The host takes as long as for a launch in a loop.
+  bool is_operation = false;
 };
 
 // Quantity to which the work of a part of the model is proportional: the tokens of a microbatch,
@@ -64,10 +67,10 @@ constexpr Scaling scaling_of(Part part) {
 }
 
 // Numbers of kernels and collectives that a pass of a layer, of the embedding or of the head runs;
-// a repeated kernel counts once for each repetition. Collectives and launches in loops count apart,
-// because the host takes longer to call a collective than to launch a kernel, and less long to
-// launch the next kernel of a loop. Captured kernels and collectives also count
-// apart: together they are one graph.
+// a repeated kernel counts once for each repetition. Collectives count apart, because the host
+// takes longer to call one than to launch a kernel, and so do launches in loops and by single
+// operations, which take less. Captured kernels and collectives also count apart: together they are
+// one graph.
 struct Launches {
   double kernels = 0;
   double collectives = 0;
@@ -79,6 +82,7 @@ struct Launches {
   void add(const Kernel& kernel, double share = 1) {
     double& count = kernel.captured                           ? captured
                     : kernel.work == Kernel::Work::collective ? collectives
+                    : kernel.is_operation                     ? looped
                                                               : kernels;
     count += share * kernel.times;
     (kernel.captured ? captured : looped) += share * kernel.times * kernel.looped;
@@ -96,12 +100,10 @@ struct PassKernels {
 void add_memory(std::vector<Kernel>& kernels, Part part, std::string_view name, double bytes);
 
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind);
-// Erases those kernels of the lowest layer's I that compute gradients below the first product whose
-// weights, or whose adapters, are trained. No weights need them if the embedding is frozen.
+// Erases those kernels of I in a layer or in the head that compute gradients below the first
+// product whose weights, or whose adapters, are trained; all of them if it trains none. No weights
+// need them if nothing below the part is trained.
 void drop_lowest_gradients(const config::Training& training, std::vector<Kernel>& input_grad);
-// Returns whether the lowest layer of the model has such kernels: the embedding is frozen, and no
-// checkpoint asks for the gradient of the layer's input.
-bool lacks_lowest_gradients(const config::Training& training);
 // Returns the kernels of a multi-token prediction module without its head, like Megatron-LM's
 // MultiTokenPredictionLayer: embedding, two norms, projection and a layer.
 PassKernels mtp_kernels(const ModelSetting& setting);
@@ -116,7 +118,8 @@ PassKernels product_kernels(const ModelSetting& setting, const Linear& linear,
                             config::DataType type);
 // Returns the kernels of a product's adapters, which Megatron-Bridge and PEFT launch beside those
 // of the frozen matrix: in the forward pass the products with A and B, a multiplication by the
-// scale and an addition to the product's result, and the gradients of these.
+// scale and an addition to the product's result, and the gradients of these. The products are
+// modules (ParallelLinearAdapter of megatron/bridge/peft/utils.py), all else single operations.
 PassKernels adapter_kernels(const ModelSetting& setting, const Linear& linear);
 // Returns the kernels between the two projections of a recurrent layer: those of mamba_ssm's chunk
 // scan for Mamba-2 (github.com/state-spaces/mamba, ssd_combined.py), and those of

@@ -102,35 +102,20 @@ PartSeconds mtp_seconds(const ModelSetting& setting, const Gpu& gpu) {
   return recomputed_seconds(setting, kind_of_mtp(setting.model), mtp_kernels(setting), gpu);
 }
 
-namespace {
-
-// Returns the input_grad kernels of the lowest layer, all of them or those that remain.
-PassKernels lowest_kernels(const ModelSetting& setting, bool all) {
-  PassKernels kernels{
-      .forward = {},
-      .input_grad = layer_kernels(setting, kind_of_layer(setting.model, 0)).input_grad,
-      .weight_grad = {}};
-  if (!all) drop_lowest_gradients(setting.training, kernels.input_grad);
-  return kernels;
+PartSeconds lowest_excess(const ModelSetting& setting, const Kernels& input_grad, const Gpu& gpu) {
+  PassKernels whole;
+  whole.input_grad = input_grad;
+  PassKernels rest = whole;
+  drop_lowest_gradients(setting.training, rest.input_grad);
+  return part_seconds(setting, whole, gpu) - part_seconds(setting, rest, gpu);
 }
 
-}  // namespace
-
-PartSeconds lowest_excess(const ModelSetting& setting, const Gpu& gpu) {
-  if (!lacks_lowest_gradients(setting.training)) return {};
-  return part_seconds(setting, lowest_kernels(setting, true), gpu) -
-         part_seconds(setting, lowest_kernels(setting, false), gpu);
-}
-
-PassSeconds lowest_excess(const ModelSetting& setting, const Gpu& gpu,
+PassSeconds lowest_excess(const ModelSetting& setting, const Kernels& input_grad, const Gpu& gpu,
                           bool (*includes)(Part part)) {
-  if (!lacks_lowest_gradients(setting.training)) return {};
-  const auto seconds = [&](bool all) {
-    PassKernels kernels = lowest_kernels(setting, all);
-    std::erase_if(kernels.input_grad, [&](const Kernel& kernel) { return !includes(kernel.part); });
-    return kernel_seconds(kernels, gpu);
-  };
-  return seconds(true) - seconds(false);
+  Kernels rest = input_grad;
+  drop_lowest_gradients(setting.training, rest);
+  const auto share = [&](const Kernel& kernel) { return includes(kernel.part) ? 1.0 : 0.0; };
+  return {.input_grad = kernel_seconds(input_grad, gpu, share) - kernel_seconds(rest, gpu, share)};
 }
 
 PartSeconds embedding_seconds(const ModelSetting& setting, const Gpu& gpu) {

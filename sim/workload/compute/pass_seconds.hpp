@@ -22,6 +22,9 @@ struct PassSeconds {
     recomputed += rhs.recomputed;
     return *this;
   }
+  PassSeconds without_forward() const {
+    return {.input_grad = input_grad, .weight_grad = weight_grad, .recomputed = recomputed};
+  }
   PassSeconds operator-(const PassSeconds& rhs) const {
     return {forward - rhs.forward, input_grad - rhs.input_grad, weight_grad - rhs.weight_grad,
             recomputed - rhs.recomputed};
@@ -38,6 +41,9 @@ struct PartSeconds {
     kernels += rhs.kernels;
     launches += rhs.launches;
     return *this;
+  }
+  PartSeconds without_forward() const {
+    return {kernels.without_forward(), launches.without_forward()};
   }
   PartSeconds operator-(const PartSeconds& rhs) const {
     return {kernels - rhs.kernels, launches - rhs.launches};
@@ -61,10 +67,12 @@ PassSeconds attention_seconds(const ModelSetting& setting, const Attention& atte
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear,
                             const config::Gpu& gpu);
 
-// Returns the seconds of those kernels of the lowest layer that drop_lowest_gradients() erases.
-PartSeconds lowest_excess(const ModelSetting& setting, const config::Gpu& gpu);
-PassSeconds lowest_excess(const ModelSetting& setting, const config::Gpu& gpu,
-                          bool (*includes)(Part part));
+// Returns the seconds of those kernels of a part's I that drop_lowest_gradients() erases, of all
+// parts or of those for which includes(part) holds.
+PartSeconds lowest_excess(const ModelSetting& setting, const std::vector<Kernel>& input_grad,
+                          const config::Gpu& gpu);
+PassSeconds lowest_excess(const ModelSetting& setting, const std::vector<Kernel>& input_grad,
+                          const config::Gpu& gpu, bool (*includes)(Part part));
 
 PartSeconds embedding_seconds(const ModelSetting& setting, const config::Gpu& gpu);
 // Returns the seconds of the final norm, the output matrix and the loss.

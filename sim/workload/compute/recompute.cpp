@@ -1,5 +1,7 @@
 #include "sim/workload/compute/recompute.hpp"
 
+#include "sim/workload/shape/fine_tuning.hpp"
+
 namespace pipewright::workload {
 namespace {
 
@@ -157,10 +159,11 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<StagePart
   double flops = 0;
   if (setting.model.mtp_layers > 0)
     flops += setting.model.mtp_layers * recomputed_kernel_flops(mtp_kernels(whole));
+  const std::uint32_t untrained = layers_below_training(whole);
   for (const StageParts& stage : stages)
     for (std::uint32_t layer = stage.layers.first; layer < stage.layers.first + stage.layers.count;
          ++layer)
-      if (is_recomputed(recompute, stage.layers, layer))
+      if (is_recomputed(recompute, stage.layers, layer) && !(stage.embedding && layer < untrained))
         flops += layer_flops_by_kind[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
   return flops;
 }

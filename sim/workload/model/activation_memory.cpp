@@ -382,6 +382,8 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
 
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::uint32_t layer) {
   const config::Recompute& recompute = setting.training.recompute;
+  // The first stage keeps nothing for layers without a backward pass.
+  if (stage.first == 0 && layer < layers_below_training(setting)) return {};
   const LayerKind kind = kind_of_layer(setting.model, layer);
   const bool recomputes = is_recomputed(recompute, stage, layer);
   if (recomputes && recompute.uniform == 1) return layer_bytes(setting, kind);

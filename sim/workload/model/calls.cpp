@@ -374,18 +374,19 @@ void add_embedding_calls(const ModelSetting& setting, PassCalls& calls) {
 
 // Adds the calls of the head. The loss all-reduces each token's maximum logit, target logit and
 // sum, in fp32. A loss in chunks does so for each chunk, and has all gradients of the output matrix
-// in the forward pass, so that the backward pass gathers no input for them.
-void add_head_calls(const ModelSetting& setting, PassCalls& calls) {
+// in the forward pass, so that the backward pass gathers no input for them. Below an output matrix
+// that is the lowest trained one (`is_lowest`), no gradients are summed.
+void add_head_calls(const ModelSetting& setting, bool is_lowest, PassCalls& calls) {
   const double bytes = hidden_state_bytes(setting);
   const std::uint32_t chunks = setting.training.loss_chunks;
   calls.forward.add(Group::tp, Collective::all_reduce, 4 * setting.sizes.tokens / chunks,
                     3 * chunks);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::all_gather, bytes);
-    calls.add_to_input_grad(Group::tp, Collective::reduce_scatter, bytes);
+    if (!is_lowest) calls.add_to_input_grad(Group::tp, Collective::reduce_scatter, bytes);
     if (chunks == 1 && !has_frozen_head(setting))
       calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
-  } else {
+  } else if (!is_lowest) {
     calls.add_to_input_grad(Group::tp, Collective::all_reduce, bytes);
   }
 }
@@ -439,11 +440,24 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     calls.backward.add(layer.recomputed);
   };
   const LayerRange& layers = stage.layers;
-  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
-    add(layer_calls(setting, kind_of_layer(setting.model, layer), gpu, communication),
-        is_recomputed(setting.training.recompute, layers, layer));
-  for (std::uint32_t module = 0; module < stage.mtp; ++module)
-    add(mtp_calls(setting, gpu, communication), true);
+  const std::uint32_t untrained = stage.embedding ? layers_below_training(setting) : 0;
+  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
+    const PassCalls of_layer =
+        layer_calls(setting, kind_of_layer(setting.model, layer), gpu, communication);
+    if (layer < untrained)
+      calls.forward.add(of_layer.forward);
+    else
+      add(of_layer, is_recomputed(setting.training.recompute, layers, layer));
+  }
+  const bool trains_head_alone =
+      stage.head && untrained == setting.model.layers && !trains_mtp(setting);
+  for (std::uint32_t module = 0; module < stage.mtp; ++module) {
+    const PassCalls of_module = mtp_calls(setting, gpu, communication);
+    if (trains_head_alone)
+      calls.forward.add(of_module.forward);
+    else
+      add(of_module, true);
+  }
   if (setting.sizes.cuts_vocabulary) {
     PassSeconds seconds;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
@@ -454,7 +468,9 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
   if (setting.sizes.tp > 1) {
     if (stage.embedding) add_embedding_calls(setting, calls);
     for (std::uint32_t run = 0; stage.head && run <= setting.model.mtp_layers; ++run)
-      add_head_calls(setting, calls);
+      add_head_calls(setting,
+                     trains_head_alone && setting.training.freezes(config::WeightGroup::norms),
+                     calls);
     if (communication.scatter_gather && !setting.sizes.sequence_parallel) {
       const double bytes = setting.model.residual_streams * hidden_state_bytes(setting);
       if (stage.receives) calls.forward.add(Group::tp, Collective::all_gather, bytes);

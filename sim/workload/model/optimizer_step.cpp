@@ -33,9 +33,11 @@ struct Context {
     return config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value) /
            communication.gradient_bytes;
   }
-  // Seconds that kernels take, or that the host takes to launch them.
+  // Seconds that kernels take, or that the host takes to launch them. Each launch is a single
+  // operation of PyTorch (newton_schulz_step in emerging_optimizers' muon_utils.py), matrix by
+  // matrix.
   double seconds(double kernels, double launches) const {
-    return std::max(kernels, launches * training.stack.host.kernel * gpu.launch_factor);
+    return std::max(kernels, launches * training.stack.host.loop * gpu.launch_factor);
   }
 };
 

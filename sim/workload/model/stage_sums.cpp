@@ -6,6 +6,7 @@
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/measured.hpp"
+#include "sim/workload/shape/fine_tuning.hpp"
 
 namespace pipewright::workload {
 
@@ -14,7 +15,10 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
     : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
   const auto seconds_by_kind =
       by_kind(setting.model, [&](LayerKind kind) { return layer_seconds(setting, kind, gpu); });
-  if (!times) lowest_excess_ = lowest_excess(setting, gpu);
+  if (!times)
+    set_untrained(setting, [&](const std::vector<Kernel>& input_grad) {
+      return lowest_excess(setting, input_grad, gpu);
+    });
   if (times) {
     embedding_ = with_measured_times(embedding_, times->embedding);
     head_ = with_measured_times(head_, times->head);
@@ -35,10 +39,27 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
     return PartSeconds{.kernels = layer_seconds(setting, kind, gpu, includes), .launches = {}};
   });
   if (setting.model.mtp_layers > 0) mtp_.kernels = mtp_seconds(setting, gpu, includes);
-  lowest_excess_.kernels = lowest_excess(setting, gpu, includes);
+  set_untrained(setting, [&](const std::vector<Kernel>& input_grad) {
+    return PartSeconds{.kernels = lowest_excess(setting, input_grad, gpu, includes),
+                       .launches = {}};
+  });
   add_layers(
       setting, [&](LayerKind kind) { return seconds_by_kind[static_cast<std::size_t>(kind)]; },
       [](const PartSeconds& seconds, LayerKind, std::uint32_t) { return seconds; });
+}
+
+template <class Excess>
+void StageSums::set_untrained(const ModelSetting& setting, const Excess& excess) {
+  if (!lacks_lowest_gradients(setting.training)) return;
+  const std::uint32_t layers = setting.model.layers;
+  untrained_layers_ = layers_below_training(setting);
+  trains_mtp_ = trains_mtp(setting);
+  if (untrained_layers_ < layers)
+    lowest_excess_ =
+        excess(layer_kernels(setting, kind_of_layer(setting.model, untrained_layers_)).input_grad);
+  else
+    for (std::uint32_t run = 0; run <= setting.model.mtp_layers; ++run)
+      head_excess_ += excess(head_kernels(setting).input_grad);
 }
 
 // Adds up the seconds of all layers. A layer takes those of its kind, without recomputation if it
@@ -70,11 +91,16 @@ PartSeconds StageSums::seconds_of(const StageParts& stage) const {
   seconds.kernels.recomputed = recomputed.kernels.recomputed;
   seconds.launches.recomputed = recomputed.launches.recomputed;
   if (stage.embedding) seconds += embedding_;
-  if (stage.embedding && stage.layers.first == 0 && stage.layers.count > 0)
-    seconds = seconds - lowest_excess_;
   for (std::uint32_t module = 0; module < stage.mtp; ++module) seconds += mtp_;
   if (stage.head) seconds += head_;
-  return seconds;
+  if (!stage.embedding || stage.layers.first > 0) return seconds;
+  const std::uint32_t untrained = std::min(untrained_layers_, stage.layers.count);
+  seconds = seconds - (before_[untrained] - first).without_forward();
+  if (untrained < stage.layers.count) return seconds - lowest_excess_;
+  if (!stage.head || trains_mtp_) return seconds;
+  for (std::uint32_t module = 0; module < stage.mtp; ++module)
+    seconds = seconds - mtp_.without_forward();
+  return seconds - head_excess_;
 }
 
 double StageSums::total_seconds(const StageParts& stage) const {

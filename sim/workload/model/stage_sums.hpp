@@ -31,12 +31,20 @@ class StageSums {
   void add_layers(const ModelSetting& setting, const KindSeconds& kind_seconds,
                   const Adjust& adjust);
 
+  // Sets what the first stage does not compute, where excess(kernels of I) is the part of a layer's
+  // or the head's I below the first product that is trained.
+  template <class Excess>
+  void set_untrained(const ModelSetting& setting, const Excess& excess);
+
   std::vector<PartSeconds> before_;  // sum over all layers before this one
   std::uint32_t block_ = 0;          // layers at the start of a stage that are recomputed; 0: all
   PartSeconds embedding_;
   PartSeconds mtp_;
-  PartSeconds head_;           // all runs of the head
-  PartSeconds lowest_excess_;  // what the model's lowest layer does not compute
+  PartSeconds head_;                    // all runs of the head
+  std::uint32_t untrained_layers_ = 0;  // without a backward pass on the first stage
+  bool trains_mtp_ = true;
+  PartSeconds lowest_excess_;  // what the lowest layer that is trained does not compute
+  PartSeconds head_excess_;    // what the head does not compute if nothing below it is trained
 };
 
 // The model setting of one GPU of each device. Most devices have the same setting, which is stored

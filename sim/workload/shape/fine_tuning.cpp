@@ -1,6 +1,7 @@
 #include "sim/workload/shape/fine_tuning.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace pipewright::workload {
@@ -177,6 +178,30 @@ std::uint64_t trained_tensors(const ModelSetting& setting, LayerKind kind) {
     tensors += 2 * adapters_of(setting, linear).size();
   }
   return tensors;
+}
+
+bool lacks_lowest_gradients(const config::Training& training) {
+  // Frameworks ask for the gradient of the first layer's input where a checkpoint needs one to run
+  // (enable_input_require_grads of transformers, maybe_enable_recompute_inputs_grad of
+  // Megatron-Bridge).
+  return training.freezes(WeightGroup::embedding) &&
+         training.recompute.granularity != config::Recompute::Granularity::full;
+}
+
+std::uint32_t layers_below_training(const ModelSetting& setting) {
+  if (!lacks_lowest_gradients(setting.training)) return 0;
+  std::optional<LayerKind> below;  // kind of the layer before, which trains nothing
+  for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
+    const LayerKind kind = kind_of_layer(setting.model, layer);
+    if (kind == below) continue;
+    if (layer_parameters(setting, kind).trained().total() > 0) return layer;
+    below = kind;
+  }
+  return setting.model.layers;
+}
+
+bool trains_mtp(const ModelSetting& setting) {
+  return setting.model.mtp_layers > 0 && mtp_parameters(setting).trained().total() > 0;
 }
 
 double dequantized_bytes(const ModelSetting& setting, LayerKind kind) {

@@ -39,6 +39,17 @@ Parameters mtp_parameters(const ModelSetting& setting);
 // Returns the number of weight tensors of a layer that are trained: two of each adapter, and those
 // of trained groups.
 std::uint64_t trained_tensors(const ModelSetting& setting, LayerKind kind);
+// Returns whether the lowest layers need no gradients of their inputs: the embedding is frozen, and
+// no checkpoint asks for the gradient of a layer's input.
+bool lacks_lowest_gradients(const config::Training& training);
+// Returns how many layers at the start of the model have no backward pass: neither they nor what is
+// below them trains anything. This counts only on the first stage. Later stages compute all
+// gradients, since frameworks ask for the gradient of each received tensor
+// (create_tensor_recv_prev in megatron/core/pipeline_parallel/p2p_communication.py, stage.py of
+// PyTorch's pipelines).
+std::uint32_t layers_below_training(const ModelSetting& setting);
+// Returns whether multi-token prediction modules train something.
+bool trains_mtp(const ModelSetting& setting);
 // Returns the bytes of the largest matrix of a layer that is dequantized before its products.
 double dequantized_bytes(const ModelSetting& setting, LayerKind kind);
 

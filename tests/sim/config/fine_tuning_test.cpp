@@ -14,16 +14,6 @@ Training training_of(const std::string& yaml) {
   return read_training({value, "training"});
 }
 
-// Returns the error of a small scenario with these model and training keys.
-std::string fault(const std::string& model, const std::string& training) {
-  const std::string text =
-      "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +
-      "}\nparallel: {pp: 2}\nglobal_batch: 4\ntraining:\n  " + training + "\n";
-  return error_of([&] { read_scenario(read_yaml_text(text, "s.yaml")); });
-}
-
-const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
-
 }  // namespace
 
 TEST_CASE("LoRA has adapters of rank 32 in the four products of a layer by default", "[training]") {

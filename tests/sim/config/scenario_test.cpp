@@ -261,6 +261,10 @@ TEST_CASE("every listed choice and every default can be read") {
         override_key(root, "training.recompute.num_layers", "1", {});
       if (row.name == "parallel.reshard_after_forward")
         override_key(root, "parallel.zero", "3", {});
+      // The optimizer that has every key of moments and of matrices.
+      if (row.name.starts_with("training.optimizer.") && row.name != "training.optimizer.name" &&
+          !row.name.starts_with("training.optimizer.offload."))
+        override_key(root, "training.optimizer.name", "muon", {});
       if (row.name == "communication.tp_comm_overlap")
         override_key(root, "parallel.sp", "true", {});
       if (row.name.starts_with("training.lengths."))

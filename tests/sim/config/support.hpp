@@ -8,7 +8,9 @@
 
 #include <unistd.h>
 
+#include "sim/config/scenario.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::config::test {
 
@@ -57,6 +59,18 @@ std::string error_of(const Action& action) {
     return error.what();
   }
   return {};
+}
+
+// Keys of a model with experts, for fault().
+inline const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
+
+// Returns the error of a scenario with 8 layers on 2 stages and these additional model and training
+// keys; empty if it is accepted.
+inline std::string fault(const std::string& model, const std::string& training) {
+  const std::string text =
+      "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +
+      "}\nparallel: {pp: 2}\nglobal_batch: 4\ntraining:\n  " + training + "\n";
+  return error_of([&] { read_scenario(read_yaml_text(text, "s.yaml")); });
 }
 
 // Returns true if two trees have the same content; their places in files may differ.

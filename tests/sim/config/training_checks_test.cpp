@@ -7,21 +7,6 @@
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {
-namespace {
-
-// Returns the error of a scenario with 8 layers on 2 stages and these additional model and training
-// keys.
-std::string fault(const std::string& model, const std::string& training) {
-  const std::string text =
-      "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +
-      "}\nparallel: {pp: 2}\nglobal_batch: 4\ntraining:\n  " + training + "\n";
-  return error_of([&] { read_scenario(read_yaml_text(text, "s.yaml")); });
-}
-
-const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
-
-}  // namespace
-
 TEST_CASE("recomputation of modules that the model does not have is refused", "[training]") {
   CHECK(fault("", "recompute: {modules: [mlp, layernorm]}").empty());
   CHECK(fault("", "recompute: {modules: [mlp, moe]}") ==

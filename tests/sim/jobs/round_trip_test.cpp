@@ -265,8 +265,22 @@ TEST_CASE("Megatron-Bridge's launch trains the adapters of its scenario", "[jobs
                          !Catch::Contains("training.lora"));
   // What a framework cannot express is named.
   CHECK_THAT(launch_for("{rank: 16, base: nf4}", "bridge"), Catch::Contains("training.lora"));
-  CHECK_THAT(launch_for("{rank: 16}", "megatron"), Catch::Contains("training.lora"));
-  CHECK_THAT(launch_for("{rank: 16}", "torchtitan"), Catch::Contains("training.lora"));
+}
+
+TEST_CASE("launches of frameworks that would train all weights instead of adapters are refused",
+          "[jobs][launch]") {
+  const config::Scenario scenario = config::read_scenario(config::read_yaml_text(
+      "model: llama-3-8b\nparallel: {dp: 8}\nglobal_batch: 8\ntraining: {lora: {rank: 16}}\n",
+      "scenario.yaml"));
+  for (const jobs::Framework& framework : jobs::frameworks())
+    if (framework.write != nullptr && framework.name != "bridge") {
+      INFO(framework.name);
+      CHECK_THAT(
+          config::test::error_of([&] { jobs::export_job(scenario, framework); }),
+          Catch::Contains("the scenario trains adapters (training.lora), which no launch of " +
+                          std::string(framework.title) + " has") &&
+              Catch::Contains("write the launch for bridge"));
+    }
 }
 
 TEST_CASE("a launch states what its framework cannot express", "[jobs][launch]") {

@@ -7,6 +7,7 @@
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/calls.hpp"
+#include "sim/workload/model/stage_sums.hpp"
 #include "sim/workload/model/state.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
@@ -268,4 +269,102 @@ TEST_CASE("tensor parallelism gathers inputs of frozen products once", "[fine tu
   // Of both pairs of products: inputs for weight gradients, and gradients of results.
   CHECK(gathers("{}", false) == 4);
   CHECK(gathers("{lora: {rank: 16, modules: [linear_qkv]}}", false) == 2);
+}
+
+TEST_CASE("the host launches the operations around an adapter's products faster than its products",
+          "[fine tuning]") {
+  const auto launches_of = [](const std::string& training) {
+    const SettingFixture fixture(library_model("llama-3-8b"), training, {});
+    const auto kernels = layer_kernels(fixture.setting, LayerKind::dense);
+    return std::array{launches(kernels.forward), launches(kernels.input_grad),
+                      launches(kernels.weight_grad)};
+  };
+  const auto plain =
+      launches_of("{frozen: [embedding, attention, mlp, experts, router, norms, head]}");
+  const auto adapted = launches_of("{lora: {modules: [linear_qkv, linear_fc2], dropout: 0.1}}");
+  for (const std::size_t pass : {0U, 1U, 2U}) {
+    // Products with A and B in each pass, of two adapters.
+    CHECK(adapted[pass].kernels - plain[pass].kernels == 4);
+    // Dropout, scale and addition, and their gradients.
+    CHECK(adapted[pass].looped - plain[pass].looped == (pass == 2 ? 0 : 6));
+  }
+}
+
+namespace {
+
+const std::string all_but_head = "{frozen: [embedding, attention, mlp, experts, router, norms]}";
+
+workload::PartSeconds seconds_of(const std::string& training, const workload::StageParts& stage,
+                                 const std::string& model = "llama-3-8b") {
+  const SettingFixture fixture(library_model(model), training, {});
+  return workload::StageSums(fixture.setting, config::find_gpu("h100-sxm"), std::nullopt)
+      .seconds_of(stage);
+}
+
+}  // namespace
+
+TEST_CASE("training of the head alone has no backward pass below it", "[fine tuning]") {
+  const config::Gpu gpu = config::find_gpu("h100-sxm");
+  const SettingFixture fixture(library_model("llama-3-8b"), all_but_head, {});
+  CHECK(workload::layers_below_training(fixture.setting) == 32);
+  const workload::StageParts whole{.layers = {0, 32}, .embedding = true, .head = true};
+  const workload::PassSeconds kernels = seconds_of(all_but_head, whole).kernels;
+  const workload::PassSeconds head = head_seconds(fixture.setting, gpu).kernels;
+  CHECK(kernels.weight_grad == Approx(head.weight_grad));
+  // Of the head's I the gradient of the loss alone remains.
+  CHECK(kernels.input_grad > 0);
+  CHECK(kernels.input_grad < head.input_grad - head.forward / 4);
+  // FLOP: forward everywhere, and once more in the output matrix.
+  constexpr double head_matrix = 4096.0 * 128256;
+  constexpr double samples = 1;
+  const config::Model model = library_model("llama-3-8b");
+  CHECK(workload::training_flops(model, fixture.training, samples, tokens) ==
+        Approx(workload::forward_flops(model, samples, tokens) + 2 * head_matrix * tokens));
+  CHECK(layer_bytes(fixture.setting, {0, 32}, 31).held == 0);
+}
+
+TEST_CASE("later stages compute gradients of their inputs whatever they train", "[fine tuning]") {
+  const workload::StageParts first{.layers = {0, 16}, .embedding = true, .sends = true};
+  const workload::StageParts last{.layers = {16, 16}, .head = true, .receives = true};
+  const workload::PassSeconds below = seconds_of(all_but_head, first).kernels;
+  CHECK(below.backward() == Approx(0).margin(1e-12));
+  CHECK(below.forward > 0);
+  // A frozen layer's products for gradients of inputs take as long as its forward pass.
+  const workload::PassSeconds above = seconds_of(all_but_head, last).kernels;
+  CHECK(above.input_grad > 0.9 * above.forward);
+}
+
+TEST_CASE("the backward pass stops at the first layer that trains something", "[fine tuning]") {
+  // The first layer of Moonlight is dense and has no experts.
+  const std::string experts_alone = "{frozen: [embedding, attention, mlp, router, norms, head]}";
+  const SettingFixture fixture(library_model("moonlight-16b"), experts_alone, {});
+  CHECK(workload::layers_below_training(fixture.setting) == 1);
+  const auto backward = [&](const std::string& training, std::uint32_t count) {
+    return seconds_of(training, {.layers = {0, count}, .embedding = true}, "moonlight-16b")
+        .kernels.backward();
+  };
+  CHECK(backward(experts_alone, 1) == Approx(0).margin(1e-12));
+  // The second layer has no gradients below its experts, the third all of them.
+  const double second = backward(experts_alone, 2);
+  const double third = backward(experts_alone, 3) - second;
+  CHECK(second > 0);
+  CHECK(second < third);
+  CHECK(backward(experts_alone, 4) - backward(experts_alone, 3) == Approx(third));
+  // A checkpoint asks for the gradient of its input.
+  const SettingFixture full(library_model("llama-3-8b"),
+                            "{recompute: full, " + all_but_head.substr(1), {});
+  CHECK(workload::layers_below_training(full.setting) == 0);
+}
+
+TEST_CASE("no collectives reduce gradients below a head that alone is trained", "[fine tuning]") {
+  const config::Gpu gpu = config::find_gpu("h100-sxm");
+  const workload::StageParts whole{.layers = {0, 32}, .embedding = true, .head = true};
+  const SettingFixture fixture(library_model("llama-3-8b"), all_but_head,
+                               {.tp = 2, .sequence = true});
+  const auto traffic = stage_calls(fixture.setting, whole, gpu, {});
+  // The hidden states are gathered for the gradient of the output matrix.
+  const auto& backward = traffic[schedules::PassKind::backward];
+  REQUIRE(backward.size() == 1);
+  CHECK(backward.front().collective.kind == workload::Collective::all_gather);
+  CHECK(backward.front().times == 1);
 }
