@@ -178,8 +178,9 @@ void complete(Model& model, const Field& field) {
         .allow("false");
   complete_indexer(model, field);
   complete_compressed(model, field);
-  if (model.output_gate && model.latent)
-    throw refuse("latent", "output_gate is true, and latent attention has no gate").allow("false");
+  if (model.output_gate && model.latent && model.indexer)
+    throw refuse("indexer", "output_gate is true, and sparse latent attention has no gate")
+        .allow("false");
   const bool attends = model.pattern.empty() || model.has_layers(layer_symbols::attention) ||
                        model.has_layers(layer_symbols::sliding) ||
                        model.has_layers(layer_symbols::parallel);

@@ -34,9 +34,14 @@ constexpr std::array host_table{
                    kernel_time<&HostTimes::collective>},
     Key<HostTimes>{{.name = "loop",
                     .help = "host time of each further launch in a loop over experts, within a "
-                            "call of a library, and of each single operation of PyTorch",
+                            "call of a library",
                     .default_value = "0 us"},
                    kernel_time<&HostTimes::loop>},
+    Key<HostTimes>{{.name = "operation",
+                    .help = "host time of a single operation of PyTorch, such as an addition "
+                            "beside an adapter or a product of Muon",
+                    .default_value = "host.kernel"},
+                   kernel_time<&HostTimes::operation>},
     Key<HostTimes>{{.name = "pass",
                     .help = "fixed time of a pass of a microbatch through a stage",
                     .default_value = "0 ms"},

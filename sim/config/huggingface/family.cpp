@@ -98,6 +98,8 @@ constexpr std::array families{
     Family{.type = "mimo", .biases = "qkv", .window_is_optional = true},
     Family{.type = "mimo_v2_flash", .window_has_heads = true},
     Family{.type = "minimax_m2", .qk_norm = true, .expert_is_ffn = true},
+    Family{.type = "minimax_m3", .qk_norm = true, .expert_is_ffn = true, .sparse_is_full = true},
+    Family{.type = "minimax_m3_vl", .qk_norm = true, .expert_is_ffn = true, .sparse_is_full = true},
     Family{.type = "mistral", .window = 4096},
     Family{.type = "mixtral", .expert_is_ffn = true},
     Family{.type = "nemotron", .gated = false, .layernorm = true},

@@ -43,6 +43,7 @@ struct Family {
   bool single_is_mlp = false;  // a single expert is an MLP, without a router
   bool mamba_1 = false;
   bool mamba_norm = true;
+  bool sparse_is_full = false;  // attention to chosen blocks of keys is read as that to all keys
   // Default values of keys that config.json leaves out. 0: the key is required; for head_dim:
   // hidden / heads.
   std::uint32_t vocabulary = 0;

@@ -55,7 +55,44 @@ void add_latent(Config& config, const Family& family, Shape& shape) {
   shape.set("latent.value_head_dim", config.required_number({"v_head_dim"}));
   // Marks these keys as read: their values follow from the sizes of latent attention.
   config.find({"num_key_value_heads", "head_dim", "qk_head_dim"});
+  if (config.flag({"mla_use_output_gate"}, false))
+    shape.set("output_gate", "true", config.origin());
   if (family.indexer) add_indexer(config, shape);
+}
+
+// Adds a note on attention to chosen blocks of keys, which frameworks train as attention to all
+// keys (docs/models/minimax/minimax-m3.md of Megatron-Bridge).
+void note_blocks(Config& config, Shape& shape) {
+  if (!config.find({"sparse_attention_config"})) return;
+  Config inner = config.part("sparse_attention_config");
+  const Number blocks = inner.required_number({"sparse_topk_blocks"});
+  const Number size = inner.required_number({"sparse_block_size"});
+  const Number heads = inner.required_number({"sparse_num_index_heads"});
+  const Number head_dim = inner.required_number({"sparse_index_dim"});
+  const Number hidden = config.required_number({"hidden_size"});
+  const auto layers = inner.list({"sparse_attention_freq"}, 1);
+  const auto sparse = layers ? std::ranges::count(layers->value, "1") : 0;
+  const double parameters =
+      static_cast<double>(sparse) * hidden.value * (heads.value + 1.0) * head_dim.value;
+  shape.note(
+      fmt::format("sparse_attention_config: attention to all keys, as Megatron-Bridge trains it; "
+                  "sequences above {} tokens ({} blocks of {} keys) would take less time with the "
+                  "choice of an indexer, whose {:.3g} million parameters are left out",
+                  std::uint64_t{blocks.value} * size.value, blocks.value, size.value,
+                  parameters / 1e6),
+      inner.origin());
+}
+
+// Adds a note on attention residuals, which take the results of blocks of layers into account.
+void note_residuals(Config& config, Shape& shape) {
+  const auto block = config.number({"attn_res_block_size"});
+  const auto layers = config.number({"num_hidden_layers"});
+  if (!block || block->value == 0 || !layers) return;
+  shape.note(fmt::format("attn_res_block_size: attention residuals are left out, which read up to "
+                         "{} hidden states before each mixer and each MLP, one of each block of {} "
+                         "layers",
+                         (layers->value + block->value - 1) / block->value, block->value),
+             block->origin);
 }
 
 // Checks that attention is causal. The value "vision" concerns tokens of images alone.
@@ -196,7 +233,7 @@ void add_ffn(Config& config, const Family& family, const Layout& layout, Shape& 
     return;
   }
   if (family.type == "lfm2") return add_adjusted_ffn(config, shape);
-  const auto ffn = config.number({"intermediate_size", "n_inner"});
+  const auto ffn = config.number({"dense_intermediate_size", "intermediate_size", "n_inner"});
   if (!layout.mlps) return;
   if (family.gated && !ffn) config.required_number({"intermediate_size"});
   shape.set("ffn", ffn);
@@ -347,6 +384,9 @@ Value model_map(const Value& whole) {
   if (family.indexer) config.find({"index_topk"});
   const bool is_compressed = family.layers == Family::Layers::compressed;
   if (is_compressed) config.find({"compress_ratios", "o_lora_rank", "hc_mult", "num_hash_layers"});
+  if (family.layers == Family::Layers::kimi)
+    config.find({"mla_use_output_gate", "attn_res_block_size"});
+  if (family.sparse_is_full) config.find({"sparse_attention_config"});
   check_missing(config);
   Shape shape(whole.origin);
   add_name(config, shape);
@@ -363,6 +403,8 @@ Value model_map(const Value& whole) {
   shape.set("norm", family.layernorm ? "layernorm" : "rmsnorm", config.origin());
   if (family.post_norms) shape.set("post_norms", "true", config.origin());
   if (is_compressed) add_streams(config, shape);
+  if (family.sparse_is_full) note_blocks(config, shape);
+  if (family.layers == Family::Layers::kimi) note_residuals(config, shape);
   add_biases(config, family, shape);
   add_dropout(config, shape);
   shape.set("tied_embeddings", is_tied(config, family) ? "true" : "false", config.origin());

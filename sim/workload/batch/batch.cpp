@@ -250,10 +250,12 @@ Batch deal(const Lengths& lengths, std::uint32_t sequence, std::uint32_t microba
   for (const Microbatch& microbatch : batch.all_microbatches) {
     batch.computed += microbatch.computed;
     batch.real += microbatch.real;
+    batch.documents += static_cast<double>(microbatch.documents.size());
   }
   const auto count = static_cast<double>(batch.all_microbatches.size());
   batch.computed = part_of(batch.computed, count);
   batch.real = part_of(batch.real, count);
+  batch.documents /= count;
   return batch;
 }
 

@@ -71,6 +71,7 @@ struct Batch {
   std::vector<Microbatch> all_microbatches;  // by replica and microbatch
   TokenCounts computed;                      // mean of the microbatches
   TokenCounts real;
+  double documents = 0;  // mean number of a microbatch's documents
 
   const Microbatch& at(std::uint32_t replica, std::uint32_t microbatch) const {
     return all_microbatches[std::size_t{replica} * microbatches + microbatch];

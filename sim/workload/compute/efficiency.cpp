@@ -129,7 +129,7 @@ double launch_seconds(const config::Training& training, const Launches& launches
   const bool launches_graphs = training.cuda_graphs.scope != config::CudaGraphs::Scope::iteration;
   const double kernels = launches.kernels + (launches_graphs ? launches.graphs() : 0);
   return (kernels * host.kernel + launches.collectives * host.collective +
-          launches.looped * host.loop) *
+          launches.looped * host.loop + launches.operations * host.of_operation()) *
          gpu.launch_factor;
 }
 

@@ -252,6 +252,38 @@ void add_activation_kernels(const ModelSetting& setting, Part part, const Activa
              width * (6 * activation.outputs + 4 * activation.gates));
 }
 
+// Adds the rotary embedding of packed documents without fusion. Megatron-Core reads the lengths of
+// the documents on the host, so that the GPU waits for the next launch, and rotates queries and
+// keys document by document (_apply_rotary_pos_emb_thd of
+// megatron/core/models/common/embeddings/rope_utils.py, July 2026). A document takes operations for
+// cosine and sine (6), two products, the other half (2), a sum and two copies; their gradients take
+// as many but for those of cosine and sine, and three copies more.
+void add_document_rotations(const ModelSetting& setting, double elements, PassKernels& kernels) {
+  constexpr std::uint32_t tensors = 2;
+  constexpr std::uint32_t reads = 2;  // of the lengths and of their sum
+  constexpr double forward = 13;
+  constexpr double backward = 10;
+  constexpr double lengths_bytes = 8;
+  const bool is_captured = setting.training.cuda_graphs.capture_all() ||
+                           setting.training.cuda_graphs.has(GraphModule::attn);
+  if (!is_captured)
+    kernels.forward.push_back({.name = "lengths to host",
+                               .times = tensors * reads,
+                               .part = Part::rotary,
+                               .bytes = lengths_bytes * setting.sizes.documents,
+                               .stall_s = setting.training.stack.host.of_operation(),
+                               .is_operation = true});
+  const auto add = [&](Kernels& pass, double operations, double bytes) {
+    add_memory(pass, Part::rotary, "rotary", bytes * elements);
+    pass.back().is_operation = true;
+    pass.back().looped =
+        static_cast<std::uint32_t>(tensors * operations * setting.sizes.documents) - 1;
+  };
+  constexpr double bytes = 6 + 8 + 6;
+  add(kernels.forward, forward, bytes);
+  add(kernels.input_grad, backward, bytes);
+}
+
 // Without fusion the rotary embedding casts to fp32, multiplies and casts back.
 void add_rotary_kernels(const ModelSetting& setting, double elements, PassKernels& kernels) {
   constexpr std::array<double, 1> fused{4};
@@ -259,6 +291,8 @@ void add_rotary_kernels(const ModelSetting& setting, double elements, PassKernel
   if (setting.training.stack.fuses(config::Fusable::rope) || has_32_bits(setting))
     return add_small_kernels({fused, fused}, Part::rotary, "rotary", width_of(setting) * elements,
                              kernels);
+  if (setting.sizes.documents >= 1 && setting.training.stack.family == "megatron")
+    return add_document_rotations(setting, elements, kernels);
   add_small_kernels({unfused, unfused}, Part::rotary, "rotary", elements, kernels);
 }
 

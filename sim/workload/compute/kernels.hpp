@@ -53,7 +53,7 @@ struct Kernel {
   double stall_s = 0;
   bool captured = false;  // launched with the CUDA graph of its layer, embedding or head
   // Launched by an operation of PyTorch on its own, such as an addition, without the Python of a
-  // module or of an autograd function. The host takes as long as for a launch in a loop.
+  // module or of an autograd function; `looped` counts further ones.
   bool is_operation = false;
 };
 
@@ -75,17 +75,19 @@ struct Launches {
   double kernels = 0;
   double collectives = 0;
   double looped = 0;
+  double operations = 0;
   double captured = 0;
 
   double graphs() const { return std::min(captured, 1.0); }
-  double total() const { return kernels + collectives + looped + captured; }
+  double total() const { return kernels + collectives + looped + operations + captured; }
   void add(const Kernel& kernel, double share = 1) {
     double& count = kernel.captured                           ? captured
                     : kernel.work == Kernel::Work::collective ? collectives
-                    : kernel.is_operation                     ? looped
+                    : kernel.is_operation                     ? operations
                                                               : kernels;
+    double& further = kernel.captured ? captured : kernel.is_operation ? operations : looped;
     count += share * kernel.times;
-    (kernel.captured ? captured : looped) += share * kernel.times * kernel.looped;
+    further += share * kernel.times * kernel.looped;
   }
 };
 Launches launches(const std::vector<Kernel>& kernels);

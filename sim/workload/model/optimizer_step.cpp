@@ -37,7 +37,7 @@ struct Context {
   // operation of PyTorch (newton_schulz_step in emerging_optimizers' muon_utils.py), matrix by
   // matrix.
   double seconds(double kernels, double launches) const {
-    return std::max(kernels, launches * training.stack.host.loop * gpu.launch_factor);
+    return std::max(kernels, launches * training.stack.host.of_operation() * gpu.launch_factor);
   }
 };
 

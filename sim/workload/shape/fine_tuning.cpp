@@ -22,6 +22,8 @@ std::vector<AdaptedOutputs> modules_of(const config::Model& model, const Linear&
   const bool of_keys = linear.keys > 0;
   switch (linear.part) {
     case Part::qkv:
+      // Beside latent attention, it is the product of an output gate, which has no adapter.
+      if (model.latent) return {};
       return {{LoraModule::linear_qkv, all},
               {LoraModule::q_proj, all - linear.keys - linear.values},
               {LoraModule::k_proj, linear.keys},

@@ -106,9 +106,9 @@ std::uint64_t qkv_width(const Model& model, Mixer mixer, const Attention& a, std
              (a.key_dim + (has_values(model, mixer) ? a.value_dim : 0)) / tp;
 }
 
-// Adds the products of latent attention (MLA). The up-projections are split over the tp ranks by
-// heads. The down-projections are not split: each rank computes them for the tokens that it holds
-// anyway.
+// Adds the products of latent attention (MLA). The up-projections, and that of an output gate, are
+// split over the tp ranks by heads. The down-projections are not split: each rank computes them for
+// the tokens that it holds anyway.
 void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
   const Model::Latent& latent = *model.latent;
   const Attention& a = layer.attention;
@@ -135,6 +135,12 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
                      .outputs = keys_and_values,
                      .gathers_input = true,
                      .keys = keys_and_values});
+  if (model.output_gate)
+    linears.push_back({.part = Part::qkv,
+                       .tokens = sizes.tokens,
+                       .inputs = hidden,
+                       .outputs = std::uint64_t{a.heads} * latent.value_head_dim,
+                       .gathers_input = true});
   layer.compressed_norms = sizes.spread_tokens * (latent.query_rank + latent.kv_rank);
   layer.compressed = layer.compressed_norms + sizes.spread_tokens * latent.rope_head_dim;
   // The up-projections of keys and values become products with the queries before sparse attention
@@ -375,7 +381,11 @@ std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes&
                              : matrix_parameters(biased, model.hidden, latent.query_rank) +
                                    norm_parameters(model, latent.query_rank) +
                                    matrix_parameters(biased, latent.query_rank, queries);
-  return out + from_query + (has_indexer(mixer) ? indexer_parameters(model, mixer) : 0) +
+  const std::uint64_t gate =
+      model.output_gate
+          ? matrix_parameters(biased, model.hidden, std::uint64_t{a.heads} * latent.value_head_dim)
+          : 0;
+  return out + from_query + gate + (has_indexer(mixer) ? indexer_parameters(model, mixer) : 0) +
          matrix_parameters(biased, model.hidden, latent.kv_rank + latent.rope_head_dim) +
          norm_parameters(model, latent.kv_rank) +
          matrix_parameters(biased, latent.kv_rank,

@@ -113,9 +113,10 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   sizes.samples = training.microbatch_size;
   sizes.sequence = sizes.document = sequence_of(model, training);
   if (training.lengths) {
-    const TokenCounts mean = batch_of(training, sequence_of(model, training))->computed;
-    sizes.samples = mean.tokens / sizes.sequence;
-    sizes.document = mean.document();
+    const auto batch = batch_of(training, sequence_of(model, training));
+    sizes.samples = batch->computed.tokens / sizes.sequence;
+    sizes.document = batch->computed.document();
+    if (training.lengths->packed) sizes.documents = batch->documents;
   }
   sizes.queries = sizes.sequence / sizes.cp;
   sizes.tokens = sizes.samples * sizes.queries;

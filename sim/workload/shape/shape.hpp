@@ -21,9 +21,10 @@ namespace pipewright::workload {
 // Sizes of a microbatch and of a layer on one GPU, after a parallel layout has split them.
 struct Sizes {
   double samples = 1;
-  double sequence = 0;  // tokens per sample
-  double document = 0;  // tokens per document; attention stays within a document
-  double queries = 0;   // tokens of a sample on this GPU: sequence / cp
+  double sequence = 0;   // tokens per sample
+  double document = 0;   // tokens per document; attention stays within a document
+  double documents = 0;  // mean number of documents that are packed into a microbatch; 0: none are
+  double queries = 0;    // tokens of a sample on this GPU: sequence / cp
   // Tokens of a microbatch that go through tensor-parallel products, where all tp ranks work on the
   // same tokens.
   double tokens = 0;

@@ -286,7 +286,7 @@ TEST_CASE("the host launches the operations around an adapter's products faster 
     // Products with A and B in each pass, of two adapters.
     CHECK(adapted[pass].kernels - plain[pass].kernels == 4);
     // Dropout, scale and addition, and their gradients.
-    CHECK(adapted[pass].looped - plain[pass].looped == (pass == 2 ? 0 : 6));
+    CHECK(adapted[pass].operations - plain[pass].operations == (pass == 2 ? 0 : 6));
   }
 }
 
