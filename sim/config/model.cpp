@@ -112,6 +112,13 @@ std::uint32_t read_extent_or_none(const Field& field) {
   return check_extent(max_width, read_number(field, "1"), field);
 }
 
+std::vector<std::uint32_t> read_ffn_by_layer(const Field& field) {
+  std::vector<std::uint32_t> sizes;
+  for (const Field& size : items(field, "a list of hidden sizes, such as [14336, 7168]"))
+    sizes.push_back(check_extent(max_ffn, read_count(size, "14336"), size));
+  return sizes;
+}
+
 template <auto member, std::uint32_t limit = max_width>
 constexpr auto extent = into<member, read_extent<limit>>({ValueType::count});
 template <auto member>
@@ -356,6 +363,10 @@ constexpr std::array model_table{
                 .help = "hidden size of the MLP",
                 .default_value = "4 hidden; required with swiglu"},
                extent<&Model::ffn, max_ffn>},
+    Key<Model>{{.name = "ffn_by_layer",
+                .help = "hidden sizes of the MLPs where they differ, one for each layer with an "
+                        "MLP; layers have attention or an MLP or both"},
+               into<&Model::ffn_by_layer, read_ffn_by_layer>({ValueType::count, true})},
     Key<Model>{{.name = "mlp",
                 .help = "type of the MLP, with two matrices or three",
                 .default_value = "gelu"},

@@ -29,6 +29,40 @@ Error refusal(const Field& map, std::string_view key, std::string_view found) {
                fmt::format("{}.{}", map.name, key));
 }
 
+// Sets the sizes of MLPs that differ from layer to layer, and the largest of them.
+void complete_mlps(Model& model, const Field& field) {
+  if (model.ffn_by_layer.empty()) return;
+  const auto refuse = [&](std::string message) {
+    return refusal(field, "ffn_by_layer", std::move(message));
+  };
+  if (model.ffn > 0) throw refuse("ffn and ffn_by_layer exclude each other");
+  namespace symbols = layer_symbols;
+  const auto is_other = [](const std::string& layer) {
+    return layer.find_first_not_of({symbols::attention, symbols::mlp}) != std::string::npos;
+  };
+  if (model.experts || std::ranges::any_of(model.pattern, is_other))
+    throw refuse("ffn_by_layer needs layers of attention and MLPs alone")
+        .allow("a pattern of *, - and (*-)");
+  const auto has_mlp = [](const std::string& layer) {
+    return layer.find(symbols::mlp) != std::string::npos;
+  };
+  const auto mlps = model.pattern.empty() ? std::ptrdiff_t{model.layers}
+                                          : std::ranges::count_if(model.pattern, has_mlp);
+  if (std::ssize(model.ffn_by_layer) < mlps)
+    throw refuse(fmt::format("ffn_by_layer has {} sizes, and {} layers have an MLP",
+                             model.ffn_by_layer.size(), mlps));
+  model.ffn_by_layer.resize(static_cast<std::size_t>(mlps));
+  model.mlp_sizes = model.ffn_by_layer;
+  std::ranges::sort(model.mlp_sizes, std::ranges::greater());
+  const auto rest = std::ranges::unique(model.mlp_sizes);
+  model.mlp_sizes.erase(rest.begin(), rest.end());
+  if (model.mlp_sizes.empty()) return;
+  if (model.mlp_sizes.size() > max_mlp_sizes)
+    throw refuse(fmt::format("ffn_by_layer has {} different sizes", model.mlp_sizes.size()))
+        .allow(fmt::format("1 to {}", max_mlp_sizes));
+  model.ffn = model.mlp_sizes.front();
+}
+
 // Sets the number of layers from the pattern if there is one, and checks that the model has the
 // sizes of every layer type in its pattern.
 void complete_pattern(Model& model, const Field& field) {
@@ -155,6 +189,7 @@ void complete(Model& model, const Field& field) {
     return refusal(field, key, text);
   };
   complete_pattern(model, field);
+  complete_mlps(model, field);
   if (model.full_attention_every > 0 && model.sliding_window == 0)
     throw refuse("full_attention_every",
                  "full_attention_every needs sliding_window, the window of the other layers");

@@ -119,7 +119,11 @@ struct Model {
   std::uint32_t head_dim = 0;        // of queries and keys
   std::uint32_t value_head_dim = 0;  // 0: head_dim
   bool keys_as_values = false;       // full attention uses its keys as values, too
-  std::uint32_t ffn = 0;
+  std::uint32_t ffn = 0;             // the largest if MLPs differ
+  // Hidden sizes of the MLPs, one for each layer with an MLP; empty: all have `ffn`. The sizes that
+  // differ, from large to small, are mlp_sizes.
+  std::vector<std::uint32_t> ffn_by_layer;
+  std::vector<std::uint32_t> mlp_sizes;
   bool gated = false;  // three matrices (SwiGLU), else two
   Norm norm = Norm::layernorm;
   bool post_norms = false;  // additional norms after attention and MLP

@@ -103,6 +103,7 @@ constexpr std::array families{
     Family{.type = "mistral", .window = 4096},
     Family{.type = "mixtral", .expert_is_ffn = true},
     Family{.type = "nemotron", .gated = false, .layernorm = true},
+    Family{.type = "nemotron-nas", .layers = Layers::blocks},
     Family{.type = "nemotron_h", .layers = Layers::hybrid, .gated = false, .head_dim = 128},
     Family{.type = "olmo", .layernorm = true},
     Family{.type = "olmo2", .qk_norm = true},

@@ -19,6 +19,7 @@ struct Family {
     parallel,     // attention and Mamba-2 side by side, and an MLP
     kimi,         // latent attention or Kimi delta attention, and an MLP or experts
     compressed,   // compressed attention, and experts
+    blocks,       // a list of layers with attention, an MLP of a size of its own, or both
   };
 
   std::string_view type;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/huggingface/blocks.hpp"
 #include "sim/config/huggingface/config.hpp"
 #include "sim/config/huggingface/family.hpp"
 #include "sim/config/huggingface/layout.hpp"
@@ -141,8 +142,9 @@ void add_attention(Config& config, const Family& family, const Layout& layout, S
   shape.set("heads", heads);
   if (family.layers == Family::Layers::compressed) return add_compressed(config, shape);
   if (config.find({"kv_lora_rank"})) return add_latent(config, family, shape);
-  shape.set("kv_heads", config.number({"num_key_value_heads", "num_attention_groups"},
-                                      family.kv_heads > 0 ? family.kv_heads : heads.value));
+  if (family.layers != Family::Layers::blocks)
+    shape.set("kv_heads", config.number({"num_key_value_heads", "num_attention_groups"},
+                                        family.kv_heads > 0 ? family.kv_heads : heads.value));
   auto size = config.number({"head_dim", "attention_head_dim"});
   if (!size && family.head_dim > 0) size = Number{family.head_dim, config.origin()};
   shape.set("head_dim", size);
@@ -222,6 +224,7 @@ void add_adjusted_ffn(Config& config, Shape& shape) {
 // Adds the type and hidden size of the MLP in dense layers.
 void add_ffn(Config& config, const Family& family, const Layout& layout, Shape& shape) {
   shape.set("mlp", family.gated ? "swiglu" : "gelu", config.origin());
+  if (family.layers == Family::Layers::blocks) return;
   if (family.type == "llama4") {
     shape.set("ffn", config.number({"intermediate_size_mlp"}));
     return;
@@ -387,12 +390,14 @@ Value model_map(const Value& whole) {
   if (family.layers == Family::Layers::kimi)
     config.find({"mla_use_output_gate", "attn_res_block_size"});
   if (family.sparse_is_full) config.find({"sparse_attention_config"});
+  if (family.layers == Family::Layers::blocks) config.find({"block_configs"});
   check_missing(config);
   Shape shape(whole.origin);
   add_name(config, shape);
   shape.set("hidden", config.required_number({"hidden_size", "n_embd"}));
   shape.set("vocabulary", number_or(config, {"vocab_size"}, family.vocabulary));
-  const Layout layout = add_layout(config, family, shape);
+  const bool is_blocks = family.layers == Family::Layers::blocks;
+  const Layout layout = is_blocks ? add_blocks(config, shape) : add_layout(config, family, shape);
   if (layout.attention) add_attention(config, family, layout, shape);
   add_recurrences(config, family, layout, shape);
   if (layout.experts)

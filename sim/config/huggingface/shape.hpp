@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/config/huggingface/config.hpp"
 #include "sim/config/text/value.hpp"
@@ -25,6 +26,10 @@ class Shape {
   void set(std::string_view path, const Number& number) { set(path, number.value, number.origin); }
   void set(std::string_view path, const std::optional<Number>& number) {
     if (number) set(path, *number);
+  }
+  void set_list(std::string_view path, const std::vector<std::string>& items,
+                const Origin& origin) {
+    set_value(map_, path, make_list(items, origin));
   }
   void note(std::string text, const Origin& origin) {
     notes_.kind = Value::Kind::list;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <map>
+#include <numeric>
 #include <span>
 
 #include <fmt/format.h>
@@ -260,6 +261,9 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
   const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1 ||
                      model.has_layers(config::layer_symbols::mlp);
   if (dense) shape["ffn"] = model.ffn;
+  if (!model.ffn_by_layer.empty())
+    shape["ffn_by_layer"] =
+        std::accumulate(model.ffn_by_layer.begin(), model.ffn_by_layer.end(), 0.0);
   if (model.mamba) {
     shape["mamba.heads"] = model.mamba->heads;
     shape["mamba.head_dim"] = model.mamba->head_dim;

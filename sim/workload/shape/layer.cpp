@@ -459,9 +459,10 @@ Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
   const FeedForward feed_forward = feed_forward_of(kind);
   if (feed_forward == FeedForward::experts) add_experts(model, sizes, layer);
   if (feed_forward == FeedForward::dense)
-    layer.mlp =
-        add_mlp(model, {.width = model.hidden, .ffn = model.ffn / sizes.tp, .tokens = sizes.tokens},
-                layer.mlp_linears);
+    layer.mlp = add_mlp(
+        model,
+        {.width = model.hidden, .ffn = ffn_of(model, kind) / sizes.tp, .tokens = sizes.tokens},
+        layer.mlp_linears);
   return layer;
 }
 
@@ -496,7 +497,7 @@ void add_layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes
   add(WeightGroup::norms, norms);
   if (feed_forward == FeedForward::dense)
     return add(WeightGroup::mlp,
-               {.dense = mlp_parameters(model, model.hidden, model.ffn / sizes.tp)});
+               {.dense = mlp_parameters(model, model.hidden, ffn_of(model, kind) / sizes.tp)});
   const Model::Experts& experts = *model.experts;
   add(WeightGroup::router, {.dense = std::uint64_t{model.hidden} * experts.count});
   add(WeightGroup::experts,

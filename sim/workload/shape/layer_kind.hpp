@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/config/model.hpp"
+#include "sim/config/model_checks.hpp"
 
 // Kinds of layers, which differ in how they mix tokens and in their feed-forward part.
 namespace pipewright::workload {
@@ -50,7 +51,10 @@ enum class LayerKind : std::uint8_t {
   mlp,
   experts_alone,
 };
-inline constexpr std::size_t layer_kinds = 35;
+// Kinds of the enumeration. Further kinds follow, with smaller MLPs than the largest of the model:
+// for each size one of layers of attention and an MLP, and one of layers of an MLP alone.
+inline constexpr std::size_t named_layer_kinds = 35;
+inline constexpr std::size_t layer_kinds = named_layer_kinds + 2 * (config::max_mlp_sizes - 1);
 enum class Mixer : std::uint8_t {
   none,
   attention,
@@ -85,6 +89,8 @@ enum class FeedForward : std::uint8_t { none, dense, experts };
 std::string_view name_of(LayerKind kind);
 Mixer mixer_of(const config::Model& model, LayerKind kind);
 FeedForward feed_forward_of(LayerKind kind);
+// Returns the hidden size of the MLP in a kind of layer that has one.
+std::uint32_t ffn_of(const config::Model& model, LayerKind kind);
 inline bool has_experts(LayerKind kind) { return feed_forward_of(kind) == FeedForward::experts; }
 LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);
 // Returns the kind of the layer in a multi-token prediction module: the kind of the model's last

@@ -108,7 +108,8 @@ void add_tp_rules(const config::Model& model, const config::Training& training,
     has_dense_mlp = has_dense_mlp || feed_forward_of(kind) == FeedForward::dense;
   }
   if (has_kv_heads) add_kv_heads(model.kv_heads, "the model's kv_heads");
-  if (has_dense_mlp) add(model.ffn, "the model's ffn");
+  if (has_dense_mlp && model.mlp_sizes.empty()) add(model.ffn, "the model's ffn");
+  for (const std::uint32_t size : model.mlp_sizes) add(size, "the size of an MLP of the model");
   if (model.sliding) {
     add(model.sliding->heads, "the heads of the model's layers with a sliding window");
     add_kv_heads(model.sliding->kv_heads,
