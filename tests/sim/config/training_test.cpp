@@ -124,6 +124,29 @@ TEST_CASE("the size of the optimizer state follows from its data types", "[train
              Catch::Contains("allowed: one of fp32, fp16, bf16, fp8"));
 }
 
+TEST_CASE("keys of other optimizers than the named one are refused", "[training]") {
+  const auto fault_of = [](const std::string& optimizer) {
+    return error_of([&] { training("{optimizer: {" + optimizer + "}}"); });
+  };
+  CHECK(fault_of("name: muon, ns_steps: 3, split_qkv: false, exp_avg: bf16").empty());
+  CHECK_THAT(fault_of("ns_steps: 3"),
+             Catch::StartsWith("t.yaml:1:25: training.optimizer.ns_steps is a key of muon, and "
+                               "training.optimizer.name is adam") &&
+                 Catch::Contains("leave out ns_steps, or set name to muon"));
+  for (const char* const key : {"mode: fsdp", "layout: padded", "tp_mode: blockwise",
+                                "ns_precision: tf32", "split_qkv: false"}) {
+    CAPTURE(key);
+    CHECK_THAT(fault_of(std::string("name: ademamix, ") + key),
+               Catch::Contains("is a key of muon, and training.optimizer.name is ademamix"));
+  }
+  // Adafactor has no first moment, and the moments of adam_8bit have 8 bits.
+  CHECK_THAT(fault_of("name: adafactor, exp_avg_dtype: bf16"),
+             Catch::Contains("optimizer.exp_avg_dtype is a key of adam, muon, ademamix, and"));
+  CHECK(fault_of("name: adafactor, exp_avg_sq: bf16").empty());
+  CHECK_THAT(fault_of("name: adam_8bit, exp_avg_sq: bf16"),
+             Catch::Contains("optimizer.exp_avg_sq is a key of adam, muon, adafactor, ademamix"));
+}
+
 TEST_CASE("shares are at most 1 and widths at most 8 bytes", "[training]") {
   CHECK(training("{fragmentation: 0.05}").fragmentation == 0.05);
   CHECK(training("{fragmentation: 100 %}").fragmentation == 1);

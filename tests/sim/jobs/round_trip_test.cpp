@@ -8,6 +8,7 @@
 #include "sim/jobs/job.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
+#include "tests/sim/config/support.hpp"
 
 using namespace pipewright;
 

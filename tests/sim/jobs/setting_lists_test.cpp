@@ -202,6 +202,13 @@ TEST_CASE("Muon and the settings of its iterations are read", "[jobs][muon]") {
   CHECK(dealt.communication.zero_gradients == config::ZeroGradients::all_reduce);
 }
 
+TEST_CASE("settings of Muon have no effect on another optimizer", "[jobs][muon]") {
+  const jobs::Job job = script("--optimizer adam --muon-num-ns-steps 3 --muon-no-split-qkv");
+  CHECK(scenario_of(job).training.optimizer.ns_steps == config::Optimizer{}.ns_steps);
+  for (const std::string flag : {"--muon-num-ns-steps 3", "--muon-no-split-qkv"})
+    CHECK(tests::has_note(job.without_effect, flag + ": without --optimizer muon"));
+}
+
 TEST_CASE("frameworks name the same optimizers by classes and by options", "[jobs][muon]") {
   const auto named = [](std::string_view name) {
     return jobs::optimizer_named(name).value_or("none");

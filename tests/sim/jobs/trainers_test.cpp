@@ -159,6 +159,40 @@ TEST_CASE("adapters of ms-swift have its defaults", "[jobs]") {
   CHECK(given.dropout == 0);
 }
 
+TEST_CASE("the data type of ms-swift's weights is that of products", "[jobs]") {
+  const auto job_of = [](const std::string& program, const std::string& flags) {
+    return tests::import_text(
+        "train.sh",
+        "NPROC_PER_NODE=8 " + program + " --model Qwen/Qwen3-8B --max_length 4096 " + flags + "\n");
+  };
+  using config::DataType;
+  for (const std::string program : {"swift sft", "megatron sft"}) {
+    CAPTURE(program);
+    const auto precision = [&](const std::string& flags) {
+      const jobs::Job job = job_of(program, flags);
+      CHECK(job.not_modelled.empty());
+      return scenario_of(job).training.precision;
+    };
+    CHECK(precision("--torch_dtype bfloat16") == DataType::bf16);
+    CHECK(precision("--torch_dtype float16") == DataType::fp16);
+    CHECK(precision("--torch_dtype float16 --bf16 true") == DataType::bf16);
+    CHECK_THROWS_WITH(job_of(program, "--torch_dtype int8"),
+                      Contains("--torch_dtype int8: weights of this type are not trained") &&
+                          Contains("bfloat16, float16, float32"));
+  }
+}
+
+TEST_CASE("products with adapters are named once in a job of ms-swift", "[jobs]") {
+  const jobs::Job job = tests::import_text(
+      "train.sh",
+      "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --train_type lora --target_modules q_proj "
+      "v_proj --max_length 4096\n");
+  CHECK(to_string(*scenario_of(job).training.lora) == "adapters of rank 8 in q_proj and v_proj");
+  CHECK_FALSE(tests::has_note(job.without_effect, "--target_modules"));
+  // Without DeepSpeed the Trainer runs PyTorch's own software.
+  CHECK(scenario_of(job).training.stack.name == "pytorch-fsdp");
+}
+
 TEST_CASE("ms-swift's swift sft runs the Trainer of Hugging Face", "[jobs]") {
   const jobs::Job job = tests::import_text(
       "train.sh",

@@ -91,6 +91,34 @@ TEST_CASE("a gated activation that is not fused multiplies by the gate in a kern
   check(input_grad, 2, (18 - 10) * copies * ffn);
 }
 
+TEST_CASE("an unfused rotary embedding of packed documents is launched document by document",
+          "[stack]") {
+  const auto launches_of = [](const std::string& lengths, const char* family, bool fused) {
+    SettingFixture fixture(model_of("{name: m, layers: 1, hidden: 64, heads: 1, ffn: 96, "
+                                    "vocabulary: 100, sequence: 1024}"),
+                           "{sequence: 1024" + lengths + "}", {});
+    fixture.training.stack.family = family;
+    fixture.training.stack.fused.set(static_cast<std::size_t>(Fusable::rope), fused);
+    const PassKernels kernels = layer_kernels(fixture.setting, LayerKind::dense);
+    return std::pair(launches(kernels.forward), launches(kernels.input_grad));
+  };
+  const std::string documents = ", lengths: {documents: [256, 256, 256, 256]}";
+  const auto [fused_f, fused_b] = launches_of(documents, "megatron", true);
+  CHECK(fused_f.operations == 0);
+  const auto [forward, backward] = launches_of(documents, "megatron", false);
+  // Queries and keys of four documents, whose lengths the host reads twice for each.
+  CHECK(forward.operations == 2 * 2 + 2 * 4 * 13);
+  CHECK(backward.operations == 2 * 4 * 10);
+  CHECK(forward.kernels == fused_f.kernels - 1);
+  // Samples of one document, and other software, take three kernels.
+  for (const auto& [lengths, family] :
+       {std::pair{std::string(), "megatron"}, {documents, "pytorch"}}) {
+    const auto [plain_f, plain_b] = launches_of(lengths, family, false);
+    CHECK(plain_f.operations == 0);
+    CHECK(plain_f.kernels == fused_f.kernels + 2);
+  }
+}
+
 TEST_CASE("a rotary embedding that is not fused casts, multiplies and casts back", "[stack]") {
   const auto [forward, input_grad] = added_without(Fusable::rope);
   // Queries and keys of one head.
