@@ -38,8 +38,7 @@ constexpr std::array host_table{
                     .default_value = "0 us"},
                    kernel_time<&HostTimes::loop>},
     Key<HostTimes>{{.name = "operation",
-                    .help = "host time of a single operation of PyTorch, such as an addition "
-                            "beside an adapter or a product of Muon",
+                    .help = "host time of a single operation of PyTorch, such as a product of Muon",
                     .default_value = "host.kernel"},
                    kernel_time<&HostTimes::operation>},
     Key<HostTimes>{{.name = "pass",

@@ -40,8 +40,8 @@ struct HostTimes {
   double kernel = 0;      // from one launch of a modelled kernel to the next
   double collective = 0;  // the same for a call of a collective
   double loop = 0;        // of a further launch in a loop over experts, within a call of a library
-  // Of a single operation of PyTorch, such as an addition, outside of modules and their Python;
-  // default: kernel.
+  // A single operation of PyTorch, such as an addition, takes this long outside of modules and
+  // their Python. Default: kernel.
   std::optional<double> operation;
   double pass = 0;       // fixed time of a pass of a microbatch through a stage
   double iteration = 0;  // fixed time of an iteration: optimizer, logging, loading of data

@@ -22,7 +22,7 @@ std::vector<AdaptedOutputs> modules_of(const config::Model& model, const Linear&
   const bool of_keys = linear.keys > 0;
   switch (linear.part) {
     case Part::qkv:
-      // Beside latent attention, it is the product of an output gate, which has no adapter.
+      // Latent attention has this part for the product of its output gate, which has no adapter.
       if (model.latent) return {};
       return {{LoraModule::linear_qkv, all},
               {LoraModule::q_proj, all - linear.keys - linear.values},
