@@ -42,6 +42,7 @@ constexpr auto idle_names = std::to_array<std::string_view>(
      "ep_size",
      "hc_sinkhorn_iters",              // in one kernel
      "index_share_for_mtp_iteration",  // of text generation
+     "latent_moe_use_norm",            // of one vector per token
      "lm_head_bias",                   // one number per token of the vocabulary
      "mamba_chunk_size",               // of kernels of Mamba-2
      "mamba_conv_bias",                // counted with the convolution
