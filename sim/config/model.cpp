@@ -9,14 +9,12 @@
 
 #include "sim/config/keys.hpp"
 #include "sim/config/model_checks.hpp"
+#include "sim/config/vision.hpp"
 
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
-constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "attention"};
 constexpr std::array<std::string_view, 3> loss_names{"none", "chosen", "all"};
-constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
 
 // Reads a whole number from 0; read_count() starts at 1.
@@ -451,6 +449,9 @@ constexpr std::array model_table{
                map_of<&Model::linear_attention, linear_table>},
     Key<Model>{{.name = "short_convolution", .help = "sizes of short convolutions"},
                map_of<&Model::short_convolution, convolution_table>},
+    Key<Model>{{.name = "vision",
+                .help = "encoder of images, which a run has with modules.vision"},
+               section<&Model::vision, read_vision, vision_keys>},
     Key<Model>{{.name = "notes", .help = "notes about the numbers"},
                {[](const Field& f, Model& m) { m.notes = read_notes(f); }}},
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -105,6 +106,51 @@ struct Model {
     bool bias = false;        // of the convolution and of both projections
   };
 
+  // An encoder of images (a vision transformer, ViT) and the projector that makes tokens of the
+  // language model from its results. An image is cut into patches, whose attention has no causal
+  // mask and stays within the image.
+  struct Vision {
+    // Products behind the layers: `merge` x `merge` neighbouring patches become one token. With
+    // `ffn`, the projector is an MLP of two matrices, else a single matrix.
+    struct Projector {
+      std::uint32_t ffn = 0;
+      std::uint32_t merge = 2;
+      // Patches are averaged before the product (Gemma), so that its input has the width of a
+      // patch; otherwise they stand side by side.
+      bool averages = false;
+      // Projectors of this shape, whose results enter the language model at different layers (the
+      // DeepStack of Qwen3-VL, arXiv 2511.21631); at least one.
+      std::uint32_t count = 1;
+    };
+    std::uint32_t layers = 0;
+    std::uint32_t hidden = 0;
+    std::uint32_t heads = 0;
+    std::uint32_t head_dim = 0;
+    std::uint32_t ffn = 0;
+    bool gated = false;
+    Norm norm = Norm::layernorm;
+    bool post_norms = false;
+    Biases biases = Biases::all;
+    bool qk_layernorm = false;
+    bool rotary = false;          // rotary positions of patches in each layer
+    std::uint32_t positions = 0;  // learned positions, which are added to the patches; 0: none
+    std::uint32_t patch_size = 14;         // pixels of a patch's side
+    std::uint32_t temporal_patch_size = 1;  // frames of a patch
+    std::uint32_t channels = 3;
+    // Patches of a window, which limits attention. Every `full_attention_every`-th layer has no
+    // window. 0: all layers have none, or all layers have one.
+    std::uint32_t window = 0;
+    std::uint32_t full_attention_every = 0;
+    Projector projector;
+
+    // Number of elements of a patch.
+    std::uint64_t patch_elements() const {
+      return std::uint64_t{patch_size} * patch_size * temporal_patch_size * channels;
+    }
+    // Number of patches that become one token of the language model.
+    std::uint32_t patches_per_token() const { return projector.merge * projector.merge; }
+  };
+
   std::string name;
   std::uint32_t layers = 0;
   // Types of the layers of a hybrid model, one text per layer: a symbol of `layer_symbols` for a
@@ -154,6 +200,8 @@ struct Model {
   std::optional<Mamba> mamba;
   std::optional<LinearAttention> linear_attention;
   std::optional<ShortConvolution> short_convolution;
+  // Encoder of images, which a run has if the scenario has modules.vision.
+  std::optional<Vision> vision;
   std::vector<std::string> notes;  // notes for the user, one per line
   Origin origin;
 
@@ -171,6 +219,11 @@ struct Model {
     return experts && experts->latent > 0 ? experts->latent : hidden;
   }
 };
+
+// Names of a model's choices, in the order of their enumerations.
+inline constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
+inline constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "attention"};
+inline constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 
 // Symbols of Megatron-LM's --hybrid-layer-pattern, and S for attention with the sliding window, D
 // for latent attention with an indexer, P for attention and Mamba side by side, C for a short

@@ -35,6 +35,9 @@ struct Partition {
   // as the devices in between.
   std::optional<std::uint32_t> first = {};
   std::optional<std::uint32_t> last = {};
+  // The first stage has no layer, since its device is that of an encoder of images
+  // (modules.vision.placement).
+  bool own_encoder = false;
 };
 
 // Names of the rules that a scenario can select by name.

@@ -114,6 +114,8 @@ constexpr std::array scenario_table{
     ScenarioKey{{.name = "training",
                  .help = "training: microbatch, sequence, precision, recomputation, optimizer"},
                 section<&Scenario::training, read_training, training_keys>},
+    ScenarioKey{{.name = "modules", .help = "modules beside the language model: vision"},
+                section<&Scenario::modules, read_modules, modules_keys>},
     ScenarioKey{{.name = "communication", .help = "collectives: order, overlap and algorithms"},
                 section<&Scenario::communication, read_communication, communication_keys>},
     ScenarioKey{{.name = "variation", .help = "variation: jitter, stragglers, slow links"},
@@ -300,6 +302,21 @@ void spell_out_file(Value& named, std::string_view key) {
   named = std::move(map);
 }
 
+// Replaces an encoder of images that is given by the name of its model by a map, and completes the
+// path of a file of image sizes.
+void spell_out_vision(Value& vision, const Scenario& scenario) {
+  if (Value* const model = find(vision, "model");
+      model != nullptr && (model->kind == Value::Kind::text || is_config(*model))) {
+    const Value map = named_model_tree({*model, "modules.vision.model"});
+    *model = *find(map, "vision");
+  }
+  if (!scenario.modules.vision->patches.file) return;
+  Value* const tokens = find(vision, "tokens") ? find(vision, "tokens") : find(vision, "patches");
+  Value& file = *find(*tokens, "file");
+  file.text = scenario.modules.vision->patches.file->string();
+  file.origin.folder.clear();
+}
+
 // Replaces a schedule that is only a name by a map with that name.
 void spell_out_schedule(Value& schedule) {
   if (schedule.kind != Value::Kind::text) return;
@@ -344,6 +361,7 @@ Value canonical(const Value& root, const Scenario& scenario) {
   }
   for (const char* key : {"model", "gpu", "stack"})
     if (Value* const named = find(tree, key)) spell_out_file(*named, key);
+  if (scenario.modules.vision) spell_out_vision(*find(*find(tree, "modules"), "vision"), scenario);
   if (Value* const schedule = find(tree, "schedule"))
     resolve_schedules(*schedule, scenario.schedules);
   return tree;

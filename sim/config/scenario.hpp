@@ -15,6 +15,7 @@
 #include "sim/config/layer_times.hpp"
 #include "sim/config/memory.hpp"
 #include "sim/config/model.hpp"
+#include "sim/config/modules.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/partition.hpp"
 #include "sim/config/placement.hpp"
@@ -51,6 +52,7 @@ struct Scenario {
   Parallel parallel;
   Partition partition;
   Training training;
+  Modules modules;
   Communication communication;
   Variation variation;
   std::optional<Goodput> goodput;  // used by `pipewright goodput` only

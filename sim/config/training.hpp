@@ -13,6 +13,7 @@
 #include "sim/config/fine_tuning.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/lengths.hpp"
+#include "sim/config/modules.hpp"
 #include "sim/config/offload.hpp"
 #include "sim/config/optimizer.hpp"
 #include "sim/config/recompute.hpp"
@@ -69,6 +70,8 @@ struct Training {
   std::optional<Offload> offload;
   std::optional<Lora> lora;            // adapters that are trained
   std::optional<WeightGroups> frozen;  // default: all groups with adapters, else none
+  // Copied from the scenario's modules.vision: images, and what is trained of their encoder.
+  std::optional<VisionModule> vision;
   ExpertTraining experts;
   Stack stack;  // the software that runs the training
   // Memory besides tensors: what PyTorch's allocator wastes, as a fraction of the activations, and
@@ -84,6 +87,13 @@ struct Training {
   }
   // Returns whether all weights of the model are trained, and nothing beside them.
   bool trains_all() const { return !lora && frozen_groups().none(); }
+  // Returns the frozen parts of the encoder of images: with adapters all of them by default.
+  VisionParts frozen_vision() const {
+    return vision->frozen.value_or(lora ? ~VisionParts{} : VisionParts{});
+  }
+  // Returns whether training changes anything before the language model, so that the gradient of
+  // its input is needed.
+  bool trains_vision() const { return vision && (vision->adapters || !frozen_vision().all()); }
 };
 
 // Bytes per stored weight and per weight that ZeRO gathers. With a scaled data type, a weight has

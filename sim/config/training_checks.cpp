@@ -169,7 +169,7 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
 
 void check_fine_tuning(const Value& root, const Model& model, const Training& training) {
   if (!training.lora) {
-    if (training.frozen_groups().all())
+    if (training.frozen_groups().all() && !training.trains_vision())
       throw Error(origin_of(root, "training.frozen"),
                   "training.frozen has all weights of the model, so that nothing is trained",
                   "training.frozen")

@@ -1,6 +1,7 @@
 #include "sim/evaluation/uneven_cost.hpp"
 
 #include "sim/execution/timing/engine.hpp"
+#include "sim/workload/shape/encoder.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -22,7 +23,8 @@ double uneven_cost(const config::Scenario& scenario, const Hardware& hardware,
   if (!scenario.model || scenario.variation.is_random()) return 0;
   const bool is_routed = scenario.model->value.experts && scenario.parallel.ep.value > 1 &&
                          !config::routing_text(scenario.training.experts).empty();
-  if (!scenario.training.lengths && !is_routed) return 0;
+  if (!scenario.training.lengths && !is_routed && !workload::has_uneven_images(scenario.training))
+    return 0;
   config::Scenario balanced = scenario;
   config::ExpertTraining& experts = balanced.training.experts;
   experts.power_law.reset();

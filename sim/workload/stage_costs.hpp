@@ -67,11 +67,12 @@ struct StageCosts {
   // Seconds that the host needs to launch all kernels of a pass, whether or not the kernels take
   // longer.
   ByKindAndStage launch_seconds;
-  // Shares of a pass's kernel time that are proportional to the pairs of queries and keys, and to
-  // the tokens of the busiest rank's experts. The rest is proportional to tokens. Empty if all
-  // microbatches are equal.
+  // Shares of a pass's kernel time that are proportional to the pairs of queries and keys, to the
+  // tokens of the busiest rank's experts, and to the work of the encoder of images. The rest is
+  // proportional to tokens. Empty if all microbatches are equal.
   ByKindAndStage attention_share;
   ByKindAndStage experts_share;
+  ByKindAndStage encoder_share;  // in the encoder of images; empty: as the tokens of the text
   std::vector<std::vector<std::uint32_t>> expert_layers;  // per virtual stage
   // A collective within a pass, with its time on the cluster. Together, these calls cause
   // collective_waits.

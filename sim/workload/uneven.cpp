@@ -10,8 +10,10 @@ PassRatios ratios_of(const Uneven& uneven, const StageCosts& costs, std::uint32_
   const double experts = work.tokens * uneven.experts_ratio(pass.stage, pass.microbatch);
   const double by_pairs = StageCosts::of(costs.attention_share, pass);
   const double by_experts = StageCosts::of(costs.experts_share, pass);
-  const double by_tokens = std::max(0.0, 1 - by_pairs - by_experts);
-  return {.kernels = by_tokens * work.tokens + by_pairs * work.attention + by_experts * experts,
+  const double by_encoder = StageCosts::of(costs.encoder_share, pass);
+  const double by_tokens = std::max(0.0, 1 - by_pairs - by_experts - by_encoder);
+  return {.kernels = by_tokens * work.tokens + by_pairs * work.attention + by_experts * experts +
+                     by_encoder * work.encoder,
           .dispatch = experts,
           .exchange = work.exchange,
           .collectives = work.tokens};

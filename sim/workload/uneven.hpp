@@ -16,6 +16,7 @@ struct Uneven {
     double tokens = 1;
     double attention = 1;  // computed pairs of a query and a key
     double exchange = 1;   // bytes of keys and values that ranks of cp exchange
+    double encoder = 1;    // FLOP of the encoder of images
     double stored = 1;     // tokens whose activations are stored at a time
   };
 

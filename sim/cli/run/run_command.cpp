@@ -93,6 +93,8 @@ std::vector<path> input_files(const RunRequest& request) {
   if (request.scenario.cluster) files.push_back(request.scenario.cluster->value);
   const std::optional<config::Lengths>& lengths = request.scenario.training.lengths;
   if (lengths && lengths->file) files.push_back(*lengths->file);
+  const std::optional<config::VisionModule>& vision = request.scenario.training.vision;
+  if (vision && vision->patches.file) files.push_back(*vision->patches.file);
   for (const config::ScheduleSpec& spec : request.scenario.schedules)
     if (config::is_file(config::schedule_source(spec.name))) files.emplace_back(spec.name);
   return files;

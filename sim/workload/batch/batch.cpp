@@ -260,6 +260,11 @@ Batch deal(const Lengths& lengths, std::uint32_t sequence, std::uint32_t microba
 }
 
 std::shared_ptr<const Batch> batch_of(const config::Training& training, std::uint32_t sequence) {
+  return batch_of(*training.lengths, sequence, training.microbatch_size);
+}
+
+std::shared_ptr<const Batch> batch_of(const Lengths& lengths, std::uint32_t sequence,
+                                      std::uint32_t microbatch_size) {
   struct CachedBatch {
     Lengths lengths;
     std::uint32_t sequence;
@@ -267,16 +272,14 @@ std::shared_ptr<const Batch> batch_of(const config::Training& training, std::uin
     std::shared_ptr<const Batch> batch;
   };
   thread_local std::vector<CachedBatch> cache;
-  const Lengths& lengths = *training.lengths;
   for (const CachedBatch& entry : cache)
     if (entry.lengths == lengths && entry.sequence == sequence &&
-        entry.microbatch_size == training.microbatch_size)
+        entry.microbatch_size == microbatch_size)
       return entry.batch;
   constexpr std::size_t capacity = 8;
   if (cache.size() == capacity) cache.erase(cache.begin());
-  cache.push_back(
-      {lengths, sequence, training.microbatch_size,
-       std::make_shared<const Batch>(deal(lengths, sequence, training.microbatch_size))});
+  cache.push_back({lengths, sequence, microbatch_size,
+                   std::make_shared<const Batch>(deal(lengths, sequence, microbatch_size))});
   return cache.back().batch;
 }
 

@@ -118,11 +118,15 @@ Kernel product_kernel(const Linear& linear, DataType type, const ProductShape& s
 // Returns the data type of a product. Routers choose experts by small differences between scores,
 // the loss depends on exact logits, and weights of residual streams on exact sums, so none of these
 // products uses a scaled type such as FP8.
+// Returns whether no recipe scales the products of a part.
+bool is_plain(Part part) {
+  return part == Part::router || part == Part::head || part == Part::streams ||
+         part == Part::patch_embedding;
+}
+
 DataType product_type(const ModelSetting& setting, const Linear& linear) {
   const DataType recipe = setting.training.precision;
-  const bool plain =
-      linear.part == Part::router || linear.part == Part::head || linear.part == Part::streams;
-  return plain && config::is_scaled(recipe) ? DataType::bf16 : recipe;
+  return is_plain(linear.part) && config::is_scaled(recipe) ? DataType::bf16 : recipe;
 }
 
 // Returns the bytes that a cast to a scaled type reads and writes. It reads 16 bits and writes a
@@ -192,10 +196,13 @@ SmallKernels norm_of(const ModelSetting& setting) {
   return {rms_norm_forward, rms_norm_backward};
 }
 
+void add_norm_kernels(const ModelSetting& setting, Part part, double elements,
+                      PassKernels& kernels) {
+  add_small_kernels(norm_of(setting), part, "norm", width_of(setting) * elements, kernels);
+}
+
 void add_norm_kernels(const ModelSetting& setting, Part part, PassKernels& kernels) {
-  add_small_kernels(norm_of(setting), part, "norm",
-                    width_of(setting) * setting.sizes.spread_tokens * setting.model.hidden,
-                    kernels);
+  add_norm_kernels(setting, part, setting.sizes.spread_tokens * setting.model.hidden, kernels);
 }
 
 // Returns the bytes per element of a kernel that accesses so many elements and masks.
@@ -443,6 +450,12 @@ Launches launches(const Kernels& kernels) {
   return count;
 }
 
+PassKernels norm_kernels(const ModelSetting& setting, Part part, double elements) {
+  PassKernels kernels;
+  add_norm_kernels(setting, part, elements, kernels);
+  return kernels;
+}
+
 void add_memory(Kernels& kernels, Part part, std::string_view name, double bytes) {
   if (bytes > 0)
     kernels.push_back({.name = name, .part = part, .work = Work::memory, .bytes = bytes});
@@ -472,9 +485,7 @@ namespace {
 // Adds the kernel that makes a copy of a frozen matrix in the type of its products.
 void add_dequantization(const ModelSetting& setting, const Linear& linear, Kernels& kernels) {
   const config::Training& training = setting.training;
-  const bool is_plain =
-      linear.part == Part::router || linear.part == Part::head || linear.part == Part::streams;
-  if (is_plain || !config::dequantizes(training) || !is_frozen(training, linear.part)) return;
+  if (is_plain(linear.part) || !config::dequantizes(training) || !is_frozen(training, linear.part)) return;
   add_memory(kernels, linear.part, "dequantize",
              static_cast<double>(linear.inputs * linear.outputs) * linear.count *
                  (config::base_bytes(training.lora->base, training.precision) +

@@ -30,6 +30,8 @@ PassSeconds kernel_seconds(const PassKernels& kernels, const Gpu& gpu) {
           .weight_grad = kernel_seconds(kernels.weight_grad, gpu, whole_kernel)};
 }
 
+}  // namespace
+
 PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels, const Gpu& gpu) {
   const auto launches = [&](const Kernels& pass_kernels) {
     return launch_seconds(setting.training, workload::launches(pass_kernels), gpu);
@@ -39,6 +41,8 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
                        .input_grad = launches(kernels.input_grad),
                        .weight_grad = launches(kernels.weight_grad)}};
 }
+
+namespace {
 
 // Lets the GPU wait for launches within a layer. A host that waits for the GPU once in each layer
 // cannot launch ahead, so the kernels of other layers do not hide the launches of this layer.

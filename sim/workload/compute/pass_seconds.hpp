@@ -50,6 +50,9 @@ struct PartSeconds {
   }
 };
 
+// Returns the seconds of a part's kernels, without recomputation.
+PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels,
+                         const config::Gpu& gpu);
 PartSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu);
 PartSeconds mtp_seconds(const ModelSetting& setting, const config::Gpu& gpu);
 // Returns the seconds of those kernels of a layer whose part satisfies includes(part). Embedding

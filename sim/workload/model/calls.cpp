@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/workload/compute/recompute.hpp"
+#include "sim/workload/shape/encoder.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
 
 namespace pipewright::workload {
@@ -425,6 +426,38 @@ void add_vocabulary_calls(const ModelSetting& setting, double forward, double ba
   calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
 }
 
+// Adds the calls of an encoder of images. What is not trained makes none in the backward pass. Ranks
+// of cp that share the images gather the tokens of all images.
+void add_encoder_calls(const Encoder& encoder, const config::Gpu& gpu,
+                       const config::Communication& communication, PassCalls& calls) {
+  const ModelSetting own = encoder.setting();
+  const auto add = [&](const PassCalls& part, bool has_backward, bool recomputes) {
+    calls.forward.add(part.forward);
+    if (!has_backward) return;
+    calls.input_grad.add(part.input_grad);
+    calls.weight_grad.add(part.weight_grad);
+    calls.backward.add(part.backward);
+    if (!recomputes) return;
+    calls.input_grad.add(part.recomputed);
+    calls.backward.add(part.recomputed);
+  };
+  const PassCalls layer = layer_calls(own, LayerKind::dense, gpu, communication);
+  for (std::uint32_t index = 0; index < encoder.shape.layers; ++index)
+    add(layer, encoder.trains_layers,
+        is_recomputed(own.training.recompute, {0, encoder.shape.layers}, index));
+  PassCalls projector;
+  add_linear_calls(own, projector_linears(encoder), gpu, communication, projector);
+  // The gradient of the input of the projector's first product is summed only if the layers are
+  // trained.
+  if (!encoder.trains_layers) projector.input_grad = projector.backward = {};
+  add(projector, encoder.has_backward(), false);
+  if (encoder.merged_everywhere <= encoder.merged) return;
+  const double tokens = tensor_bytes(own, encoder.merged_everywhere, encoder.text_hidden);
+  calls.forward.add(Group::cp, Collective::all_gather, tokens);
+  if (encoder.has_backward())
+    calls.add_to_input_grad(Group::cp, Collective::reduce_scatter, tokens);
+}
+
 }  // namespace
 
 StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
@@ -464,6 +497,8 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
       seconds += layer_seconds(setting, kind_of_layer(setting.model, layer), gpu).kernels;
     add_vocabulary_calls(setting, seconds.forward, seconds.before_weight_grad(), calls);
   }
+  if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
+    add_encoder_calls(*encoder, gpu, communication, calls);
   StageTraffic traffic;
   if (setting.sizes.tp > 1) {
     if (stage.embedding) add_embedding_calls(setting, calls);

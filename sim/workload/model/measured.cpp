@@ -55,6 +55,7 @@ std::vector<MeasuredPart> measured_parts(const ModelSetting& setting, const Stag
   }
   const LayerRange none{stage.layers.first, 0};
   if (stage.embedding) parts.push_back({{.layers = none, .embedding = true}, times.embedding});
+  if (stage.encoder) parts.push_back({{.layers = none, .encoder = true}, {}});
   if (stage.head) parts.push_back({{.layers = none, .head = true}, times.head});
   if (stage.mtp > 0) parts.push_back({{.layers = none, .mtp = stage.mtp}, {}});
   parts.push_back({{.layers = none, .receives = stage.receives, .sends = stage.sends}, {}});

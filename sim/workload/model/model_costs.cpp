@@ -9,10 +9,12 @@
 
 #include "sim/workload/batch/batch.hpp"
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/compute/encoder_work.hpp"
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/calls.hpp"
+#include "sim/workload/model/encoder_memory.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/model/offload.hpp"
 #include "sim/workload/model/optimizer_offload.hpp"
@@ -20,6 +22,7 @@
 #include "sim/workload/model/shares.hpp"
 #include "sim/workload/model/stage_sums.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/shape/encoder.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
 #include "sim/workload/shape/matrices.hpp"
 
@@ -66,6 +69,11 @@ std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& r
   const auto take_vocabulary = [&](StageParts& parts) {
     if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;
   };
+  if (job.partition.own_encoder && routes.count() > 1)
+    throw config::Error(job.training.vision->origin,
+                        "modules.vision.placement is own_ranks, and this schedule runs the first "
+                        "stage on devices that have other stages, too")
+        .allow("first_stage");
   std::vector<std::uint32_t> device_of;
   std::vector<std::vector<std::uint32_t>> devices_of_stage;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
@@ -263,6 +271,8 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   }
   const bool cut = setting.sizes.cuts_vocabulary;
   if (stage.embedding && !(cut && stage.receives)) add(embedding_bytes(setting));
+  if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
+    add(encoder_bytes(*encoder));
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
   // The head is left out if the vocabulary is split over the devices: add_vocabulary_buffers()
   // counts its logits, which are then stored between passes.
@@ -356,7 +366,12 @@ ApartStep apart_step(const ModelJob& job, const DeviceSettings& settings,
   std::vector<OptimizedStage> optimized;
   ApartStep step;
   for (const std::uint32_t stage : stages_of_device) {
-    optimized.push_back({.matrices = stage_matrices(settings[device], stages[stage]),
+    std::vector<Matrix> matrices = stage_matrices(settings[device], stages[stage]);
+    if (const auto encoder = stages[stage].encoder ? encoder_of(settings[device]) : std::nullopt) {
+      const std::vector<Matrix> of_encoder = encoder_matrices(*encoder);
+      matrices.insert(matrices.begin(), of_encoder.begin(), of_encoder.end());
+    }
+    optimized.push_back({.matrices = std::move(matrices),
                          .parameters = parameters[stage].trained(),
                          .embedding = embedding_parameters(job.model, settings[device].sizes)});
     step.others += parameters[stage].trained();
@@ -529,16 +544,20 @@ void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stage
   const config::Training& training = setting.training;
   const double flops = training_flops(model, training, samples, sequence, pairs);
   const double head = head_flops(model, samples, sequence);
-  costs.model_flops_per_microbatch = flops;
+  const auto encoder = encoder_of({model, training, uncut_sizes(model, samples, sequence)});
+  const EncoderFlops of_encoder = encoder ? encoder_flops(*encoder) : EncoderFlops{};
+  costs.model_flops_per_microbatch = flops + of_encoder.training;
   costs.full_attention_flops_per_microbatch =
-      training_flops(model, training, samples, sequence, AttentionPairs::full);
+      training_flops(model, training, samples, sequence, AttentionPairs::full) +
+      of_encoder.training;
   const auto kind_flops = [&](LayerKind kind) {
     return layer_flops(model, kind, samples, sequence, pairs);
   };
   const auto flops_by_kind = by_kind(model, kind_flops);
-  costs.hardware_flops_per_microbatch = flops + recomputed_flops(setting, stages);
+  costs.hardware_flops_per_microbatch =
+      flops + of_encoder.training + recomputed_flops(setting, stages) + of_encoder.recomputed;
   for (const StageParts& stage : stages) {
-    double& forward = costs.forward_flops.emplace_back();
+    double& forward = costs.forward_flops.emplace_back(stage.encoder ? of_encoder.forward : 0);
     if (stage.mtp > 0) forward += stage.mtp * mtp_flops(model, samples, sequence, pairs);
     const LayerRange& layers = stage.layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
@@ -611,7 +630,8 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   set_captured(settings, routes, stages, costs);
   set_shares(settings, job.gpus, routes, stages, costs);
   set_overlaps(job, settings, routes, slices, stages, times, costs);
-  if (job.training.lengths || routing_law(setting.model, setting.training, setting.sizes))
+  if (job.training.lengths || has_uneven_images(job.training) ||
+      routing_law(setting.model, setting.training, setting.sizes))
     costs.launch_seconds = times.launches.of_stage;
   costs.gathered_element = config::gathered_bytes(job.training);
   const double parts = cuts_boundary(job.parallel, job.communication) ? job.parallel.tp.value : 1;

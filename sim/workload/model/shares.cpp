@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "sim/workload/compute/encoder_work.hpp"
+
 namespace pipewright::workload {
 namespace {
 
@@ -45,6 +47,32 @@ void add_share(bool (*includes)(Part part), const DeviceSettings& settings,
   }
 }
 
+// Appends for each stage the share of its kernel time in the encoder of images.
+void add_encoder_share(const DeviceSettings& settings, const std::vector<config::Gpu>& gpus,
+                       const schedules::Routes& routes, const std::vector<StageParts>& stages,
+                       StageCosts& costs) {
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    PassSeconds part;
+    PassSeconds total;
+    if (stages[stage].encoder) {
+      const std::uint32_t device = routes.device(stage, 0);
+      part = encoder_seconds(settings[device], gpus[device]).kernels;
+      total = StageSums(settings[device], gpus[device], std::nullopt)
+                  .seconds_of(stages[stage])
+                  .kernels;
+    }
+    const auto add = [&](PassKind kind, double seconds, double whole) {
+      costs.encoder_share[static_cast<std::size_t>(kind)].push_back(whole > 0 ? seconds / whole
+                                                                              : 0);
+    };
+    add(PassKind::forward, part.forward, total.forward);
+    add(PassKind::recompute, part.forward, total.forward);
+    add(PassKind::input_grad, part.before_weight_grad(), total.before_weight_grad());
+    add(PassKind::weight_grad, part.weight_grad, total.weight_grad);
+    add(PassKind::backward, part.backward(), total.backward());
+  }
+}
+
 void add_routed_layers(const config::Model& model, const StageParts& parts, StageCosts& costs) {
   std::vector<std::uint32_t>& routed = costs.expert_layers.emplace_back();
   const LayerRange& layers = parts.layers;
@@ -63,6 +91,8 @@ void set_shares(const DeviceSettings& settings, const std::vector<config::Gpu>& 
   const ModelSetting& setting = settings.any();
   if (setting.model.experts && setting.sizes.ep > 1)
     add_share(is_second_half, settings, gpus, routes, stages, costs.second_half);
+  if (setting.training.vision && (setting.training.lengths || has_uneven_images(setting.training)))
+    add_encoder_share(settings, gpus, routes, stages, costs);
   if (!setting.training.lengths && !routing_law(setting.model, setting.training, setting.sizes))
     return;
   add_share(scales_with_pairs, settings, gpus, routes, stages, costs.attention_share);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/compute/encoder_work.hpp"
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
@@ -12,7 +13,9 @@ namespace pipewright::workload {
 
 StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
                      const std::optional<config::LayerTimes>& times)
-    : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
+    : embedding_(embedding_seconds(setting, gpu)),
+      encoder_(encoder_seconds(setting, gpu)),
+      head_(head_seconds(setting, gpu)) {
   const auto seconds_by_kind =
       by_kind(setting.model, [&](LayerKind kind) { return layer_seconds(setting, kind, gpu); });
   if (!times)
@@ -91,6 +94,7 @@ PartSeconds StageSums::seconds_of(const StageParts& stage) const {
   seconds.kernels.recomputed = recomputed.kernels.recomputed;
   seconds.launches.recomputed = recomputed.launches.recomputed;
   if (stage.embedding) seconds += embedding_;
+  if (stage.encoder) seconds += encoder_;
   for (std::uint32_t module = 0; module < stage.mtp; ++module) seconds += mtp_;
   if (stage.head) seconds += head_;
   if (!stage.embedding || stage.layers.first > 0) return seconds;

@@ -39,6 +39,7 @@ class StageSums {
   std::vector<PartSeconds> before_;  // sum over all layers before this one
   std::uint32_t block_ = 0;          // layers at the start of a stage that are recomputed; 0: all
   PartSeconds embedding_;
+  PartSeconds encoder_;
   PartSeconds mtp_;
   PartSeconds head_;                    // all runs of the head
   std::uint32_t untrained_layers_ = 0;  // without a backward pass on the first stage

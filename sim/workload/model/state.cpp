@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/shape/encoder.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
 
 namespace pipewright::workload {
@@ -23,6 +24,8 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
     if (setting.training.freezes(group)) part.freeze();
     parts.push_back(part);
   };
+  if (stage.encoder)
+    if (const auto encoder = encoder_of(setting)) parts = encoder_parameters(*encoder);
   if (stage.embedding)
     add(config::WeightGroup::embedding,
         {.dense = embedding + (stage.receives && setting.sizes.cuts_vocabulary
@@ -137,15 +140,18 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
 
 Parameters whole_parameters(const config::Model& model, const config::Training& training) {
   const ModelSetting whole{model, training, uncut_sizes(model, 1, sequence_of(model, training))};
-  StageParts parts{.layers = {0, model.layers}, .embedding = true, .head = true};
+  StageParts parts{
+      .layers = {0, model.layers}, .embedding = true, .encoder = true, .head = true};
   parts.mtp = model.mtp_layers;
   return stage_parameters(whole, parts);
 }
 
 std::uint64_t weight_tensors(const ModelSetting& setting, const StageParts& stage) {
   const config::Model& model = setting.model;
+  const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt;
+  const std::uint64_t of_encoder = encoder ? encoder_tensors(*encoder) : 0;
   if (!setting.training.trains_all()) {
-    std::uint64_t tensors = 0;
+    std::uint64_t tensors = of_encoder;
     for (std::uint32_t index = 0; index < stage.layers.count; ++index)
       tensors += trained_tensors(setting, kind_of_layer(model, stage.layers.first + index));
     for (std::uint32_t set = 0; set < mtp_weight_sets(model, stage.mtp); ++set)
@@ -158,7 +164,8 @@ std::uint64_t weight_tensors(const ModelSetting& setting, const StageParts& stag
   const std::uint64_t of_layer = 6 + biases[static_cast<std::size_t>(model.biases)];
   const std::uint64_t embeddings = (stage.embedding ? 1 : 0) + (stage.embedding_copy ? 1 : 0);
   const std::uint64_t head = !stage.head ? 0 : model.tied_embeddings ? 1 : 2;
-  return of_layer * (stage.layers.count + mtp_weight_sets(model, stage.mtp)) + embeddings + head;
+  return of_layer * (stage.layers.count + mtp_weight_sets(model, stage.mtp)) + embeddings + head +
+         of_encoder;
 }
 
 ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device) {
@@ -323,6 +330,9 @@ std::uint64_t unused_gradient_bytes(const ModelSetting& setting, const StagePart
       if (!is_frozen(setting.training, linear.part)) shapes.emplace(linear.inputs, linear.outputs);
   if (stage.head && !has_frozen_head(setting))
     shapes.emplace(setting.model.hidden, setting.sizes.vocabulary / setting.sizes.tp);
+  if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
+    for (const Matrix& matrix : encoder_matrices(*encoder))
+      shapes.emplace(matrix.columns, matrix.rows);
   std::uint64_t elements = 0;
   for (const auto& [inputs, outputs] : shapes) elements += inputs * outputs;
   return 2 * elements;

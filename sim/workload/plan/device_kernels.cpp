@@ -1,6 +1,9 @@
 #include "sim/workload/plan/device_kernels.hpp"
 
+#include <utility>
+
 #include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/compute/encoder_work.hpp"
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/model_costs.hpp"
@@ -27,6 +30,22 @@ void add_kernels(const PassKernels& passes, const config::Gpu& gpu, DeviceKernel
     for (const Kernel& kernel : *kernels) add_kernel(kernel, gpu, 1, sums);
 }
 
+void add_encoder(const Encoder& encoder, const config::Gpu& gpu, DeviceKernels& sums) {
+  const ModelSetting own = encoder.setting();
+  add_kernels(patch_kernels(encoder), gpu, sums);
+  add_kernels(projector_kernels(encoder), gpu, sums);
+  PassKernels layer = layer_kernels(own, LayerKind::dense);
+  if (!encoder.trains_layers) layer = {.forward = std::move(layer.forward)};
+  for (std::uint32_t index = 0; index < encoder.shape.layers; ++index) {
+    add_kernels(layer, gpu, sums);
+    if (!encoder.trains_layers ||
+        !is_recomputed(own.training.recompute, {0, encoder.shape.layers}, index))
+      continue;
+    for (const Kernel& kernel : layer.forward)
+      add_kernel(kernel, gpu, share_repeated(own, kernel.part, kernel.work), sums);
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
@@ -48,6 +67,8 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
       for (const Kernel& kernel : kernels.forward)
         add_kernel(kernel, gpu, share_repeated(setting, kernel.part, kernel.work), sums[device]);
     }
+    if (const auto encoder = stages[stage].encoder ? encoder_of(setting) : std::nullopt)
+      add_encoder(*encoder, gpu, sums[device]);
     if (stages[stage].embedding) add_kernels(embedding_kernels(setting), gpu, sums[device]);
     for (std::uint32_t module = 0; module < stages[stage].mtp; ++module) {
       const PassKernels kernels = mtp_kernels(setting);

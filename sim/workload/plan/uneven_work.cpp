@@ -5,6 +5,7 @@
 
 #include "sim/workload/batch/batch.hpp"
 #include "sim/workload/batch/expert_loads.hpp"
+#include "sim/workload/compute/encoder_work.hpp"
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/shape/shape.hpp"
 
@@ -171,6 +172,23 @@ std::vector<double> expert_load_ratios(const config::Scenario& scenario, const S
   return ratios;
 }
 
+// Sets the ratio of each microbatch's work in the encoder of images to that of the mean microbatch.
+void add_image_work(const config::Scenario& scenario, Uneven& uneven) {
+  const config::Training& training = scenario.training;
+  const auto encoder = encoder_of({scenario.model->value, training,
+                                   uncut_sizes(scenario.model->value, training.microbatch_size,
+                                               sequence_of(scenario.model->value, training))});
+  const auto images = images_of(*training.vision, training.microbatch_size);
+  const double mean = encoder_flops(*encoder).forward;
+  if (uneven.work_ratios.empty()) uneven.work_ratios.resize(images->all_microbatches.size());
+  for (std::size_t i = 0; i < uneven.work_ratios.size(); ++i) {
+    const TokenCounts& patches = images->all_microbatches[i].real;
+    uneven.work_ratios[i].encoder =
+        encoder_forward_flops(*encoder, {.count = patches.tokens, .image = patches.document()}) /
+        mean;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Uneven> uneven_work(const config::Scenario& scenario,
@@ -187,6 +205,11 @@ std::shared_ptr<const Uneven> uneven_work(const config::Scenario& scenario,
     uneven.work_ratios = microbatch_work(scenario.model->value, scenario.training, costs);
     uneven.tokens_differ = std::ranges::any_of(
         uneven.work_ratios, [](const Uneven::Work& work) { return work.tokens != 1; });
+  }
+  if (has_uneven_images(scenario.training)) {
+    const config::Lengths& patches = scenario.training.vision->patches;
+    uneven.microbatches = patches.microbatches * patches.iterations;
+    add_image_work(scenario, uneven);
   }
   uneven.experts = expert_load_ratios(scenario, costs, uneven.microbatches);
   if (uneven.work_ratios.empty() && uneven.experts.empty()) return nullptr;

@@ -98,6 +98,7 @@ void add_adapters(const ModelSetting& setting, const Layer& layer, Parameters& s
 WeightGroup group_of(Part part) {
   switch (part) {
     case Part::embedding:
+    case Part::patch_embedding:
       return WeightGroup::embedding;
     case Part::mlp_in:
     case Part::mlp_out:
@@ -115,6 +116,8 @@ WeightGroup group_of(Part part) {
     case Part::streams:
       return WeightGroup::norms;
     case Part::head:
+    case Part::projector_in:
+    case Part::projector_out:
       return WeightGroup::head;
     default:
       return WeightGroup::attention;
@@ -186,7 +189,7 @@ bool lacks_lowest_gradients(const config::Training& training) {
   // Frameworks ask for the gradient of the first layer's input where a checkpoint needs one to run
   // (enable_input_require_grads of transformers, maybe_enable_recompute_inputs_grad of
   // Megatron-Bridge).
-  return training.freezes(WeightGroup::embedding) &&
+  return training.freezes(WeightGroup::embedding) && !training.trains_vision() &&
          training.recompute.granularity != config::Recompute::Granularity::full;
 }
 

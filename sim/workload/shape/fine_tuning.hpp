@@ -40,7 +40,7 @@ Parameters mtp_parameters(const ModelSetting& setting);
 // of trained groups.
 std::uint64_t trained_tensors(const ModelSetting& setting, LayerKind kind);
 // Returns whether the lowest layers need no gradients of their inputs: the embedding is frozen, and
-// no checkpoint asks for the gradient of a layer's input.
+// no checkpoint and no trained encoder of images asks for the gradient of a layer's input.
 bool lacks_lowest_gradients(const config::Training& training);
 // Returns how many layers at the start of the model have no backward pass: neither they nor what is
 // below them trains anything. This counts only on the first stage. Later stages compute all

@@ -293,9 +293,22 @@ bool can_deal_by_weights(const config::Model& model, std::uint32_t stages) {
 
 }  // namespace
 
+namespace {
+
+// Returns the partition of the stages behind that of an encoder of images with ranks of its own.
+config::Partition without_encoder(config::Partition partition) {
+  partition.own_encoder = false;
+  return partition;
+}
+
+}  // namespace
+
 bool can_deal_out(const config::Partition& partition, const config::Model& model,
                   std::uint32_t devices, std::uint32_t stages) {
   const std::uint64_t layer_count = model.layers;
+  if (partition.own_encoder)
+    return stages >= 2 && stages == devices &&
+           can_deal_out(without_encoder(partition), model, devices - 1, stages - 1);
   switch (partition.rule) {
     case Rule::even:  // only the last stage may be empty
       return stages <= 2 || stages <= layer_count + 1;
@@ -329,6 +342,10 @@ std::vector<std::string_view> other_partitions(const config::Partition& partitio
 }
 
 std::string partition_requirement(const config::Partition& partition) {
+  if (partition.own_encoder)
+    return fmt::format("modules.vision.placement own_ranks leaves the first of the devices, which "
+                       "have one stage each, to the encoder; on the others {}",
+                       partition_requirement(without_encoder(partition)));
   switch (partition.rule) {
     case Rule::even:
       return "partition even needs at least one layer for every stage but the last";
@@ -364,8 +381,48 @@ StageParts stage_with(const config::Model& model, const config::Partition& parti
   return {.layers = layers,
           .mtp = partition.rule == Rule::layout ? partition.mtp[stage] : usual,
           .embedding = stage == 0,
+          .encoder = stage == 0,
           .head = is_last};
 }
+
+namespace {
+
+LayerCounts deal(const config::Model& model, const config::Partition& partition,
+                 const std::vector<std::uint32_t>& device_of, const StageSeconds& seconds) {
+  const auto stages = static_cast<std::uint32_t>(device_of.size());
+  switch (partition.rule) {
+    case Rule::even:
+      return deal_evenly(model.layers, stages);
+    case Rule::ends_less:
+      return deal_ends_less(partition, model.layers, stages);
+    case Rule::by_cost:
+      return ByCost(model.layers, stages, seconds).solve();
+    case Rule::by_weights:
+      return deal_by_weights(model, stages);
+    case Rule::ends:
+      return deal_with_ends(partition, model.layers, device_of);
+    case Rule::listed:
+    case Rule::layout:
+      break;
+  }
+  return partition.layers;
+}
+
+// Leaves the first stage without layers, and deals them to the others.
+LayerCounts deal_behind_encoder(const config::Model& model, const config::Partition& partition,
+                                const std::vector<std::uint32_t>& device_of,
+                                const StageSeconds& seconds) {
+  std::vector<std::uint32_t> devices;
+  for (std::size_t stage = 1; stage < device_of.size(); ++stage)
+    devices.push_back(device_of[stage] - 1);
+  LayerCounts counts = deal(model, partition, devices, [&](std::uint32_t stage, LayerRange layers) {
+    return seconds(stage + 1, layers);
+  });
+  counts.insert(counts.begin(), 0);
+  return counts;
+}
+
+}  // namespace
 
 std::vector<StageParts> partition_stages(const config::Model& model,
                                          const config::Partition& partition,
@@ -373,28 +430,9 @@ std::vector<StageParts> partition_stages(const config::Model& model,
                                          const StageSeconds& seconds) {
   const auto stages = static_cast<std::uint32_t>(device_of.size());
   check_partition(model, partition, std::ranges::max(device_of) + 1, stages);
-  LayerCounts counts;
-  switch (partition.rule) {
-    case Rule::even:
-      counts = deal_evenly(model.layers, stages);
-      break;
-    case Rule::ends_less:
-      counts = deal_ends_less(partition, model.layers, stages);
-      break;
-    case Rule::by_cost:
-      counts = ByCost(model.layers, stages, seconds).solve();
-      break;
-    case Rule::by_weights:
-      counts = deal_by_weights(model, stages);
-      break;
-    case Rule::ends:
-      counts = deal_with_ends(partition, model.layers, device_of);
-      break;
-    case Rule::listed:
-    case Rule::layout:
-      counts = partition.layers;
-      break;
-  }
+  const LayerCounts counts = partition.own_encoder
+                                 ? deal_behind_encoder(model, partition, device_of, seconds)
+                                 : deal(model, partition, device_of, seconds);
   std::vector<StageParts> parts;
   std::uint32_t first = 0;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {

@@ -52,7 +52,13 @@ constexpr std::array<std::string_view, part_count> part_names{"embedding",
                                                               "mtp projection",
                                                               "head norm",
                                                               "head",
-                                                              "loss"};
+                                                              "loss",
+                                                              "patch embedding",
+                                                              "projector norm",
+                                                              "projector in",
+                                                              "projector activation",
+                                                              "projector out",
+                                                              "image tokens"};
 
 }  // namespace
 

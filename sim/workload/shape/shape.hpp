@@ -122,8 +122,14 @@ enum class Part : std::uint8_t {
   head_norm,
   head,
   loss,
+  patch_embedding,  // of an encoder of images: elements of a patch become a hidden state
+  projector_norm,
+  projector_in,  // the projector's only matrix, or the first of two
+  projector_activation,
+  projector_out,
+  image_tokens,  // tokens of images take their places among those of the text
 };
-inline constexpr std::size_t part_count = 40;
+inline constexpr std::size_t part_count = 46;
 std::string_view name_of(Part part);
 // Returns the part that the norm before the mixer, or before the MLP, belongs to. If only one
 // product consumes the result, norm and product are one module (Transformer Engine's

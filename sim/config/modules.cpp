@@ -1,0 +1,162 @@
+#include "sim/config/modules.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/config/model.hpp"
+#include "sim/config/vision.hpp"
+
+namespace pipewright::config {
+namespace {
+
+// Reads the encoder of a model that is named, or a map of the encoder's own keys.
+Model::Vision read_encoder(const Field& field) {
+  if (field.value.kind == Value::Kind::map && !is_config(field.value)) return read_vision(field);
+  const Model model = read_model(field);
+  if (!model.vision)
+    throw Error(field.value.origin,
+                fmt::format("{} is {}, whose file has no encoder of images (vision)", field.name,
+                            model.name),
+                field.name)
+        .allow("a model with vision, or a map such as {layers: 27, hidden: 1152, heads: 16}");
+  return *model.vision;
+}
+
+// Keys of training.lengths that say how documents are packed, which images are not.
+constexpr std::array<std::string_view, 5> packing_keys{"packed", "packing", "balance",
+                                                       "tokens_per_rank", "pad_to"};
+
+// Reads the patches of an image: a number, a list, or a distribution as that of document lengths.
+// No documents: 0 patches.
+Lengths read_patches(const Field& field) {
+  if (field.value.kind == Value::Kind::text && field.value.text == "0") return {};
+  Lengths patches;
+  if (field.value.kind == Value::Kind::map) {
+    for (const Entry& entry : field.value.entries)
+      if (std::ranges::find(packing_keys, entry.key) != packing_keys.end())
+        throw Error(entry.origin,
+                    fmt::format("{}.{} packs documents, and images are not packed", field.name,
+                                entry.key),
+                    field.name)
+            .suggest("leave it out");
+    patches = read_lengths(field);
+  } else {
+    for (const Field& item :
+         items(field, "a number of patches, a list such as [784, 1024], or {mean, p95}"))
+      patches.documents.push_back(read_count(item, "784"));
+  }
+  patches.packed = false;
+  return patches;
+}
+
+VisionParts read_parts(const Field& field) {
+  VisionParts parts;
+  for (const Field& item : items(field, "encoder, projector, or [encoder, projector]")) {
+    if (item.value.kind == Value::Kind::text && item.value.text == "none" &&
+        field.value.kind == Value::Kind::text)
+      return parts;
+    parts.set(read_choice(item, vision_part_names));
+  }
+  return parts;
+}
+
+VisionPlacement read_vision_placement(const Field& field) {
+  const auto placement =
+      static_cast<VisionPlacement>(read_choice(field, vision_placement_names));
+  if (placement == VisionPlacement::bubbles)
+    throw Error(field.value.origin,
+                fmt::format("{} is bubbles, which is not modelled: an encoder in the bubbles of "
+                            "all devices (Optimus, arXiv 2408.03505) would take less time than "
+                            "one in the first stage",
+                            field.name),
+                field.name)
+        .allow("first_stage or own_ranks");
+  return placement;
+}
+
+constexpr std::array vision_parallel_table{
+    Key<VisionParallel>{{.name = "tp",
+                         .help = "tensor-parallel ranks of the encoder: parallel.tp, or 1 for "
+                                 "ranks that all compute it whole",
+                         .default_value = "parallel.tp"},
+                        count<&VisionParallel::tp, "1">},
+    Key<VisionParallel>{{.name = "cp",
+                         .help = "context-parallel ranks that share the images of a microbatch: "
+                                 "parallel.cp, or 1 for ranks that all compute all images",
+                         .default_value = "1"},
+                        count<&VisionParallel::cp, "1">},
+};
+
+constexpr std::array vision_module_table{
+    Key<VisionModule>{
+        {.name = "model",
+         .help = "encoder of images: a map, or a model whose encoder it is",
+         .default_value = "the encoder of the model"},
+        into<&VisionModule::model, read_encoder>({ValueType::library, false, {}, vision_keys})},
+    Key<VisionModule>{{.name = "images", .help = "images of a sample", .default_value = "1"},
+                      count<&VisionModule::images, "2">},
+    Key<VisionModule>{
+        {.name = "tokens",
+         .alias = "patches",
+         .help = "patches of an image: a number, a list that is repeated, or a distribution as "
+                 "in training.lengths; 0: no images, and no encoder",
+         .unit = "patches",
+         .required = true},
+        into<&VisionModule::patches, read_patches>({ValueType::count, true, {}, lengths_keys})},
+    Key<VisionModule>{
+        {.name = "frozen",
+         .help = "parts that are not trained: encoder, projector, a list of both, or none",
+         .default_value = "none; with training.lora both"},
+        into<&VisionModule::frozen, read_parts>(
+            {ValueType::choice, true, vision_part_names, nullptr})},
+    Key<VisionModule>{{.name = "adapters",
+                       .help = "add the adapters of training.lora to the encoder's layers, too",
+                       .default_value = "false"},
+                      flag<&VisionModule::adapters>},
+    Key<VisionModule>{{.name = "recompute",
+                       .help = "recomputation in the encoder's layers, as training.recompute",
+                       .default_value = "training.recompute"},
+                      into<&VisionModule::recompute, read_recompute>(
+                          {ValueType::choice, false, recompute_names, recompute_keys})},
+    Key<VisionModule>{{.name = "parallel", .help = "parallel sizes of the encoder: tp and cp"},
+                      map_of<&VisionModule::parallel, vision_parallel_table>},
+    Key<VisionModule>{{.name = "placement",
+                       .help = "place of the encoder: the first stage, beside its layers, or a "
+                               "pipeline device before the first layer",
+                       .default_value = "first_stage"},
+                      into<&VisionModule::placement, read_vision_placement>(
+                          {ValueType::choice, false, vision_placement_names, nullptr})},
+};
+
+VisionModule read_vision_module(const Field& field) {
+  VisionModule vision = read_map<vision_module_table>(field);
+  vision.origin = field.value.origin;
+  return vision;
+}
+
+constexpr std::array modules_table{
+    Key<Modules>{{.name = "vision", .help = "encoder of images: its images, training and place"},
+                 section<&Modules::vision, read_vision_module,
+                         [] { return rows_of(vision_module_table); }>},
+};
+
+}  // namespace
+
+Modules read_modules(const Field& field) {
+  Modules modules = read_map<modules_table>(field);
+  if (modules.vision && !modules.vision->has_images()) modules.vision.reset();
+  return modules;
+}
+
+std::vector<KeyRow> modules_keys() { return rows_of(modules_table); }
+
+std::string images_text(const VisionModule& vision) {
+  const std::string patches = vision.is_constant()
+                                  ? fmt::format("{}", vision.patches.documents.front())
+                                  : to_string(vision.patches);
+  return fmt::format("{} {}sample, {} patches", vision.images,
+                     vision.images == 1 ? "image a " : "images a ", patches);
+}
+
+}  // namespace pipewright::config
