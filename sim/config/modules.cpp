@@ -155,8 +155,14 @@ std::string images_text(const VisionModule& vision) {
   const std::string patches = vision.is_constant()
                                   ? fmt::format("{}", vision.patches.documents.front())
                                   : to_string(vision.patches);
-  return fmt::format("{} {}sample, {} patches", vision.images,
-                     vision.images == 1 ? "image a " : "images a ", patches);
+  return fmt::format("{} {} a sample, {} patches", vision.images,
+                     vision.images == 1 ? "image" : "images", patches);
+}
+
+std::string frozen_text(const VisionParts& frozen) {
+  if (frozen.none()) return "all of it trained";
+  if (frozen.all()) return "all of it frozen";
+  return fmt::format("{} frozen", vision_part_names[frozen.test(0) ? 0 : 1]);
 }
 
 }  // namespace pipewright::config

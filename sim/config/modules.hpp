@@ -66,7 +66,9 @@ struct Modules {
 Modules read_modules(const Field& field);
 std::vector<KeyRow> modules_keys();
 
-// Describes the images: "2 images a sample, 784 patches".
+// Describe the images, "2 images a sample, 784 patches", and what of their encoder is frozen,
+// "encoder frozen" or "all of it trained".
 std::string images_text(const VisionModule& vision);
+std::string frozen_text(const VisionParts& frozen);
 
 }  // namespace pipewright::config

@@ -10,6 +10,7 @@
 #include "sim/base/numbers.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/training_checks.hpp"
+#include "sim/config/vision_checks.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -346,93 +347,33 @@ void settle_lengths(Scenario& scenario) {
         .allow("parallel.pp: 1");
 }
 
-// Returns the mean number of patches of an image if the scenario states it; 0: it is drawn.
-double stated_patches(const Lengths& patches) {
-  if (patches.documents.empty()) return patches.mean.value_or(0);
-  double sum = 0;
-  for (const std::uint32_t image : patches.documents) sum += image;
-  return sum / static_cast<double>(patches.documents.size());
-}
-
-// Checks an encoder of images against the layout of the language model: its ranks are those of the
-// language model, or all compute the same.
-void check_vision_layout(const Scenario& scenario, const Model::Vision& encoder) {
-  const VisionModule& vision = *scenario.modules.vision;
-  const auto check_size = [&](std::string_view axis, const Located<std::uint32_t>& size,
-                              const Located<std::uint32_t>& of_text) {
-    if (size.value == 1 || size.value == of_text.value) return;
-    throw Error(size.origin,
-                fmt::format("modules.vision.parallel.{} is {}, and parallel.{} is {}", axis,
-                            size.value, axis, of_text.value))
-        .allow(of_text.value == 1 ? "1" : fmt::format("1 or {}", of_text.value));
-  };
-  const Parallel& parallel = scenario.parallel;
-  const Located<std::uint32_t> tp = vision.parallel.tp.value_or(parallel.tp);
-  check_size("tp", tp, parallel.tp);
-  check_size("cp", vision.parallel.cp, parallel.cp);
-  if (vision.parallel.tp && !parallel.tp_by_device.empty() && tp.value > 1)
-    throw Error(tp.origin, "modules.vision.parallel.tp is given with parallel.tp_by_device")
-        .allow("1, or without the key the tp of the encoder's device");
-  for (std::uint32_t device = 0; device < std::max<std::size_t>(1, parallel.tp_by_device.size());
-       ++device) {
-    const std::uint32_t ranks = vision.parallel.tp ? tp.value : parallel.tp_of(device);
-    if (encoder.heads % ranks == 0 && encoder.ffn % ranks == 0 &&
-        encoder.projector.ffn % ranks == 0)
-      continue;
-    throw Error(vision.parallel.tp ? tp.origin : vision.origin,
-                fmt::format("{} ranks of tp do not divide the encoder of images ({} heads, ffn {}, "
-                            "projector.ffn {})",
-                            ranks, encoder.heads, encoder.ffn, encoder.projector.ffn))
-        .suggest("set modules.vision.parallel.tp to 1, so that all ranks compute the same");
-  }
-}
-
-// Completes the encoder of images: gives the model the shape of the encoder, and the training the
-// images. Throws an Error if there is no encoder, or if the images do not fit into a sample.
+// Gives the model and the training the encoder of images, and the pipeline a device for it.
 void settle_vision(Scenario& scenario) {
   if (!scenario.modules.vision) return;
-  VisionModule& vision = *scenario.modules.vision;
+  VisionModule vision = *scenario.modules.vision;
   if (!scenario.model)
     throw Error(vision.origin, "modules.vision encodes images for a model, and there is no model")
         .suggest("give model, or leave out modules.vision");
-  Model& model = scenario.model->value;
-  if (vision.model) model.vision = vision.model;
-  if (!model.vision)
-    throw Error(vision.origin,
-                fmt::format("modules.vision has no model, and {} has no encoder of images",
-                            model.name.empty() ? "the model" : model.name))
-        .suggest("give modules.vision.model, such as {layers: 27, hidden: 1152, heads: 16}");
-  check_vision_layout(scenario, *model.vision);
-  const std::uint32_t sequence = scenario.training.sequence.value_or(model.sequence);
-  const double tokens =
-      vision.images * stated_patches(vision.patches) / model.vision->patches_per_token();
-  if (tokens > sequence)
-    throw Error(vision.origin,
-                fmt::format("modules.vision has {} images with {:.0f} tokens together, and a sample "
-                            "has {} tokens",
-                            vision.images, tokens, sequence))
-        .suggest("give fewer images or patches, or a larger training.sequence");
-  if (vision.placement == VisionPlacement::own_ranks) {
-    if (scenario.devices.value < 2)
-      throw Error(vision.origin,
-                  "modules.vision.placement is own_ranks, and the pipeline has 1 device")
-          .allow("parallel.pp of 2 or more, of which the first is the encoder's");
-    Partition& partition = scenario.partition;
-    const bool is_listed =
-        partition.rule == Partition::Rule::listed || partition.rule == Partition::Rule::layout;
-    if (is_listed && partition.layers.front() != 0)
-      throw Error(partition.origin,
-                  fmt::format("modules.vision.placement is own_ranks, and partition gives the first "
-                              "stage {} layers",
-                              partition.layers.front()))
-          .allow("0 layers in the first stage, which is that of the encoder");
-    partition.own_encoder = !is_listed;
-  }
   vision.patches.replicas = scenario.parallel.dp.value;
   vision.patches.microbatches = scenario.microbatches.value;
   vision.patches.iterations = scenario.iterations.value;
   vision.patches.seed = scenario.variation.seed;
-  scenario.training.vision = vision;
+  set_vision(vision, scenario.parallel, scenario.model->value, scenario.training);
+  if (vision.placement != VisionPlacement::own_ranks) return;
+  if (scenario.devices.value < 2)
+    throw Error(vision.origin,
+                "modules.vision.placement is own_ranks, and the pipeline has 1 device")
+        .allow("parallel.pp of 2 or more, of which the first is the encoder's");
+  Partition& partition = scenario.partition;
+  const bool is_listed =
+      partition.rule == Partition::Rule::listed || partition.rule == Partition::Rule::layout;
+  if (is_listed && partition.layers.front() != 0)
+    throw Error(partition.origin,
+                fmt::format("modules.vision.placement is own_ranks, and partition gives the first "
+                            "stage {} layers",
+                            partition.layers.front()))
+        .allow("0 layers in the first stage, which is that of the encoder");
+  partition.own_encoder = !is_listed;
 }
 
 void check_experts(const Scenario& scenario, const Value& root) {

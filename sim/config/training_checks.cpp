@@ -29,7 +29,8 @@ std::vector<std::string> notes_of(const Model& model, const Training& training) 
   std::vector<std::string> notes = approximations(model);
   for (const std::string& note : model.notes) {
     const bool is_settled = (training.sequence && note.starts_with("sequence:")) ||
-                            (model.mtp_layers == 0 && note.starts_with("mtp_layers:"));
+                            (model.mtp_layers == 0 && note.starts_with("mtp_layers:")) ||
+                            (training.vision && note.starts_with("vision_config: a run has"));
     if (!is_settled) notes.push_back(note);
   }
   return notes;

@@ -19,6 +19,7 @@
 #include "sim/workload/plan/uneven_work.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/schedule_source.hpp"
+#include "sim/workload/shape/encoder.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
 
 namespace pipewright::evaluation {
@@ -43,6 +44,27 @@ std::string frozen_note(const config::Model& model, const config::Training& trai
                      config::groups_text(training.frozen_groups()));
 }
 
+// Returns a note on the encoder of images: its size, its images, and what of it is frozen; and on
+// what is not modelled. Empty: the model has no images.
+void add_vision_notes(const workload::ModelSetting& setting, Notes& notes) {
+  const auto encoder = workload::encoder_of(setting);
+  if (!encoder) return;
+  workload::Parameters parameters;
+  for (const workload::Parameters& part : encoder_parameters(*encoder)) parameters += part;
+  const config::VisionModule& vision = *setting.training.vision;
+  const config::VisionParts frozen = setting.training.frozen_vision();
+  notes.push_back(fmt::format(
+      "modules.vision: {}, {:.0f} of {:.0f} tokens of a microbatch; an encoder of {} parameters on "
+      "a GPU of the first stage, {}",
+      config::images_text(vision), encoder->merged_everywhere,
+      setting.sizes.tokens * setting.sizes.cp, parameters_text(parameters.total()),
+      config::frozen_text(frozen)));
+  if (encoder->sizes.tp < setting.sizes.tp && encoder->has_backward())
+    notes.push_back(
+        "modules.vision: ranks of tp that all compute the encoder have the same gradients; an "
+        "all-reduce over tp, with which frameworks keep them equal, is not modelled");
+}
+
 void add_model_notes(const config::Scenario& scenario, Notes& notes) {
   if (!scenario.model) return;
   const config::Model& model = scenario.model->value;
@@ -54,6 +76,7 @@ void add_model_notes(const config::Scenario& scenario, Notes& notes) {
     notes.push_back(std::move(note));
   if (std::string note = frozen_note(model, scenario.training); !note.empty())
     notes.push_back(std::move(note));
+  add_vision_notes(setting, notes);
 }
 
 // Adds a note for each rule of its stack that the job breaks: first the rules of the layout, then

@@ -15,6 +15,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/training_checks.hpp"
+#include "sim/config/vision_checks.hpp"
 #include "sim/workload/compute/assumed.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
@@ -91,6 +92,7 @@ std::string model_layout_text(const config::Training& training, const config::Pa
   if (sizes.sequence_parallel) text += "sp, ";
   text += fmt::format("a microbatch of {} x {:.0f} tokens, {}", training.microbatch_size,
                       sizes.sequence, config::name_of(training.precision));
+  if (training.vision) text += ", " + config::images_text(*training.vision);
   const std::string trained = config::trained_text(training);
   return trained.empty() ? text : fmt::format("{}, training {}", text, trained);
 }
@@ -147,7 +149,7 @@ int model_command(const Arguments& arguments) {
   const config::Value* const name = config::find(root, "model");
   if (name == nullptr) return list_models(json);
 
-  const config::Model model = config::read_model({*name, "model"});
+  config::Model model = config::read_model({*name, "model"});
   const config::Value with_stack = config::with_default_stack(root);
   const config::Value stack =
       config::named_stack_tree({*config::find(with_stack, "stack"), "stack"});
@@ -155,6 +157,8 @@ int model_command(const Arguments& arguments) {
   auto training = read_section<config::Training>(complete, "training", config::read_training);
   config::set_stack(training, complete, config::read_stack({stack, "stack"}));
   const auto parallel = read_section<config::Parallel>(root, "parallel", config::read_parallel);
+  const auto modules = read_section<config::Modules>(root, "modules", config::read_modules);
+  if (modules.vision) config::set_vision(*modules.vision, parallel, model, training);
   workload::check_parameters(model);
   workload::check_layout(model, training, parallel);
   config::check_recompute(root, model, training, model.layers);

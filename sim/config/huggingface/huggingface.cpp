@@ -17,6 +17,7 @@
 #include "sim/config/huggingface/recurrences.hpp"
 #include "sim/config/huggingface/shape.hpp"
 #include "sim/config/huggingface/unread.hpp"
+#include "sim/config/huggingface/vision.hpp"
 
 namespace pipewright::config::huggingface {
 namespace {
@@ -24,9 +25,8 @@ namespace {
 // Keys under which the config of a vision model holds that of its language model.
 constexpr std::array<std::string_view, 3> text_parts{"text_config", "llm_config",
                                                      "language_config"};
-constexpr std::array<std::string_view, 6> omitted_parts{"vision_config",    "audio_config",
-                                                        "vit_config",       "vision_tower_config",
-                                                        "projector_config", "sound_config"};
+constexpr std::array<std::string_view, 3> omitted_parts{"audio_config", "projector_config",
+                                                        "sound_config"};
 
 Number number_or(Config& config, Names names, std::uint32_t default_value) {
   return default_value > 0 ? config.number(names, default_value) : config.required_number(names);
@@ -394,7 +394,8 @@ Value model_map(const Value& whole) {
   check_missing(config);
   Shape shape(whole.origin);
   add_name(config, shape);
-  shape.set("hidden", config.required_number({"hidden_size", "n_embd"}));
+  const Number hidden = config.required_number({"hidden_size", "n_embd"});
+  shape.set("hidden", hidden);
   shape.set("vocabulary", number_or(config, {"vocab_size"}, family.vocabulary));
   const bool is_blocks = family.layers == Family::Layers::blocks;
   const Layout layout = is_blocks ? add_blocks(config, shape) : add_layout(config, family, shape);
@@ -415,6 +416,7 @@ Value model_map(const Value& whole) {
   shape.set("tied_embeddings", is_tied(config, family) ? "true" : "false", config.origin());
   add_sequence(config, family, shape);
   add_mtp(config, shape);
+  add_vision(config, hidden.value, shape);
   add_notes(config, shape);
   check_unread(config);
   if (const auto unknown = unknown_keys(config); !unknown.empty())

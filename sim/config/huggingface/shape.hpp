@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/config/huggingface/config.hpp"
@@ -27,6 +28,7 @@ class Shape {
   void set(std::string_view path, const std::optional<Number>& number) {
     if (number) set(path, *number);
   }
+  void set(std::string_view path, Value value) { set_value(map_, path, std::move(value)); }
   void set_list(std::string_view path, const std::vector<std::string>& items,
                 const Origin& origin) {
     set_value(map_, path, make_list(items, origin));

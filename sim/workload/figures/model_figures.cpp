@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "sim/workload/compute/assumed.hpp"
 #include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/compute/encoder_work.hpp"
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/model/encoder_memory.hpp"
 #include "sim/workload/model/state.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
 
@@ -18,6 +21,7 @@ namespace pipewright::workload {
 namespace {
 
 constexpr const char* mtp_name = "multi-token prediction";
+constexpr const char* encoder_layer_name = "layer of the encoder";
 
 void set_state_bytes(const Parameters& parameters, const ModelSetting& setting, PartBytes& part) {
   const DeviceState state = state_of(parameters, setting.training, {});
@@ -106,10 +110,11 @@ std::vector<Kernel> recomputed_kernels(const std::vector<Kernel>& forward,
 }
 
 PartTimes times_of_part(std::string part, const PassKernels& kernels, const ModelSetting& setting,
-                        const config::Gpu& gpu, bool is_layer = false) {
+                        const config::Gpu& gpu, bool is_layer = false,
+                        bool can_recompute = true) {
   PartTimes times{.part = std::move(part), .is_layer = is_layer};
   add_pass_times("F", kernels.forward, setting, gpu, times);
-  if (is_layer)
+  if (is_layer && can_recompute)
     add_pass_times("R", recomputed_kernels(kernels.forward, setting), setting, gpu, times);
   add_pass_times("I", kernels.input_grad, setting, gpu, times);
   add_pass_times("W", kernels.weight_grad, setting, gpu, times);
@@ -148,6 +153,14 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
     total.working = std::max(total.working, part.working);
     parts.push_back(std::move(part));
   };
+  if (const auto encoder = encoder_of(setting)) {
+    const std::vector<Parameters> parameters = encoder_parameters(*encoder);
+    const std::vector<ActivationBytes> activations = encoder_bytes(*encoder);
+    add({.part = "patch embedding"}, parameters.front(), activations.front());
+    add({.part = encoder_layer_name, .count = encoder->shape.layers}, parameters[1],
+        activations[1]);
+    add({.part = "projector"}, parameters.back(), activations.back());
+  }
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
   const auto of_group = [&](config::WeightGroup group, Parameters parameters) {
     if (setting.training.freezes(group)) parameters.freeze();
@@ -179,6 +192,15 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
 
 std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu& gpu) {
   std::vector<PartTimes> parts;
+  if (const auto encoder = encoder_of(setting)) {
+    const ModelSetting own = encoder->setting();
+    PassKernels layer = layer_kernels(own, LayerKind::dense);
+    if (!encoder->trains_layers) layer = {.forward = std::move(layer.forward)};
+    parts.push_back(times_of_part("patch embedding", patch_kernels(*encoder), own, gpu));
+    parts.push_back(
+        times_of_part(encoder_layer_name, layer, own, gpu, true, encoder->trains_layers));
+    parts.push_back(times_of_part("projector", projector_kernels(*encoder), own, gpu));
+  }
   for (const LayerKind kind : kinds_of(setting.model))
     parts.push_back(times_of_part(std::string(name_of(kind)), layer_kernels(setting, kind), setting,
                                   gpu, true));

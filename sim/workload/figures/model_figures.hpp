@@ -39,8 +39,8 @@ struct PartBytes {
   double activations = 0;
   double working = 0;  // additional bytes during its backward pass
 };
-// Returns a row for the embedding, for each kind of layer, for the head, and for the whole model on
-// one GPU.
+// Returns a row for each part of the encoder of images, for the embedding, for each kind of layer,
+// for the head, and for the whole model on one GPU.
 std::vector<PartBytes> part_bytes(const ModelSetting& setting);
 
 // A kernel, or several equal ones in a row, with the cost of each.

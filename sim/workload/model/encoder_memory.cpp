@@ -22,26 +22,24 @@ void add_product(const Encoder& encoder, const Linear& linear, ActivationBytes& 
 
 }  // namespace
 
-ActivationBytes encoder_bytes(const Encoder& encoder) {
-  ActivationBytes sum;
-  add_product(encoder, patch_embedding(encoder), sum);
+std::vector<ActivationBytes> encoder_bytes(const Encoder& encoder) {
+  std::vector<ActivationBytes> parts(encoder.shape.layers + 2);
+  add_product(encoder, patch_embedding(encoder), parts.front());
   const LayerRange layers{0, encoder.trains_layers ? encoder.shape.layers : 0};
-  for (std::uint32_t layer = 0; layer < layers.count; ++layer) {
-    const ActivationBytes bytes = layer_bytes(encoder.setting(), layers, layer);
-    sum.held += bytes.held;
-    sum.for_w += bytes.for_w;
-    sum.working = std::max(sum.working, bytes.working);
-  }
-  if (!encoder.has_backward()) return sum;
+  for (std::uint32_t layer = 0; layer < layers.count; ++layer)
+    parts[1 + layer] = layer_bytes(encoder.setting(), layers, layer);
+  if (!encoder.has_backward()) return parts;
   // The projector's norm saves its input, and the activation function its own.
+  ActivationBytes& projector = parts.back();
   const double value = config::value_bytes(encoder.training.precision);
-  sum.held += value * encoder.sizes.tokens * static_cast<double>(encoder.shape.hidden);
+  projector.held += value * encoder.sizes.tokens * static_cast<double>(encoder.shape.hidden);
   for (const Linear& linear : projector_linears(encoder)) {
-    add_product(encoder, linear, sum);
+    add_product(encoder, linear, projector);
     if (linear.part == Part::projector_out)
-      sum.held += value * linear.tokens * static_cast<double>(linear.inputs) * linear.count;
+      projector.held +=
+          value * linear.tokens * static_cast<double>(linear.inputs) * linear.count;
   }
-  return sum;
+  return parts;
 }
 
 }  // namespace pipewright::workload

@@ -272,7 +272,7 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   const bool cut = setting.sizes.cuts_vocabulary;
   if (stage.embedding && !(cut && stage.receives)) add(embedding_bytes(setting));
   if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
-    add(encoder_bytes(*encoder));
+    for (const ActivationBytes& part : encoder_bytes(*encoder)) add(part);
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
   // The head is left out if the vocabulary is split over the devices: add_vocabulary_buffers()
   // counts its logits, which are then stored between passes.
