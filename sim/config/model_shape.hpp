@@ -132,9 +132,9 @@ struct Model {
     bool post_norms = false;
     Biases biases = Biases::all;
     bool qk_layernorm = false;
-    bool rotary = false;          // rotary positions of patches in each layer
-    std::uint32_t positions = 0;  // learned positions, which are added to the patches; 0: none
-    std::uint32_t patch_size = 14;         // pixels of a patch's side
+    bool rotary = false;            // rotary positions of patches in each layer
+    std::uint32_t positions = 0;    // learned positions, which are added to the patches; 0: none
+    std::uint32_t patch_size = 14;  // pixels of a patch's side
     std::uint32_t temporal_patch_size = 1;  // frames of a patch
     std::uint32_t channels = 3;
     // Patches of a window, which limits attention. Every `full_attention_every`-th layer has no

@@ -35,10 +35,10 @@ Lengths read_patches(const Field& field) {
   if (field.value.kind == Value::Kind::map) {
     for (const Entry& entry : field.value.entries)
       if (std::ranges::find(packing_keys, entry.key) != packing_keys.end())
-        throw Error(entry.origin,
-                    fmt::format("{}.{} packs documents, and images are not packed", field.name,
-                                entry.key),
-                    field.name)
+        throw Error(
+            entry.origin,
+            fmt::format("{}.{} packs documents, and images are not packed", field.name, entry.key),
+            field.name)
             .suggest("leave it out");
     patches = read_lengths(field);
   } else {
@@ -62,8 +62,7 @@ VisionParts read_parts(const Field& field) {
 }
 
 VisionPlacement read_vision_placement(const Field& field) {
-  const auto placement =
-      static_cast<VisionPlacement>(read_choice(field, vision_placement_names));
+  const auto placement = static_cast<VisionPlacement>(read_choice(field, vision_placement_names));
   if (placement == VisionPlacement::bubbles)
     throw Error(field.value.origin,
                 fmt::format("{} is bubbles, which is not modelled: an encoder in the bubbles of "
@@ -136,9 +135,9 @@ VisionModule read_vision_module(const Field& field) {
 }
 
 constexpr std::array modules_table{
-    Key<Modules>{{.name = "vision", .help = "encoder of images: its images, training and place"},
-                 section<&Modules::vision, read_vision_module,
-                         [] { return rows_of(vision_module_table); }>},
+    Key<Modules>{
+        {.name = "vision", .help = "encoder of images: its images, training and place"},
+        section<&Modules::vision, read_vision_module, [] { return rows_of(vision_module_table); }>},
 };
 
 }  // namespace

@@ -44,8 +44,8 @@ struct VisionModule {
   // Patches of an image, as lengths of documents that are not packed. Also says how the images are
   // distributed over microbatches, which is copied from other keys of the scenario.
   Lengths patches;
-  std::optional<VisionParts> frozen;  // default: both parts with adapters, else none
-  bool adapters = false;              // training.lora adds adapters to the layers
+  std::optional<VisionParts> frozen;   // default: both parts with adapters, else none
+  bool adapters = false;               // training.lora adds adapters to the layers
   std::optional<Recompute> recompute;  // default: training.recompute
   VisionParallel parallel;
   VisionPlacement placement = VisionPlacement::first_stage;

@@ -23,9 +23,8 @@ void check_vision_layout(const VisionModule& vision, const Parallel& parallel,
   const auto check_size = [&](std::string_view axis, const Located<std::uint32_t>& size,
                               const Located<std::uint32_t>& of_text) {
     if (size.value == 1 || size.value == of_text.value) return;
-    throw Error(size.origin,
-                fmt::format("modules.vision.parallel.{} is {}, and parallel.{} is {}", axis,
-                            size.value, axis, of_text.value))
+    throw Error(size.origin, fmt::format("modules.vision.parallel.{} is {}, and parallel.{} is {}",
+                                         axis, size.value, axis, of_text.value))
         .allow(of_text.value == 1 ? "1" : fmt::format("1 or {}", of_text.value));
   };
   const Located<std::uint32_t> tp = vision.parallel.tp.value_or(parallel.tp);
@@ -63,11 +62,12 @@ void set_vision(const VisionModule& vision, const Parallel& parallel, Model& mod
   const double tokens =
       vision.images * stated_patches(vision.patches) / model.vision->patches_per_token();
   if (tokens > sequence)
-    throw Error(vision.origin,
-                fmt::format("modules.vision has {} of {:.0f} tokens together, and a sample has {} "
-                            "tokens",
-                            vision.images == 1 ? "an image" : fmt::format("{} images", vision.images),
-                            tokens, sequence))
+    throw Error(
+        vision.origin,
+        fmt::format("modules.vision has {} of {:.0f} tokens together, and a sample has {} "
+                    "tokens",
+                    vision.images == 1 ? "an image" : fmt::format("{} images", vision.images),
+                    tokens, sequence))
         .suggest("give fewer images or patches, or a larger training.sequence");
   training.vision = vision;
 }

@@ -8,8 +8,8 @@
 namespace pipewright::config {
 
 // Gives a model the shape of its encoder of images, and the training the images. Throws an Error if
-// there is no encoder, if its ranks are not those of the language model, or if the images do not fit
-// into a sample.
+// there is no encoder, if its ranks are not those of the language model, or if the images do not
+// fit into a sample.
 void set_vision(const VisionModule& vision, const Parallel& parallel, Model& model,
                 Training& training);
 

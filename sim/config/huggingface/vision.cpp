@@ -18,13 +18,13 @@ namespace {
 constexpr std::array<std::string_view, 3> vision_parts{"vision_config", "vit_config",
                                                        "vision_tower_config"};
 
-// Learned positions of patches: none; as many as a key says; a grid of two keys; those of an image of
-// image_size, with one for the class where the encoder has such a token; or a table for each of two
-// dimensions.
+// Learned positions of patches: none; as many as a key says; a grid of two keys; those of an image
+// of image_size, with one for the class where the encoder has such a token; or a table for each of
+// two dimensions.
 enum class Positions : std::uint8_t { none, number, grid, image, image_and_class, two_tables };
 
-// Kind of projector: an MLP as wide as the patches of a token (merger), as wide as the language model
-// (text), as wide as a key says (shuffle), or a single matrix behind a mean of the patches.
+// Kind of projector: an MLP as wide as the patches of a token (merger), as wide as the language
+// model (text), as wide as a key says (shuffle), or a single matrix behind a mean of the patches.
 enum class ProjectorKind : std::uint8_t { merger, text, shuffle, average };
 
 // Properties that encoders of one kind share: fixed choices of modeling_*.py, and defaults of
@@ -231,8 +231,7 @@ void add_projector(Config& part, Config& outer, const VisionFamily& family, std:
   shape.set("projector.ffn", ffn, part.origin());
 }
 
-Value vision_map(Config part, Config outer, const VisionFamily& family,
-                 std::uint32_t text_hidden) {
+Value vision_map(Config part, Config outer, const VisionFamily& family, std::uint32_t text_hidden) {
   Shape shape(part.origin());
   const bool has_own_width = family.type == "qwen2_vl";  // hidden_size is that of the results
   const Number hidden = has_own_width
@@ -267,8 +266,8 @@ Value vision_map(Config part, Config outer, const VisionFamily& family,
   add_positions(part, family, patch.value, shape);
   add_windows(part, family, patch.value, shape);
   add_projector(part, outer, family, hidden.value, std::max(1U, patch.value), text_hidden, shape);
-  // Marks keys as read whose values follow from others: of the results, and of keys and values, which
-  // have as many heads as queries.
+  // Marks keys as read whose values follow from others: of the results, and of keys and values,
+  // which have as many heads as queries.
   part.find({"out_hidden_size", "hidden_size", "num_key_value_heads", "spatial_patch_size",
              "init_pos_emb_time", "mm_hidden_size", "text_hidden_size", "num_positions",
              "global_head_dim"});

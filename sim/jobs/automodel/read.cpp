@@ -11,6 +11,7 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/frozen.hpp"
 #include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/request/optimizer_name.hpp"
@@ -219,6 +220,16 @@ const SettingTable& known_settings() {
 
 }  // namespace
 
+namespace {
+
+// Names of frozen parts (nemo_automodel/components/utils/model_utils.py, apply_parameter_freezing).
+constexpr std::array frozen_names{
+    FrozenName{"freeze_config.freeze_language_model", "freeze_language_model"},
+    FrozenName{"freeze_config.freeze_vision_tower", "freeze_vision_model"}};
+constexpr std::array<std::string_view, 1> frozen_by_default{"freeze_vision_model"};
+
+}  // namespace
+
 SettingNames setting_names() {
   return {.others = {}, .flags = automodel_flags, .unused = {&known_settings()}};
 }
@@ -241,9 +252,11 @@ Job read_job(const JobInput& input) {
            setting.values.front() != "False";
   });
   name_adapters(request);
+  rename_frozen(frozen_names, frozen_by_default, request);
   Draft draft(std::move(request));
   read_flags(automodel_flags, draft, false);
   read_flags(lora_flags, draft, false);
+  read_flags(frozen_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(automodel_flags));
   return draft.take();
 }

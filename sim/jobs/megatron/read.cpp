@@ -9,6 +9,7 @@
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/environment.hpp"
+#include "sim/jobs/request/frozen.hpp"
 #include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/zero_offload.hpp"
 #include "sim/jobs/shell/script.hpp"
@@ -156,11 +157,13 @@ Job read_job(const JobInput& input) {
 
 namespace {
 
-// Throws config::Error if a job freezes weights of the language model. Weights of encoders of
-// images, which are not modelled either, may be frozen.
-void check_nothing_frozen(const Request& request) {
-  for (const std::string_view name :
-       {"freeze_LM", "freeze_all_layers", "freeze_language_model", "freeze_base_model"}) {
+// Names of frozen parts in Megatron-LM's examples/multimodal.
+constexpr std::array frozen_names{FrozenName{"freeze_LM", "freeze_language_model"},
+                                  FrozenName{"freeze_ViT", "freeze_vision_model"}};
+
+// Throws config::Error if a job freezes weights of some layers.
+void check_no_layers_frozen(const Request& request) {
+  for (const std::string_view name : {"freeze_all_layers", "freeze_base_model"}) {
     const Setting* last = nullptr;
     for (const Setting& setting : request.settings)
       if (setting.name == name) last = &setting;
@@ -172,7 +175,8 @@ void check_nothing_frozen(const Request& request) {
 }  // namespace
 
 Job read(Request request) {
-  check_nothing_frozen(request);
+  check_no_layers_frozen(request);
+  rename_frozen(frozen_names, {}, request);
   const bool has_shape = request.model.empty();
   Draft draft(std::move(request));
   const Request& asked = draft.request();
@@ -186,6 +190,7 @@ Job read(Request request) {
   read_flags(flags(), draft, has_argument_defaults(draft) && (is_named || !has_shape));
   if (draft.request().dialect == Dialect::deepspeed) read_flags(zero_offload_flags, draft, false);
   if (draft.request().dialect == Dialect::recipe) read_flags(lora_flags, draft, false);
+  read_flags(frozen_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(flags()));
   // Hybrids without attention have no heads.
   const config::Value* const pattern = draft.at("model.pattern");

@@ -13,6 +13,7 @@
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/frozen.hpp"
 #include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/swift/swift.hpp"
@@ -100,8 +101,12 @@ constexpr std::array own_rows{
                .names = "report_to logging_steps swanlab_ wandb_"},
     SettingRow{.reason = "numbers in adapters, which take no time",
                .names = "lora_alpha lora_bias lora_dtype use_rslora use_dora init_weights"},
-    SettingRow{.reason = "encoders and aligners of images, which models of texts lack",
-               .names = "vit_ freeze_vit freeze_aligner aligner_"},
+    SettingRow{.reason = "learning rates of encoders and aligners of images",
+               .names = "vit_lr aligner_lr"},
+    SettingRow{Changes::time_and_memory,
+               "recomputation in the encoder of images, which "
+               "modules.vision.recompute sets",
+               "vit_gradient_checkpointing"},
     SettingRow{.reason = "data type of the weights, where --bf16 or --fp16 states that of products",
                .names = "torch_dtype"},
     SettingRow{.reason = "kernel of attention outside of Megatron-Core", .names = "attn_impl"},
@@ -164,10 +169,18 @@ void read_weight_type(Request& request) {
   }
 }
 
-// Throws config::Error if a job freezes weights of the language model.
-void check_nothing_frozen(const Request& request) {
+// Names of frozen parts. Encoders and aligners are frozen by default (swift/arguments/tuner_args.py
+// and swift/megatron/arguments/megatron_args.py).
+constexpr std::array frozen_names{FrozenName{"freeze_llm", "freeze_language_model"},
+                                  FrozenName{"freeze_vit", "freeze_vision_model"},
+                                  FrozenName{"freeze_aligner", "freeze_vision_projection"}};
+constexpr std::array<std::string_view, 2> frozen_by_default{"freeze_vision_model",
+                                                            "freeze_vision_projection"};
+
+// Throws config::Error if a job freezes weights that no group of the scenario has.
+void check_no_weights_frozen(const Request& request) {
   for (const char* const name :
-       {"freeze_llm", "freeze_parameters", "freeze_parameters_regex", "freeze_parameters_ratio"})
+       {"freeze_parameters", "freeze_parameters_regex", "freeze_parameters_ratio"})
     if (const Setting* const frozen = setting_named(request, name);
         frozen != nullptr && !says_no(frozen->values.front()))
       throw refusal(*frozen, frozen_is_not_modelled);
@@ -215,7 +228,8 @@ bool has_experts(const Request& request) {
 }
 
 Job read_megatron(Request request) {
-  check_nothing_frozen(request);
+  check_no_weights_frozen(request);
+  rename_frozen(frozen_names, frozen_by_default, request);
   add_lora_defaults(request);
   read_weight_type(request);
   const Setting* const half = setting_named(request, "fp16");
@@ -247,6 +261,7 @@ Job read_megatron(Request request) {
 Job read_trainer(Request request, std::span<const Source> configs) {
   rename(trainer_names, request);
   read_weight_type(request);
+  rename_frozen(frozen_names, frozen_by_default, request);
   // swift/arguments/base_args and sft_args.py: adapters by default, with these numbers.
   for (const Default& row : trainer_defaults)
     if (setting_named(request, row.name) == nullptr)

@@ -16,6 +16,7 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/environment.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/frozen.hpp"
 #include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/request/optimizer_name.hpp"
@@ -96,6 +97,14 @@ void name_adapters(Request& request) {
     if (setting.name == "lora_base") setting.values = {"nf4"};
   request.settings.insert(request.settings.end(), added.begin(), added.end());
 }
+
+// Names of frozen parts in LLaMA-Factory, where encoders and projectors are frozen by default
+// (hparams/finetuning_args.py).
+constexpr std::array frozen_names{
+    FrozenName{"freeze_vision_tower", "freeze_vision_model"},
+    FrozenName{"freeze_multi_modal_projector", "freeze_vision_projection"}};
+constexpr std::array<std::string_view, 2> frozen_by_default{"freeze_vision_model",
+                                                            "freeze_vision_projection"};
 
 // LLaMA-Factory can run Megatron-Core, whose sizes the Trainer does not have.
 void check_engine(Draft& draft) {
@@ -385,11 +394,13 @@ void add_deepspeed(Request& request) {
 }
 
 Job read(Request request) {
+  rename_frozen(frozen_names, frozen_by_default, request);
   name_adapters(request);
   Draft draft(std::move(request));
   read_flags(trainer_flags, draft, true);
   read_flags(zero_offload_flags, draft, false);
   read_flags(lora_flags, draft, false);
+  read_flags(frozen_flags, draft, false);
   draft.sort_rest(known_settings(), names_of(trainer_flags));
   return draft.take();
 }

@@ -70,9 +70,8 @@ PassKernels projector_kernels(const Encoder& encoder) {
     if (encoder.trains_layers)
       add_memory(kernels.input_grad, Part::projector_norm, "average", averaged);
   }
-  PassKernels norm =
-      norm_kernels(encoder.setting(), Part::projector_norm,
-                   count * (projector.averages ? encoder.merged * hidden : normed));
+  PassKernels norm = norm_kernels(encoder.setting(), Part::projector_norm,
+                                  count * (projector.averages ? encoder.merged * hidden : normed));
   if (!encoder.has_backward()) norm.input_grad.clear();
   append_kernels(std::move(norm), kernels);
   for (const Linear& linear : projector_linears(encoder)) {
@@ -89,11 +88,10 @@ PassKernels projector_kernels(const Encoder& encoder) {
     kernels.forward.push_back(
         {.name = "all-gather", .part = Part::image_tokens, .work = Kernel::Work::collective});
   // The first projector's tokens are written; those of the others are added to hidden states.
-  const double placed = width * encoder.merged * static_cast<double>(encoder.text_hidden) *
-                        (4 + 6 * (count - 1));
+  const double placed =
+      width * encoder.merged * static_cast<double>(encoder.text_hidden) * (4 + 6 * (count - 1));
   add_memory(kernels.forward, Part::image_tokens, "scatter", placed);
-  if (encoder.has_backward())
-    add_memory(kernels.input_grad, Part::image_tokens, "gather", placed);
+  if (encoder.has_backward()) add_memory(kernels.input_grad, Part::image_tokens, "gather", placed);
   return kernels;
 }
 
@@ -110,8 +108,8 @@ PartSeconds encoder_seconds(const ModelSetting& setting, const config::Gpu& gpu)
   PartSeconds stored = layer;  // of layers that are not recomputed
   stored.kernels.recomputed = stored.launches.recomputed = 0;
   for (std::uint32_t index = 0; index < encoder->shape.layers; ++index)
-    sum += is_recomputed(own.training.recompute, {0, encoder->shape.layers}, index) ? layer
-                                                                                    : stored;
+    sum +=
+        is_recomputed(own.training.recompute, {0, encoder->shape.layers}, index) ? layer : stored;
   return sum;
 }
 

@@ -4,8 +4,8 @@
 #include "sim/workload/compute/pass_seconds.hpp"
 #include "sim/workload/shape/encoder.hpp"
 
-// Kernels, seconds and FLOP of an encoder of images. Where nothing of the encoder is trained, it has
-// no backward pass; where only the projector is, the backward pass ends there.
+// Kernels, seconds and FLOP of an encoder of images. Where nothing of the encoder is trained, it
+// has no backward pass; where only the projector is, the backward pass ends there.
 namespace pipewright::workload {
 
 // Returns the kernels that make hidden states of patches.

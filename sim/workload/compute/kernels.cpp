@@ -485,7 +485,8 @@ namespace {
 // Adds the kernel that makes a copy of a frozen matrix in the type of its products.
 void add_dequantization(const ModelSetting& setting, const Linear& linear, Kernels& kernels) {
   const config::Training& training = setting.training;
-  if (is_plain(linear.part) || !config::dequantizes(training) || !is_frozen(training, linear.part)) return;
+  if (is_plain(linear.part) || !config::dequantizes(training) || !is_frozen(training, linear.part))
+    return;
   add_memory(kernels, linear.part, "dequantize",
              static_cast<double>(linear.inputs * linear.outputs) * linear.count *
                  (config::base_bytes(training.lora->base, training.precision) +

@@ -110,8 +110,7 @@ std::vector<Kernel> recomputed_kernels(const std::vector<Kernel>& forward,
 }
 
 PartTimes times_of_part(std::string part, const PassKernels& kernels, const ModelSetting& setting,
-                        const config::Gpu& gpu, bool is_layer = false,
-                        bool can_recompute = true) {
+                        const config::Gpu& gpu, bool is_layer = false, bool can_recompute = true) {
   PartTimes times{.part = std::move(part), .is_layer = is_layer};
   add_pass_times("F", kernels.forward, setting, gpu, times);
   if (is_layer && can_recompute)

@@ -426,8 +426,8 @@ void add_vocabulary_calls(const ModelSetting& setting, double forward, double ba
   calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
 }
 
-// Adds the calls of an encoder of images. What is not trained makes none in the backward pass. Ranks
-// of cp that share the images gather the tokens of all images.
+// Adds the calls of an encoder of images. What is not trained makes none in the backward pass.
+// Ranks of cp that share the images gather the tokens of all images.
 void add_encoder_calls(const Encoder& encoder, const config::Gpu& gpu,
                        const config::Communication& communication, PassCalls& calls) {
   const ModelSetting own = encoder.setting();

@@ -11,8 +11,7 @@ namespace {
 void add_product(const Encoder& encoder, const Linear& linear, ActivationBytes& bytes) {
   if (is_frozen(encoder.training, linear.part)) return;
   const double element = config::element_bytes(encoder.training.precision);
-  const double inputs =
-      element * linear.tokens * static_cast<double>(linear.inputs) * linear.count;
+  const double inputs = element * linear.tokens * static_cast<double>(linear.inputs) * linear.count;
   const double outputs =
       element * linear.tokens * static_cast<double>(linear.outputs) * linear.count;
   bytes.held += inputs;
@@ -36,8 +35,7 @@ std::vector<ActivationBytes> encoder_bytes(const Encoder& encoder) {
   for (const Linear& linear : projector_linears(encoder)) {
     add_product(encoder, linear, projector);
     if (linear.part == Part::projector_out)
-      projector.held +=
-          value * linear.tokens * static_cast<double>(linear.inputs) * linear.count;
+      projector.held += value * linear.tokens * static_cast<double>(linear.inputs) * linear.count;
   }
   return parts;
 }

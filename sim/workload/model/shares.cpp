@@ -57,9 +57,8 @@ void add_encoder_share(const DeviceSettings& settings, const std::vector<config:
     if (stages[stage].encoder) {
       const std::uint32_t device = routes.device(stage, 0);
       part = encoder_seconds(settings[device], gpus[device]).kernels;
-      total = StageSums(settings[device], gpus[device], std::nullopt)
-                  .seconds_of(stages[stage])
-                  .kernels;
+      total =
+          StageSums(settings[device], gpus[device], std::nullopt).seconds_of(stages[stage]).kernels;
     }
     const auto add = [&](PassKind kind, double seconds, double whole) {
       costs.encoder_share[static_cast<std::size_t>(kind)].push_back(whole > 0 ? seconds / whole

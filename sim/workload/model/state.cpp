@@ -140,8 +140,7 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
 
 Parameters whole_parameters(const config::Model& model, const config::Training& training) {
   const ModelSetting whole{model, training, uncut_sizes(model, 1, sequence_of(model, training))};
-  StageParts parts{
-      .layers = {0, model.layers}, .embedding = true, .encoder = true, .head = true};
+  StageParts parts{.layers = {0, model.layers}, .embedding = true, .encoder = true, .head = true};
   parts.mtp = model.mtp_layers;
   return stage_parameters(whole, parts);
 }

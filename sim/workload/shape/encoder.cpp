@@ -44,8 +44,9 @@ config::WeightGroups frozen_groups(const config::Training& training) {
   return groups;
 }
 
-// Returns the training of the encoder: that of the language model, with the encoder's frozen weights
-// and without what concerns text. Images of different sizes are not captured in CUDA graphs.
+// Returns the training of the encoder: that of the language model, with the encoder's frozen
+// weights and without what concerns text. Images of different sizes are not captured in CUDA
+// graphs.
 config::Training training_of_encoder(const config::Training& text) {
   config::Training training = text;
   training.frozen = frozen_groups(text);
@@ -117,7 +118,8 @@ std::optional<Encoder> encoder_of(const ModelSetting& setting) {
       .sizes = {},
       .shape = shape,
       .text_hidden = setting.model.hidden,
-      .trains_layers = vision->adapters || !frozen.test(static_cast<std::size_t>(VisionPart::encoder)),
+      .trains_layers =
+          vision->adapters || !frozen.test(static_cast<std::size_t>(VisionPart::encoder)),
       .trains_projector = !frozen.test(static_cast<std::size_t>(VisionPart::projector))};
   const double sharing = std::min(vision->parallel.cp.value, text.cp);
   const double count = patches.count / sharing;
@@ -139,9 +141,8 @@ Linear patch_embedding(const Encoder& encoder) {
 
 std::vector<Linear> projector_linears(const Encoder& encoder) {
   const Vision::Projector& projector = encoder.shape.projector;
-  const std::uint64_t width = encoder.shape.hidden * (projector.averages
-                                                          ? 1ULL
-                                                          : encoder.shape.patches_per_token());
+  const std::uint64_t width =
+      encoder.shape.hidden * (projector.averages ? 1ULL : encoder.shape.patches_per_token());
   if (projector.ffn == 0)
     return {{.part = Part::projector_in,
              .tokens = encoder.merged,
@@ -174,9 +175,9 @@ std::vector<Parameters> encoder_parameters(const Encoder& encoder) {
                             std::uint64_t{encoder.shape.positions} * encoder.shape.hidden));
   const Parameters layer = layer_parameters(encoder.setting(), LayerKind::dense);
   parts.insert(parts.end(), encoder.shape.layers, layer);
-  add(WeightGroup::head, parameters_of_linears(encoder, projector_linears(encoder),
-                                               encoder.shape.projector.count *
-                                                   norm_elements(encoder)));
+  add(WeightGroup::head,
+      parameters_of_linears(encoder, projector_linears(encoder),
+                            encoder.shape.projector.count * norm_elements(encoder)));
   return parts;
 }
 
@@ -192,8 +193,7 @@ std::uint64_t encoder_tensors(const Encoder& encoder) {
                 (trains_patches ? biases[static_cast<std::size_t>(encoder.shape.biases)] : 0));
   }
   if (encoder.trains_projector)
-    tensors += encoder.shape.projector.count *
-               (1 + of_product * projector_linears(encoder).size());
+    tensors += encoder.shape.projector.count * (1 + of_product * projector_linears(encoder).size());
   return tensors;
 }
 

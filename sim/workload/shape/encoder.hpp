@@ -18,7 +18,7 @@ struct Encoder {
   config::Training training;  // what is trained of the encoder, and how
   Sizes sizes;                // patches of a microbatch on one GPU
   config::Model::Vision shape;
-  double merged = 0;          // tokens that a microbatch's patches become
+  double merged = 0;             // tokens that a microbatch's patches become
   double merged_everywhere = 0;  // those of all ranks of cp that share the images
   std::uint64_t text_hidden = 0;
   bool trains_layers = false;  // or adapters beside the layers

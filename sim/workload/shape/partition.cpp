@@ -343,9 +343,10 @@ std::vector<std::string_view> other_partitions(const config::Partition& partitio
 
 std::string partition_requirement(const config::Partition& partition) {
   if (partition.own_encoder)
-    return fmt::format("modules.vision.placement own_ranks leaves the first of the devices, which "
-                       "have one stage each, to the encoder; on the others {}",
-                       partition_requirement(without_encoder(partition)));
+    return fmt::format(
+        "modules.vision.placement own_ranks leaves the first of the devices, which "
+        "have one stage each, to the encoder; on the others {}",
+        partition_requirement(without_encoder(partition)));
   switch (partition.rule) {
     case Rule::even:
       return "partition even needs at least one layer for every stage but the last";

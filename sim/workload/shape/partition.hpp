@@ -25,7 +25,7 @@ struct StageParts {
   std::uint32_t mtp = 0;  // multi-token prediction modules
   bool embedding = false;
   bool encoder = false;  // the encoder of images, if the model has images
-  bool head = false;  // final norm, output matrix and loss
+  bool head = false;     // final norm, output matrix and loss
   // True if the stage has a copy of an embedding that lives on another device, for a head that is
   // tied to it or for multi-token prediction.
   bool embedding_copy = false;

@@ -107,7 +107,17 @@ TEST_CASE("a vision model gives its text part with the defaults of its family",
   CHECK(m.qk_layernorm);
   CHECK(m.sliding_window == 1024);
   CHECK(m.full_attention_every == 6);
-  CHECK_THAT(m.notes.back(), Contains("vision_config: left out"));
+  CHECK_THAT(m.notes.back(), Contains("vision_config: a run has the encoder of images only with"));
+  // An image of 896 pixels has 64 x 64 patches, of which 4 x 4 are averaged for each of 256 tokens.
+  const Model::Vision& vision = m.vision.value();
+  CHECK(vision.layers == 27);
+  CHECK(vision.hidden == 1152);
+  CHECK(vision.heads == 12);  // default of SiglipVisionConfig
+  CHECK(vision.ffn == 3072);
+  CHECK(vision.positions == 64 * 64);
+  CHECK(vision.projector.averages);
+  CHECK(vision.projector.merge == 4);
+  CHECK(vision.projector.ffn == 0);
   // A key that is missing gets the default of transformers' configuration class for Gemma 3.
   const Model bare = model_of("gemma3_text", R"("num_hidden_layers": 2)");
   CHECK(bare.head_dim == 256);
@@ -433,6 +443,87 @@ TEST_CASE("no mutation of a config.json does worse than an error with a place",
   }
   CHECK(sound > 200);
   CHECK(faulty > 200);
+}
+
+// Returns the encoder of a vision model whose language model has a hidden size of 128.
+Model vision_model(const std::string& outer, const std::string& text, const std::string& vision) {
+  const Folder folder;
+  return model_at(folder.write(
+      "tiny/config.json",
+      "{" + outer + R"(, "text_config": {)" + text +
+          R"("hidden_size": 128, "num_hidden_layers": 8, "num_attention_heads": 4, )"
+          R"("num_key_value_heads": 2, "intermediate_size": 512, "vocab_size": 1000}, )"
+          R"("vision_config": {)" +
+          vision + "}}"));
+}
+
+TEST_CASE("encoders of images have the shapes of their families", "[model][huggingface]") {
+  const Model::Vision qwen25 =
+      vision_model(R"("model_type": "qwen2_5_vl")", R"("model_type": "qwen2_5_vl_text", )",
+                   R"("model_type": "qwen2_5_vl", "depth": 32, "hidden_size": 1280, )"
+                   R"("intermediate_size": 3420, "num_heads": 16, "in_chans": 3, )"
+                   R"("out_hidden_size": 128, "patch_size": 14, "spatial_merge_size": 2, )"
+                   R"("spatial_patch_size": 14, "window_size": 112, )"
+                   R"("fullatt_block_indexes": [7, 15, 23, 31], "temporal_patch_size": 2)")
+          .vision.value();
+  CHECK(qwen25.gated);
+  CHECK(qwen25.norm == Model::Norm::rmsnorm);
+  CHECK(qwen25.window == 64);
+  CHECK(qwen25.full_attention_every == 8);
+  CHECK(qwen25.projector.ffn == 4 * 1280);
+  CHECK(qwen25.patch_elements() == 14 * 14 * 2 * 3);
+  const Model::Vision qwen3 =
+      vision_model(R"("model_type": "qwen3_vl")", R"("model_type": "qwen3_vl_text", )",
+                   R"("model_type": "qwen3_vl", "depth": 27, "hidden_size": 1152, )"
+                   R"("intermediate_size": 4304, "num_heads": 16, "patch_size": 16, )"
+                   R"("deepstack_visual_indexes": [8, 16, 24], "num_position_embeddings": 2304, )"
+                   R"("out_hidden_size": 128, "spatial_merge_size": 2)")
+          .vision.value();
+  CHECK(qwen3.rotary);
+  CHECK(qwen3.positions == 2304);
+  CHECK(qwen3.projector.count == 4);
+  CHECK(qwen3.temporal_patch_size == 2);
+  CHECK_FALSE(qwen3.gated);
+  const Model::Vision gemma4 =
+      vision_model(R"("model_type": "gemma4")",
+                   R"("model_type": "gemma4_text", "hidden_size_per_layer_input": 0, )",
+                   R"("model_type": "gemma4_vision", "hidden_size": 1152, "head_dim": 72, )"
+                   R"("intermediate_size": 4304, "num_hidden_layers": 27, )"
+                   R"("num_attention_heads": 16, "num_key_value_heads": 16, "patch_size": 16, )"
+                   R"("pooling_kernel_size": 3, "position_embedding_size": 10240)")
+          .vision.value();
+  CHECK(gemma4.gated);
+  CHECK(gemma4.qk_layernorm);
+  CHECK(gemma4.projector.averages);
+  CHECK(gemma4.projector.merge == 3);
+  const Model::Vision llama4 =
+      vision_model(R"("model_type": "llama4")",
+                   R"("model_type": "llama4_text", "intermediate_size_mlp": 512, )"
+                   R"("num_local_experts": 4, "num_experts_per_tok": 1, )",
+                   R"("model_type": "llama4_vision_model", "hidden_size": 1408, )"
+                   R"("num_hidden_layers": 34, "num_attention_heads": 16, "image_size": 336, )"
+                   R"("intermediate_size": 5632, "patch_size": 14, "pixel_shuffle_ratio": 0.5, )"
+                   R"("projector_input_dim": 4096, "projector_output_dim": 4096)")
+          .vision.value();
+  CHECK(llama4.projector.merge == 2);
+  CHECK(llama4.projector.ffn == 4096);
+  CHECK(llama4.positions == 24 * 24 + 1);
+  const Model::Vision mistral =
+      vision_model(R"("model_type": "mistral3", "spatial_merge_size": 2)",
+                   R"("model_type": "mistral", )",
+                   R"("model_type": "pixtral", "hidden_size": 1024, "head_dim": 64, )"
+                   R"("intermediate_size": 4096, "num_hidden_layers": 24, )"
+                   R"("num_attention_heads": 16, "patch_size": 14, "image_size": 1540)")
+          .vision.value();
+  CHECK(mistral.biases == Model::Biases::none);
+  CHECK(mistral.projector.ffn == 128);
+  const Model unknown =
+      vision_model(R"("model_type": "qwen3_vl")", R"("model_type": "qwen3_vl_text", )",
+                   R"("model_type": "spectral_eye", "depth": 3)");
+  CHECK_FALSE(unknown.vision);
+  CHECK_THAT(unknown.notes.back(), Contains("vision_config: left out") &&
+                                       Contains("an encoder of type 'spectral_eye' is not known") &&
+                                       Contains("modules.vision.model"));
 }
 
 }  // namespace
