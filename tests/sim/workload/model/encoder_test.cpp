@@ -74,6 +74,7 @@ double bridge_flops(double patches) {
       patches / 4 * (2 * merged_width * merged_width + 2 * merged_width * text_hidden);
   return transformer + merger;
 }
+std::uint64_t whole(double number) { return static_cast<std::uint64_t>(number); }
 double patch_flops(double patches) { return 2 * patches * patch_elements * hidden; }
 
 }  // namespace
@@ -133,20 +134,20 @@ TEST_CASE("an encoder has the parameters of its matrices, norms and positions", 
       merged_width * (merged_width + 1) + text_hidden * (merged_width + 1) + 2 * hidden;
   workload::Parameters sum;
   for (const auto& part : encoder_parameters(encoder("tokens: 784"))) sum += part;
-  CHECK(sum.dense == layers * layer + patches + projector);
+  CHECK(sum.dense == whole(layers * layer + patches + projector));
   CHECK(sum.frozen_dense == 0);
   workload::Parameters frozen;
   for (const auto& part : encoder_parameters(encoder("tokens: 784, frozen: encoder")))
     frozen += part;
   CHECK(frozen.dense == sum.dense);
-  CHECK(frozen.frozen_dense == layers * layer + patches);
+  CHECK(frozen.frozen_dense == whole(layers * layer + patches));
   // They are those of the first device: 2 bytes of weights, 4 of gradients, 12 of Adam's state.
   const workload::StageCosts with = costs("tokens: 784, frozen: encoder");
   const workload::StageCosts without = costs("");
   CHECK(with.state[0].weights - without.state[0].weights == 2 * sum.dense);
-  CHECK(with.state[0].gradients - without.state[0].gradients == 4 * projector);
-  CHECK(with.state[0].optimizer - without.state[0].optimizer == 12 * projector);
-  CHECK(with.traffic[0].parameters - without.traffic[0].parameters == projector);
+  CHECK(with.state[0].gradients - without.state[0].gradients == whole(4 * projector));
+  CHECK(with.state[0].optimizer - without.state[0].optimizer == whole(12 * projector));
+  CHECK(with.traffic[0].parameters - without.traffic[0].parameters == whole(projector));
   for (std::size_t device = 1; device < 4; ++device)
     CHECK(with.state[device] == without.state[device]);
 }
@@ -161,7 +162,8 @@ TEST_CASE("a frozen encoder costs a forward pass and no memory of activations", 
   CHECK(frozen.activations == without.activations);
   CHECK(frozen.traffic[0].parameters == without.traffic[0].parameters);
   // A trained encoder keeps at least the inputs of its layers, of 2 bytes.
-  CHECK(trained.activations[0].held - without.activations[0].held > layers * 2 * 3136 * hidden);
+  CHECK(trained.activations[0].held - without.activations[0].held >
+        whole(layers * 2 * 3136 * hidden));
   CHECK(times(trained, PassKind::backward)[0] - times(without, PassKind::backward)[0] >
         1.5 * (times(trained, PassKind::forward)[0] - times(without, PassKind::forward)[0]));
   // The other stages are the same.
@@ -184,7 +186,7 @@ TEST_CASE("a projector trained alone needs gradients down to the embedding", "[e
     CHECK(projector.traffic[stage].parameters == 0);
   }
   CHECK(projector.traffic[0].parameters ==
-        merged_width * (merged_width + 1) + text_hidden * (merged_width + 1) + 2 * hidden);
+        whole(merged_width * (merged_width + 1) + text_hidden * (merged_width + 1) + 2 * hidden));
   // With a frozen embedding and no encoder, the lowest layer computes no gradient of its input.
   const std::string embedding = "parallel: {pp: 4}, training: {frozen: [embedding]}";
   CHECK(times(costs("tokens: 784, frozen: encoder", embedding), PassKind::input_grad)[0] >
