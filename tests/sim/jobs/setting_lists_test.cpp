@@ -279,16 +279,24 @@ TEST_CASE("adapters of other kinds than LoRA are an error", "[jobs]") {
                     Catch::Contains("adapters of single layers"));
 }
 
-TEST_CASE("a job that freezes weights of the language model is an error", "[jobs]") {
-  for (const std::string flag : {"--freeze-LM", "--freeze-all-layers"}) {
-    CAPTURE(flag);
-    CHECK_THROWS_WITH(script(flag), Catch::Contains(flag + ": frozen weights are not read"));
-  }
-  CHECK_THROWS_WITH(nemo("  freeze_language_model: true\n"),
-                    Catch::Contains("frozen weights are not read"));
+TEST_CASE("jobs freeze the language model, the encoder of images and the projector", "[jobs]") {
+  CHECK_THROWS_WITH(script("--freeze-all-layers"),
+                    Catch::Contains("--freeze-all-layers: frozen weights are not read"));
+  const auto frozen = [](const jobs::Job& job, const std::string& key) {
+    const config::Value* const value = config::value_at(job.tree, key);
+    std::string names;
+    if (value != nullptr)
+      for (const config::Value& item : value->items) names += item.text + " ";
+    return names;
+  };
+  CHECK(frozen(script("--freeze-LM"), "training.frozen") == "embedding attention mlp norms head ");
+  // The script gives its model no encoder of images.
+  CHECK(has_note(script("--freeze-ViT").without_effect, "--freeze-ViT"));
+  const jobs::Job bridge = nemo(
+      "  freeze_language_model: true\n  freeze_vision_model: true\n"
+      "  freeze_vision_projection: false\n");
+  CHECK(frozen(bridge, "training.frozen") == "embedding attention mlp norms head ");
   CHECK_NOTHROW(nemo("  freeze_language_model: false\n"));
-  // Encoders of images are not predicted either.
-  CHECK(has_note(script("--freeze-ViT").not_modelled, "--freeze-ViT"));
 }
 
 TEST_CASE("attention without positions is not modelled", "[jobs]") {

@@ -107,11 +107,47 @@ TEST_CASE("each argument of ms-swift without effect has its own reason", "[jobs]
   CHECK(job.not_modelled.empty());
 }
 
+TEST_CASE("what ms-swift and LLaMA-Factory freeze of a vision model is read", "[jobs]") {
+  const auto frozen = [](const jobs::Job& job, const std::string& key) {
+    const config::Value* const value = config::value_at(job.tree, key);
+    std::string names;
+    if (value != nullptr)
+      for (const config::Value& item : value->items) names += item.text + " ";
+    return names;
+  };
+  const jobs::Job swift = tests::import_text(
+      "train.sh", "NNODES=2 NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3.6-35B-A3B " +
+                      swift_flags +
+                      "--freeze_llm false --freeze_vit true --freeze_aligner false\n");
+  CHECK(frozen(swift, "modules.vision.frozen") == "encoder ");
+  CHECK(config::value_at(swift.tree, "training.frozen") == nullptr);
+  CHECK(config::value_at(swift.tree, "modules.vision.tokens")->text == "0");
+  CHECK_THAT(swift.assumed.back(), Contains("modules.vision.tokens sets the patches of an image"));
+  CHECK_FALSE(scenario_of(swift).modules.vision);
+  const jobs::Job text = tests::import_text(
+      "train.sh", "NNODES=2 NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3.6-35B-A3B " +
+                      swift_flags + "--freeze_llm true --freeze_aligner false\n");
+  CHECK(frozen(text, "training.frozen") == "embedding attention mlp experts router norms head ");
+  CHECK(frozen(text, "modules.vision.frozen") == "encoder ");  // frozen by default
+  // Models of texts have no encoder.
+  const jobs::Job plain = tests::import_text(
+      "train.sh", "NNODES=2 NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-30B-A3B " +
+                      swift_flags + "--freeze_vit true\n");
+  CHECK(config::value_at(plain.tree, "modules") == nullptr);
+  CHECK(tests::has_note(plain.without_effect, "--freeze_vit true: the model has no encoder"));
+  const jobs::Job factory =
+      import_on(8, "train.yaml",
+                "model_name_or_path: Qwen/Qwen3.6-35B-A3B\nstage: sft\ndo_train: true\n"
+                "finetuning_type: full\nfreeze_multi_modal_projector: false\ncutoff_len: 4096\n"
+                "per_device_train_batch_size: 1\n");
+  CHECK(frozen(factory, "modules.vision.frozen") == "encoder ");
+}
+
 TEST_CASE("jobs of ms-swift that are not modelled are refused", "[jobs]") {
   CHECK_THROWS_WITH(tests::import_text("train.sh",
                                        "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
-                                       "--freeze_llm true --max_length 4096\n"),
-                    Contains("--freeze_llm true: frozen weights are not read"));
+                                       "--freeze_parameters layers.0 --max_length 4096\n"),
+                    Contains("--freeze_parameters layers.0: frozen weights are not read"));
   CHECK_THROWS_WITH(tests::import_text("train.sh",
                                        "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B "
                                        "--tuner_type longlora --max_length 4096\n"),
