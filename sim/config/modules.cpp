@@ -27,6 +27,25 @@ Model::Vision read_encoder(const Field& field) {
 constexpr std::array<std::string_view, 5> packing_keys{"packed", "packing", "balance",
                                                        "tokens_per_rank", "pad_to"};
 
+// Largest numbers of patches of an image and of images of a sample, far above any real ones. They
+// keep the time to count them within range.
+constexpr std::uint32_t max_patches = 1U << 24U;
+constexpr std::uint32_t max_images = 1U << 10U;
+
+std::uint32_t read_patch_count(const Field& field) {
+  const std::uint32_t patches = read_count(field, "784");
+  if (patches > max_patches)
+    throw wrong(field, fmt::format("a whole number of at most {} patches", max_patches));
+  return patches;
+}
+
+std::uint32_t read_images(const Field& field) {
+  const std::uint32_t images = read_count(field, "2");
+  if (images > max_images)
+    throw wrong(field, fmt::format("a whole number of at most {} images", max_images));
+  return images;
+}
+
 // Reads the patches of an image: a number, a list, or a distribution as that of document lengths.
 // No documents: 0 patches.
 Lengths read_patches(const Field& field) {
@@ -44,7 +63,7 @@ Lengths read_patches(const Field& field) {
   } else {
     for (const Field& item :
          items(field, "a number of patches, a list such as [784, 1024], or {mean, p95}"))
-      patches.documents.push_back(read_count(item, "784"));
+      patches.documents.push_back(read_patch_count(item));
   }
   patches.packed = false;
   return patches;
@@ -94,7 +113,7 @@ constexpr std::array vision_module_table{
          .default_value = "the encoder of the model"},
         into<&VisionModule::model, read_encoder>({ValueType::library, false, {}, vision_keys})},
     Key<VisionModule>{{.name = "images", .help = "images of a sample", .default_value = "1"},
-                      count<&VisionModule::images, "2">},
+                      into<&VisionModule::images, read_images>({ValueType::count})},
     Key<VisionModule>{
         {.name = "tokens",
          .alias = "patches",

@@ -52,8 +52,9 @@ double state_bytes(const config::Scenario& scenario) {
     const workload::Parameters trained =
         workload::whole_parameters(model, scenario.training).trained();
     // Frozen weights are those of the checkpoint from which training started.
-    const std::uint64_t saved =
-        scenario.training.trains_all() ? workload::parameter_count(model) : trained.total();
+    const std::uint64_t saved = scenario.training.trains_all() && !scenario.training.vision
+                                    ? workload::parameter_count(model)
+                                    : trained.total();
     const double all = config::optimizer_bytes(scenario.training);
     const double of_matrix = config::matrix_optimizer_bytes(scenario.training);
     return (bf16 + all) * static_cast<double>(saved) +

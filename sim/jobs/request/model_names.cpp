@@ -27,6 +27,7 @@ constexpr std::array model_aliases{
     Aliases{"deepseek-v3", "DeepSeek-V3-671B DeepSeek-V3-0324 DeepSeek-V3.1 DeepSeek-R1"},
     Aliases{"deepseek-v3.2", "DeepSeek-V3.2-Exp"},
     Aliases{"deepseek-v4-flash", "DeepSeek-V4-Flash-284B"},
+    Aliases{"gemma-4-26b-a4b", "gemma4_vl_26b"},
     Aliases{"glm-4.5", "GLM-4.5-355B GLM-4.5-355B-A32B"},
     Aliases{"glm-4.5-air", "GLM-4.5-Air-106B GLM-4.5-Air-106B-A12B"},
     Aliases{"glm-5", "GLM-5-744B GLM-5.1"},
@@ -46,6 +47,7 @@ constexpr std::array model_aliases{
     Aliases{"olmo-2-32b", "OLMo-2-0325-32B"},
     Aliases{"qwen3-30b-a3b", "Qwen3-30B-A3B-Instruct-2507"},
     Aliases{"qwen3-235b-a22b", "Qwen3-235B-A22B-Instruct-2507"},
+    Aliases{"qwen3.6-35b-a3b", "Qwen3.5-35B-A3B qwen35_vl_35b_a3b"},
 };
 
 // Words around a model's name in names of recipes, files and repositories. Sizes, generations and

@@ -32,6 +32,8 @@ TEST_CASE("the whole name of a checkpoint chooses a model of the library", "[job
   CHECK(jobs::model_named("meta-llama/Llama-3.1-70B") == "llama-3-70b");
   CHECK(jobs::model_named("mistralai/Mixtral-8x7B-v0.1") == "mixtral-8x7b");
   CHECK(jobs::model_named("openai/gpt-oss-20b") == "gpt-oss-20b");
+  CHECK(jobs::model_named("Qwen/Qwen3.5-35B-A3B") == "qwen3.6-35b-a3b");
+  CHECK(jobs::model_named("google/gemma-4-26B-A4B-it") == "gemma-4-26b-a4b");
   CHECK(jobs::model_named("moonshotai/Moonlight-16B-A3B") == "moonlight-16b");
   // A part of a name is no model.
   CHECK(jobs::model_named("deepseek-ai/DeepSeek-V2-Lite").empty());
