@@ -27,7 +27,7 @@ void read_frozen(Draft& draft) {
   const Setting* const text = draft.find("freeze_language_model");
   const Setting* const encoder = draft.find("freeze_vision_model");
   const Setting* const projector = draft.find("freeze_vision_projection");
-  // Beside adapters, all other weights are frozen anyway.
+  // Jobs with adapters freeze all other weights anyway.
   const bool adapts = draft.at("training.lora") != nullptr;
   if (text != nullptr && draft.on(text->name) && !adapts)
     draft.set("training.frozen", config::make_list(groups_of(draft), text->origin), *text);

@@ -98,18 +98,19 @@ PassKernels projector_kernels(const Encoder& encoder) {
 PartSeconds encoder_seconds(const ModelSetting& setting, const config::Gpu& gpu) {
   const std::optional<Encoder> encoder = encoder_of(setting);
   if (!encoder) return {};
-  const ModelSetting own = encoder->setting();
-  PartSeconds sum = part_seconds(own, patch_kernels(*encoder), gpu);
-  sum += part_seconds(own, projector_kernels(*encoder), gpu);
-  PartSeconds layer = layer_seconds(own, LayerKind::dense, gpu);
+  const ModelSetting own_setting = encoder->setting();
+  PartSeconds sum = part_seconds(own_setting, patch_kernels(*encoder), gpu);
+  sum += part_seconds(own_setting, projector_kernels(*encoder), gpu);
+  PartSeconds layer = layer_seconds(own_setting, LayerKind::dense, gpu);
   if (!encoder->trains_layers)
     for (PassSeconds* const seconds : {&layer.kernels, &layer.launches})
       *seconds = {.forward = seconds->forward};
   PartSeconds stored = layer;  // of layers that are not recomputed
   stored.kernels.recomputed = stored.launches.recomputed = 0;
   for (std::uint32_t index = 0; index < encoder->shape.layers; ++index)
-    sum +=
-        is_recomputed(own.training.recompute, {0, encoder->shape.layers}, index) ? layer : stored;
+    sum += is_recomputed(own_setting.training.recompute, {0, encoder->shape.layers}, index)
+               ? layer
+               : stored;
   return sum;
 }
 
@@ -123,26 +124,26 @@ double encoder_forward_flops(const Encoder& encoder, const Patches& patches) {
 }
 
 EncoderFlops encoder_flops(const Encoder& encoder) {
-  const ModelSetting own = encoder.setting();
+  const ModelSetting own_setting = encoder.setting();
   const Patches patches{.count = encoder.sizes.tokens, .image = encoder.sizes.document};
   EncoderFlops flops{.forward = encoder_forward_flops(encoder, patches)};
   flops.training = flops.forward;
   const double samples = encoder.sizes.samples;
   if (encoder.trains_layers)
-    flops.training +=
-        training_flops(encoder.model, own.training, samples, patches.image, AttentionPairs::full) -
-        forward_flops(encoder.model, samples, patches.image, AttentionPairs::full);
+    flops.training += training_flops(encoder.model, own_setting.training, samples, patches.image,
+                                     AttentionPairs::full) -
+                      forward_flops(encoder.model, samples, patches.image, AttentionPairs::full);
   std::vector<Linear> ends = projector_linears(encoder);
   ends.push_back(patch_embedding(encoder));
   for (const Linear& linear : ends)
-    flops.training += linear.flops() * ((is_frozen(own.training, linear.part) ? 0 : 1) +
+    flops.training += linear.flops() * ((is_frozen(own_setting.training, linear.part) ? 0 : 1) +
                                         (has_input_grad(encoder, linear.part) ? 1 : 0));
   if (!encoder.trains_layers) return flops;
   double repeated = 0;
-  for (const Kernel& kernel : layer_kernels(own, LayerKind::dense).forward)
-    repeated += kernel.times * kernel.flops * share_repeated(own, kernel.part, kernel.work);
+  for (const Kernel& kernel : layer_kernels(own_setting, LayerKind::dense).forward)
+    repeated += kernel.times * kernel.flops * share_repeated(own_setting, kernel.part, kernel.work);
   for (std::uint32_t index = 0; index < encoder.shape.layers; ++index)
-    if (is_recomputed(own.training.recompute, {0, encoder.shape.layers}, index))
+    if (is_recomputed(own_setting.training.recompute, {0, encoder.shape.layers}, index))
       flops.recomputed += repeated;
   return flops;
 }

@@ -192,13 +192,13 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
 std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu& gpu) {
   std::vector<PartTimes> parts;
   if (const auto encoder = encoder_of(setting)) {
-    const ModelSetting own = encoder->setting();
-    PassKernels layer = layer_kernels(own, LayerKind::dense);
+    const ModelSetting own_setting = encoder->setting();
+    PassKernels layer = layer_kernels(own_setting, LayerKind::dense);
     if (!encoder->trains_layers) layer = {.forward = std::move(layer.forward)};
-    parts.push_back(times_of_part("patch embedding", patch_kernels(*encoder), own, gpu));
+    parts.push_back(times_of_part("patch embedding", patch_kernels(*encoder), own_setting, gpu));
     parts.push_back(
-        times_of_part(encoder_layer_name, layer, own, gpu, true, encoder->trains_layers));
-    parts.push_back(times_of_part("projector", projector_kernels(*encoder), own, gpu));
+        times_of_part(encoder_layer_name, layer, own_setting, gpu, true, encoder->trains_layers));
+    parts.push_back(times_of_part("projector", projector_kernels(*encoder), own_setting, gpu));
   }
   for (const LayerKind kind : kinds_of(setting.model))
     parts.push_back(times_of_part(std::string(name_of(kind)), layer_kernels(setting, kind), setting,

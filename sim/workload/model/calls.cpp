@@ -430,7 +430,7 @@ void add_vocabulary_calls(const ModelSetting& setting, double forward, double ba
 // Ranks of cp that share the images gather the tokens of all images.
 void add_encoder_calls(const Encoder& encoder, const config::Gpu& gpu,
                        const config::Communication& communication, PassCalls& calls) {
-  const ModelSetting own = encoder.setting();
+  const ModelSetting own_setting = encoder.setting();
   const auto add = [&](const PassCalls& part, bool has_backward, bool recomputes) {
     calls.forward.add(part.forward);
     if (!has_backward) return;
@@ -441,18 +441,18 @@ void add_encoder_calls(const Encoder& encoder, const config::Gpu& gpu,
     calls.input_grad.add(part.recomputed);
     calls.backward.add(part.recomputed);
   };
-  const PassCalls layer = layer_calls(own, LayerKind::dense, gpu, communication);
+  const PassCalls layer = layer_calls(own_setting, LayerKind::dense, gpu, communication);
   for (std::uint32_t index = 0; index < encoder.shape.layers; ++index)
     add(layer, encoder.trains_layers,
-        is_recomputed(own.training.recompute, {0, encoder.shape.layers}, index));
+        is_recomputed(own_setting.training.recompute, {0, encoder.shape.layers}, index));
   PassCalls projector;
-  add_linear_calls(own, projector_linears(encoder), gpu, communication, projector);
+  add_linear_calls(own_setting, projector_linears(encoder), gpu, communication, projector);
   // The gradient of the input of the projector's first product is summed only if the layers are
   // trained.
   if (!encoder.trains_layers) projector.input_grad = projector.backward = {};
   add(projector, encoder.has_backward(), false);
   if (encoder.merged_everywhere <= encoder.merged) return;
-  const double tokens = tensor_bytes(own, encoder.merged_everywhere, encoder.text_hidden);
+  const double tokens = tensor_bytes(own_setting, encoder.merged_everywhere, encoder.text_hidden);
   calls.forward.add(Group::cp, Collective::all_gather, tokens);
   if (encoder.has_backward())
     calls.add_to_input_grad(Group::cp, Collective::reduce_scatter, tokens);

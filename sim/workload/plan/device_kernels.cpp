@@ -31,18 +31,18 @@ void add_kernels(const PassKernels& passes, const config::Gpu& gpu, DeviceKernel
 }
 
 void add_encoder(const Encoder& encoder, const config::Gpu& gpu, DeviceKernels& sums) {
-  const ModelSetting own = encoder.setting();
+  const ModelSetting own_setting = encoder.setting();
   add_kernels(patch_kernels(encoder), gpu, sums);
   add_kernels(projector_kernels(encoder), gpu, sums);
-  PassKernels layer = layer_kernels(own, LayerKind::dense);
+  PassKernels layer = layer_kernels(own_setting, LayerKind::dense);
   if (!encoder.trains_layers) layer = {.forward = std::move(layer.forward)};
   for (std::uint32_t index = 0; index < encoder.shape.layers; ++index) {
     add_kernels(layer, gpu, sums);
     if (!encoder.trains_layers ||
-        !is_recomputed(own.training.recompute, {0, encoder.shape.layers}, index))
+        !is_recomputed(own_setting.training.recompute, {0, encoder.shape.layers}, index))
       continue;
     for (const Kernel& kernel : layer.forward)
-      add_kernel(kernel, gpu, share_repeated(own, kernel.part, kernel.work), sums);
+      add_kernel(kernel, gpu, share_repeated(own_setting, kernel.part, kernel.work), sums);
   }
 }
 
