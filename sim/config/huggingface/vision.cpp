@@ -282,8 +282,8 @@ void add_vision(const Config& config, std::uint32_t text_hidden, Shape& shape) {
     const Value* const part = find(config.whole(), key);
     if (part == nullptr || part->kind != Value::Kind::map) continue;
     const std::string owner = text_at(config.whole(), "model_type");
-    const std::string own = text_at(*part, "model_type");
-    const std::string& type = own.empty() ? owner : own;
+    const std::string own_type = text_at(*part, "model_type");
+    const std::string& type = own_type.empty() ? owner : own_type;
     const VisionFamily* const family = vision_family(type, owner);
     const auto leave_out = [&](std::string_view reason) {
       shape.note(fmt::format("{}: left out, since {}; modules.vision.model gives an encoder of "
