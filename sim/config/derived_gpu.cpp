@@ -35,6 +35,7 @@ constexpr std::array nearest_types{
     Nearest{"tf32", {"bf16"}},
     Nearest{"fp32", {"tf32", "bf16"}},
     Nearest{"fp8", {"fp8-block", "mxfp8", "bf16"}},
+    Nearest{"fp8-row", {"fp8", "fp8-block", "mxfp8", "bf16"}},
     Nearest{"fp8-block", {"mxfp8", "fp8", "bf16"}},
     Nearest{"mxfp8", {"fp8-block", "fp8", "bf16"}},
     Nearest{"nvfp4", {"mxfp4", "mxfp8", "fp8-block", "fp8", "bf16"}},
@@ -134,13 +135,20 @@ class Derivation {
     for (const Entry& kernel : kernels->entries) {
       const std::string path = "attention." + kernel.key;
       if (kernel.value.kind == Value::Kind::text) take(path);
-      for (const Entry& rate : kernel.value.entries) {
-        const std::string key = fmt::format("{}.{}", path, rate.key);
-        if (rate.key == "half_length")
-          take_half_length(key, factor);
-        else
-          take(key);
-      }
+      take_rates(path, kernel.value, factor);
+    }
+  }
+
+  // Adds the rates of a kernel, and those of its narrower types.
+  void take_rates(const std::string& path, const Value& rates, double factor) {
+    for (const Entry& rate : rates.entries) {
+      const std::string key = fmt::format("{}.{}", path, rate.key);
+      if (rate.value.kind == Value::Kind::map)
+        take_rates(key, rate.value, factor);
+      else if (rate.key.ends_with("half_length"))
+        take_half_length(key, factor);
+      else
+        take(key);
     }
   }
 

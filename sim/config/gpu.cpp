@@ -124,6 +124,11 @@ constexpr std::array types_table{
          .help = "rates and overheads of matrix products in FP8 with one scale per tensor"},
         products<&ProductTypes::fp8>},
     Key<ProductTypes>{
+        {.name = "fp8-row",
+         .help = "rates and overheads of matrix products in FP8 with one scale per row; default: "
+                 "as in fp8"},
+        products<&ProductTypes::fp8_row>},
+    Key<ProductTypes>{
         {.name = "fp8-block",
          .help = "rates and overheads of matrix products in FP8 with one scale per block of 128"},
         products<&ProductTypes::fp8_block>},
@@ -147,6 +152,43 @@ constexpr std::array types_table{
         products<&ProductTypes::fp32>},
 };
 
+constexpr auto read_keys_number =
+    none_or_within<"a number of keys", "a number of at most 1e6, such as 1400", 1'000'000>;
+
+constexpr std::array scaled_rates_table{
+    Key<ScaledAttentionRates>{
+        {.name = "forward",
+         .help = "fraction of the type's peak FLOP/s that long fused attention reaches, forward",
+         .required = true},
+        efficiency<&ScaledAttentionRates::forward>},
+    Key<ScaledAttentionRates>{
+        {.name = "backward",
+         .help = "fraction of the type's peak FLOP/s that long fused attention reaches, backward",
+         .required = true},
+        efficiency<&ScaledAttentionRates::backward>},
+    Key<ScaledAttentionRates>{
+        {.name = "half_length",
+         .help = "number of keys at which fused attention reaches half of these fractions",
+         .unit = "tokens",
+         .default_value = "0"},
+        into<&ScaledAttentionRates::half_length, read_keys_number>({ValueType::number})},
+    Key<ScaledAttentionRates>{
+        {.name = "backward_half_length",
+         .help = "the same number of the backward pass; default: half_length",
+         .unit = "tokens"},
+        into<&ScaledAttentionRates::backward_half_length, read_keys_number>({ValueType::number})},
+    Key<ScaledAttentionRates>{
+        {.name = "uneven_forward",
+         .help = "fraction of the type's peak FLOP/s, forward, for heads whose keys and values "
+                 "differ in size; default: forward"},
+        efficiency<&ScaledAttentionRates::uneven_forward>},
+    Key<ScaledAttentionRates>{
+        {.name = "uneven_backward",
+         .help = "fraction of the type's peak FLOP/s, backward, for heads whose keys and values "
+                 "differ in size; default: backward"},
+        efficiency<&ScaledAttentionRates::uneven_backward>},
+};
+
 constexpr std::array rates_table{
     Key<AttentionRates>{
         {.name = "forward",
@@ -163,15 +205,17 @@ constexpr std::array rates_table{
          .help = "number of keys at which fused attention reaches half of these fractions",
          .unit = "tokens",
          .default_value = "0"},
-        into<
-            &AttentionRates::half_length,
-            none_or_within<"a number of keys", "a number of at most 1e6, such as 1400", 1'000'000>>(
-            {ValueType::number})},
+        into<&AttentionRates::half_length, read_keys_number>({ValueType::number})},
     Key<AttentionRates>{
         {.name = "uneven_backward",
          .help = "fraction of peak FLOP/s that long fused attention reaches, backward, for heads "
                  "whose keys and values differ in size, such as 192 and 128; default: backward"},
         efficiency<&AttentionRates::uneven_backward>},
+    Key<AttentionRates>{
+        {.name = "fp8", .help = "efficiency with one scale per tensor of queries, keys and values"},
+        map_of<&AttentionRates::fp8, scaled_rates_table>},
+    Key<AttentionRates>{{.name = "mxfp8", .help = "efficiency with one scale per 32 elements"},
+                        map_of<&AttentionRates::mxfp8, scaled_rates_table>},
 };
 
 template <auto member>
@@ -321,9 +365,9 @@ constexpr std::array gpu_table{
 
 // Pointers to the members of ProductTypes, indexed by DataType.
 constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> products_members{
-    &ProductTypes::bf16,      &ProductTypes::fp16,  &ProductTypes::fp8,
-    &ProductTypes::fp8_block, &ProductTypes::mxfp8, &ProductTypes::nvfp4,
-    &ProductTypes::mxfp4,     &ProductTypes::tf32,  &ProductTypes::fp32};
+    &ProductTypes::bf16,      &ProductTypes::fp16,  &ProductTypes::fp8,   &ProductTypes::fp8_row,
+    &ProductTypes::fp8_block, &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::mxfp4,
+    &ProductTypes::tf32,      &ProductTypes::fp32};
 
 void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products& rates) {
   const std::string path = fmt::format("products.{}.flops", name_of(type));
@@ -362,6 +406,7 @@ Gpu read_complete_gpu(const Field& map) {
   Gpu gpu = read_map<gpu_table>({tree, map.name});
   if (!gpu.products.bf16) gpu.products.bf16.emplace(Products{});
   if (!gpu.products.fp16) gpu.products.fp16 = gpu.products.bf16;
+  if (!gpu.products.fp8_row) gpu.products.fp8_row = gpu.products.fp8;
   for (const auto type : {DataType::bf16, DataType::fp16}) {
     Products& rates = *(gpu.products.*products_members[static_cast<std::size_t>(type)]);
     if (rates.flops == 0) rates.flops = gpu.flops;
@@ -476,7 +521,38 @@ const Products& products_of(const Gpu& gpu, DataType type) {
                          fmt::join(names, ", ")));
 }
 
-AttentionKernel attention_kernel_of(const Gpu& gpu, std::span<const AttentionKernel> preference) {
+namespace {
+
+// Returns the kernel of FP8 attention. Throws an Error that lists the kernels of the GPU that take
+// the type if none of them is a preferred one.
+AttentionKernel scaled_attention_kernel_of(const Gpu& gpu,
+                                           std::span<const AttentionKernel> preference,
+                                           DataType type) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 1; i < attention_kernel_names.size(); ++i)
+    if (const auto& rates = fused_rates(gpu, static_cast<AttentionKernel>(i));
+        rates && rates->of(type)) {
+      names.push_back(attention_kernel_names[i]);
+      if (preference.empty()) return static_cast<AttentionKernel>(i);
+    }
+  for (const AttentionKernel kernel : preference)
+    if (kernel != AttentionKernel::unfused && fused_rates(gpu, kernel) &&
+        fused_rates(gpu, kernel)->of(type))
+      return kernel;
+  throw Error(fmt::format("the GPU {} has no attention kernel in {} {}", in_quotes(gpu.name),
+                          name_of(type),
+                          names.empty() ? "in its file" : "among those of the stack"))
+      .allow(
+          names.empty()
+              ? std::string("bf16 (rates in other types belong under attention in the GPU's file)")
+              : fmt::format("bf16, or stack.attention: {}", fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+AttentionKernel attention_kernel_of(const Gpu& gpu, std::span<const AttentionKernel> preference,
+                                    DataType type) {
+  if (is_scaled(type)) return scaled_attention_kernel_of(gpu, preference, type);
   if (preference.empty()) {
     auto fastest = AttentionKernel::fa2;
     double rate = 0;

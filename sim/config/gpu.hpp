@@ -44,6 +44,7 @@ struct ProductTypes {
   std::optional<Products> bf16;
   std::optional<Products> fp16;
   std::optional<Products> fp8;
+  std::optional<Products> fp8_row;  // default: as fp8
   std::optional<Products> fp8_block;
   std::optional<Products> mxfp8;
   std::optional<Products> nvfp4;
@@ -52,6 +53,19 @@ struct ProductTypes {
   std::optional<Products> fp32;
 
   bool operator==(const ProductTypes&) const = default;
+};
+
+// Efficiency of a fused attention kernel whose queries, keys and values have 8 bits, as a fraction
+// of the peak of products of their type. Members mean the same as those of AttentionRates.
+struct ScaledAttentionRates {
+  double forward = 0;
+  double backward = 0;
+  double half_length = 0;
+  std::optional<double> backward_half_length = {};  // default: half_length
+  std::optional<double> uneven_forward = {};        // default: forward
+  std::optional<double> uneven_backward = {};       // default: backward
+
+  bool operator==(const ScaledAttentionRates&) const = default;
 };
 
 // Efficiency of a fused attention kernel, as a fraction of peak FLOP/s. The kernel reaches e * s /
@@ -65,7 +79,13 @@ struct AttentionRates {
   // with keys of 192 and values of 128; default: `backward`. Libraries may have no fast kernel for
   // such heads.
   std::optional<double> uneven_backward = {};
+  std::optional<ScaledAttentionRates> fp8 = {};  // one scale per tensor
+  std::optional<ScaledAttentionRates> mxfp8 = {};
 
+  // Returns the rates of a scaled type; nothing if the kernel does not take it.
+  const std::optional<ScaledAttentionRates>& of(DataType type) const {
+    return type == DataType::mxfp8 ? mxfp8 : fp8;
+  }
   bool operator==(const AttentionRates&) const = default;
 };
 
@@ -163,10 +183,11 @@ bool has_type(const Gpu& gpu, DataType type);
 // types if the GPU does not support it.
 const Products& products_of(const Gpu& gpu, DataType type);
 
-// Returns the first of the preferred attention kernels that the GPU has; without a preference, the
-// fastest fused kernel of its file. Throws an Error that lists the kernels of the GPU if it has
-// none of the preferred ones.
-AttentionKernel attention_kernel_of(const Gpu& gpu, std::span<const AttentionKernel> preference);
+// Returns the first of the preferred attention kernels that the GPU has and that takes this type;
+// without a preference, the fastest fused kernel of its file. Throws an Error that lists the
+// kernels of the GPU if it has none of the preferred ones.
+AttentionKernel attention_kernel_of(const Gpu& gpu, std::span<const AttentionKernel> preference,
+                                    DataType type = DataType::bf16);
 // Returns the rates of a fused kernel; the default rates if the GPU's file lacks them.
 const AttentionRates& rates_of(const Gpu& gpu, AttentionKernel kernel);
 // Returns whether the GPU's file has rates of a fused kernel.

@@ -317,13 +317,22 @@ void spell_out_vision(Value& vision, const Scenario& scenario) {
   file.origin.folder.clear();
 }
 
-// Replaces a schedule that is only a name by a map with that name.
-void spell_out_schedule(Value& schedule) {
-  if (schedule.kind != Value::Kind::text) return;
+// Replaces a name by a map that has it under a key.
+void spell_out_name(Value& name, std::string_view key) {
+  if (name.kind != Value::Kind::text) return;
   Value map;
-  map.origin = schedule.origin;
-  map.entries.push_back({"name", schedule.origin, std::move(schedule)});
-  schedule = std::move(map);
+  map.origin = name.origin;
+  map.entries.push_back({std::string(key), name.origin, std::move(name)});
+  name = std::move(map);
+}
+
+// Replaces recipes that are only names by maps of modules, so that types of modules can be set.
+void spell_out_precision(Value& root) {
+  Value* const training = find(root, "training");
+  Value* const precision = training == nullptr ? nullptr : find(*training, "precision");
+  if (precision == nullptr) return;
+  for (Value& item : precision->items) spell_out_name(item, "default");
+  spell_out_name(*precision, "default");
 }
 
 // Replaces a model, GPU or schedule that is given by a name or a path by a map, so that keys within
@@ -335,7 +344,7 @@ void spell_out(Value& whole, std::string_view key) {
   if (is_file)
     spell_out_file(whole, key);
   else
-    spell_out_schedule(whole);
+    spell_out_name(whole, "name");
 }
 
 Value canonical(const Value& root, const Scenario& scenario) {
@@ -395,6 +404,7 @@ void set_key(Value& root, std::string_view name, Value value) {
     if (key->name == "stack" && dot < path.size()) root = with_default_stack(std::move(root));
     if (Value* const whole = find(root, key->name); whole != nullptr && dot < path.size())
       spell_out(*whole, key->name);
+    if (full.starts_with("training.precision.")) spell_out_precision(root);
   }
   set_value(root, full, std::move(value));
 }

@@ -555,6 +555,7 @@ void check_scenario(Scenario& scenario, const Value& root) {
     check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));
     check_fine_tuning(root, scenario.model->value, scenario.training);
     check_cuda_graphs(root, scenario.model->value, scenario.training);
+    check_module_types(root, scenario.model->value, scenario.training);
     check_loss_chunks(root, scenario.model->value, scenario.training, scenario.parallel.cp.value);
   }
 }

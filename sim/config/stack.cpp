@@ -368,7 +368,9 @@ namespace {
 
 bool trains_in_32_bits(const Value& root) {
   const Value* const training = find(root, "training");
-  const Value* const precision = training == nullptr ? nullptr : find(*training, "precision");
+  const Value* precision = training == nullptr ? nullptr : find(*training, "precision");
+  if (precision != nullptr && precision->kind == Value::Kind::map)
+    precision = find(*precision, "default");
   if (precision == nullptr) return false;
   const auto type = std::ranges::find(data_types, precision->text);
   return type != data_types.end() && has_32_bits(static_cast<DataType>(type - data_types.begin()));

@@ -84,10 +84,15 @@ constexpr std::array training_table{
                       {ValueType::choice, false, recompute_names, recompute_keys})},
     Key<Training>{{.name = "precision",
                    .flag = "--precision",
-                   .help = "precision recipe: data type of the matrix products of layers; tf32 "
-                           "and fp32 keep all tensors in 32 bits",
+                   .help = "precision recipe: data type of the matrix products of layers, or a map "
+                           "of modules; tf32 and fp32 keep all tensors in 32 bits",
                    .default_value = "bf16"},
-                  choice<&Training::precision, data_types>},
+                  {[](const Field& field, Training& training) {
+                     Precision precision = read_precision(field);
+                     training.precision = precision.recipe;
+                     training.module_types = precision.modules;
+                   },
+                   {ValueType::choice, false, data_types, precision_keys}}},
     Key<Training>{{.name = "fp8_param_gather",
                    .help = "store and gather weights only in the data type of the recipe",
                    .default_value = "false"},
@@ -210,16 +215,30 @@ void set_stack(Training& training, const Value& root, Stack stack) {
         .suggest("set stack.attention too, such as [fa2]");
 }
 
-double weight_bytes(const Training& training) {
+Precision precision_of(const Training& training) {
+  return {.recipe = training.precision, .modules = training.module_types};
+}
+
+double copy_bytes(DataType type) { return keeps_casts(type) ? 2 * element_bytes(type) : 0; }
+
+double cast_bytes(DataType type) { return keeps_casts(type) ? 2 + copy_bytes(type) : 0; }
+
+double weight_bytes(const Training& training, DataType type) {
   if (training.bytes.weights) return *training.bytes.weights;
-  if (!is_scaled(training.precision)) return value_bytes(training.precision);
-  return (training.fp8_param_gather ? 0 : 2) + 2 * element_bytes(training.precision);
+  if (!keeps_casts(type)) return value_bytes(training.precision);
+  return (training.fp8_param_gather ? 0 : 2) + copy_bytes(type);
+}
+
+double weight_bytes(const Training& training) { return weight_bytes(training, training.precision); }
+
+double gathered_bytes(const Training& training, DataType type) {
+  if (training.bytes.gathered) return *training.bytes.gathered;
+  return training.fp8_param_gather && keeps_casts(type) ? element_bytes(type)
+                                                        : value_bytes(training.precision);
 }
 
 double gathered_bytes(const Training& training) {
-  if (training.bytes.gathered) return *training.bytes.gathered;
-  return training.fp8_param_gather ? element_bytes(training.precision)
-                                   : value_bytes(training.precision);
+  return gathered_bytes(training, training.precision);
 }
 
 double gradient_bytes(const Training& training) {

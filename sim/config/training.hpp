@@ -13,6 +13,7 @@
 #include "sim/config/fine_tuning.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/lengths.hpp"
+#include "sim/config/module_types.hpp"
 #include "sim/config/modules.hpp"
 #include "sim/config/offload.hpp"
 #include "sim/config/optimizer.hpp"
@@ -49,6 +50,7 @@ struct Training {
   Recompute recompute;
   // Type of products in layers. Other tensors have 16 bits, or 32 with tf32 and fp32.
   DataType precision = DataType::bf16;
+  ModuleTypes module_types;       // types of modules whose products have another one
   bool fp8_param_gather = false;  // weights are stored and gathered only in the recipe's type
   CudaGraphs cuda_graphs;
   TensorFormat tensor_format = TensorFormat::sbhd;
@@ -96,10 +98,20 @@ struct Training {
   bool trains_vision() const { return vision && (vision->adapters || !frozen_vision().all()); }
 };
 
-// Bytes per stored weight and per weight that ZeRO gathers. With a scaled data type, a weight has
-// copies by rows and by columns besides its 2 bytes, or with fp8_param_gather only these copies.
+// Returns the recipe with the types of its modules.
+Precision precision_of(const Training& training);
+
+// Bytes per stored weight and per weight that ZeRO gathers, for products of this data type or of
+// the recipe's. With a scaled data type, a weight has copies by rows and by columns besides its 2
+// bytes, or with fp8_param_gather only these copies.
+double weight_bytes(const Training& training, DataType type);
 double weight_bytes(const Training& training);
+double gathered_bytes(const Training& training, DataType type);
 double gathered_bytes(const Training& training);
+// Bytes of the copies of a weight in a scaled data type, and what the cast after an update reads
+// and writes to make them.
+double copy_bytes(DataType type);
+double cast_bytes(DataType type);
 // Returns whether frozen matrices of layers are stored in a type of their own, training.lora.base.
 bool has_own_base(const Training& training);
 // Returns whether the products of such a matrix need a copy of it in their own type.

@@ -226,17 +226,108 @@ void check_loss_chunks(const Value& root, const Model& model, const Training& tr
         .allow(fmt::format("1 to {}", tokens));
 }
 
-void check_precision(const Value& root, const Training& training, const Gpu& gpu) {
-  if (has_type(gpu, training.precision)) return;
+namespace {
+
+constexpr std::string_view precision_key = "training.precision";
+
+// Returns the key of a module's type, "training.precision.experts".
+std::string key_of(PrecisionModule module) {
+  return fmt::format("{}.{}", precision_key, precision_modules[static_cast<std::size_t>(module)]);
+}
+
+// Calls need(), which throws an Error if the GPU lacks the type that a key gives, and adds the key
+// to this Error.
+template <class Need>
+void check_type(const Value& root, std::string_view key, DataType type, const Need& need) {
   try {
-    products_of(gpu, training.precision);
+    need();
   } catch (const Error& error) {
-    throw Error(
-        origin_of(root, "training.precision"),
-        fmt::format("training.precision is {}, but {}", name_of(training.precision), error.found()),
-        "training.precision")
+    throw Error(origin_of(root, key),
+                fmt::format("{} is {}, but {}", key, name_of(type), error.found()),
+                std::string(key))
         .allow(error.allowed());
   }
+}
+
+bool has_module(const Model& model, PrecisionModule module) {
+  const auto has_mixer = [&](std::string_view symbols) {
+    return std::ranges::any_of(symbols, [&](char symbol) { return model.has_layers(symbol); });
+  };
+  switch (module) {
+    case PrecisionModule::attention:
+    case PrecisionModule::qkv:
+    case PrecisionModule::proj:
+      return has_module(model, GraphModule::attn);
+    case PrecisionModule::in_proj:
+    case PrecisionModule::out_proj:
+      return has_mixer("MGPC");
+    case PrecisionModule::mlp:
+      return has_module(model, RecomputeModule::mlp);
+    case PrecisionModule::router:
+    case PrecisionModule::experts:
+      return model.experts.has_value();
+    case PrecisionModule::latent:
+      return model.experts && model.experts->latent > 0;
+    case PrecisionModule::shared_experts:
+      return has_module(model, RecomputeModule::shared_experts);
+    case PrecisionModule::mtp:
+      return model.mtp_layers > 0;
+    case PrecisionModule::head:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_precision(const Value& root, const Training& training, const Gpu& gpu) {
+  const auto check_products = [&](std::string_view key, DataType type) {
+    check_type(root, key, type, [&] { products_of(gpu, type); });
+  };
+  check_products(precision_key, training.precision);
+  for (std::size_t i = 0; i < precision_modules.size(); ++i) {
+    const auto module = static_cast<PrecisionModule>(i);
+    const auto& type = training.module_types.of(module);
+    if (!type) continue;
+    const std::string key = key_of(module);
+    check_products(key, *type);
+    if (module == PrecisionModule::attention && is_scaled(*type))
+      check_type(root, key, *type,
+                 [&] { attention_kernel_of(gpu, training.stack.attention, *type); });
+  }
+}
+
+void check_module_types(const Value& root, const Model& model, const Training& training) {
+  const ModuleTypes& types = training.module_types;
+  if (types == ModuleTypes{}) return;
+  for (std::size_t i = 0; i < precision_modules.size(); ++i) {
+    const auto module = static_cast<PrecisionModule>(i);
+    if (types.of(module) && !has_module(model, module))
+      throw Error(origin_of(root, key_of(module)),
+                  fmt::format("{} is set, and the model has no such products", key_of(module)),
+                  key_of(module))
+          .suggest("leave it out");
+  }
+  if (std::uint64_t{types.layers_at_start} + types.layers_at_end > model.layers)
+    throw Error(
+        origin_of(root, precision_key),
+        fmt::format("{} keeps {} layers at the start and {} at the end in bf16, and the "
+                    "model has {} layers",
+                    precision_key, types.layers_at_start, types.layers_at_end, model.layers),
+        std::string(precision_key));
+  const auto& attention = types.of(PrecisionModule::attention);
+  if (attention && is_scaled(*attention) && !training.flash_attention)
+    throw Error(origin_of(root, key_of(PrecisionModule::attention)),
+                fmt::format("{} is {}, but attention that stores its scores computes in 16 bits",
+                            key_of(PrecisionModule::attention), name_of(*attention)),
+                key_of(PrecisionModule::attention))
+        .suggest("set training.flash_attention to true, or leave the key out");
+  if (has_own_base(training))
+    throw Error(origin_of(root, "training.lora.base"),
+                "training.lora.base stores frozen weights in a type of its own, and "
+                "training.precision has types of modules",
+                "training.lora.base")
+        .suggest("leave out one of both");
 }
 
 }  // namespace pipewright::config

@@ -39,7 +39,10 @@ void check_cuda_graphs(const Value& root, const Model& model, const Training& tr
 void check_loss_chunks(const Value& root, const Model& model, const Training& training,
                        std::uint32_t cp = 1);
 
-// Throws an Error if the GPU does not support the data type of the precision recipe.
+// Throws an Error if training.precision names modules or layers that the model does not have, or
+// types that other keys exclude.
+void check_module_types(const Value& root, const Model& model, const Training& training);
+// Throws an Error if the GPU does not support a data type of the precision recipe.
 void check_precision(const Value& root, const Training& training, const Gpu& gpu);
 
 }  // namespace pipewright::config

@@ -71,7 +71,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
       std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
   job.microbatch_size = training.microbatch_size;
   job.sequence = training.sequence.value_or(model.sequence);
-  job.precision = config::name_of(training.precision);
+  job.precision = to_string(precision_of(training));
   job.cuda_graphs = to_string(training.cuda_graphs);
   job.flash_attention = training.flash_attention;
   job.recompute = to_string(training.recompute);

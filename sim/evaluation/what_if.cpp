@@ -111,6 +111,26 @@ std::vector<std::string_view> other_attention_kernels(const config::Scenario& sc
   return names;
 }
 
+// Returns the types of 8 bits in which all GPUs can compute the attention of the job, by kernels of
+// its stack.
+std::vector<std::string_view> scaled_attention_types(const config::Scenario& scenario,
+                                                     const Hardware& hardware) {
+  std::vector<std::string_view> names;
+  if (!scenario.model || !scenario.training.flash_attention) return names;
+  const auto takes = [&](const config::Gpu& gpu, config::DataType type) {
+    return has_type(gpu, type) && std::ranges::any_of(scenario.training.stack.attention,
+                                                      [&](config::AttentionKernel kernel) {
+                                                        return config::has_kernel(gpu, kernel) &&
+                                                               rates_of(gpu, kernel).of(type);
+                                                      });
+  };
+  for (const config::DataType type : {config::DataType::fp8, config::DataType::mxfp8})
+    if (std::ranges::all_of(hardware.gpus,
+                            [&](const config::Gpu& gpu) { return takes(gpu, type); }))
+      names.push_back(config::name_of(type));
+  return names;
+}
+
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
 // the job's first GPU to its other GPUs, recipes whose data types all GPUs support, and attention
 // kernels.
@@ -126,7 +146,8 @@ OrderedJson hardware_choices(const config::Scenario& scenario, const Hardware& h
   }
   return {{"link_classes", names},
           {"recipes", recipes},
-          {"attention_kernels", other_attention_kernels(scenario, hardware)}};
+          {"attention_kernels", other_attention_kernels(scenario, hardware)},
+          {"attention_types", scaled_attention_types(scenario, hardware)}};
 }
 
 // Simulates the unchanged scenario, and returns the result with the parameters of its hardware that
@@ -197,7 +218,8 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
       what_if_changes(scenario, report,
                       {.link_classes = choices["link_classes"].get<Names>(),
                        .recipes = choices["recipes"].get<Names>(),
-                       .attention_kernels = choices["attention_kernels"].get<Names>()},
+                       .attention_kernels = choices["attention_kernels"].get<Names>(),
+                       .attention_types = choices["attention_types"].get<Names>()},
                       result.notes);
 
   std::vector<process::Body> bodies;

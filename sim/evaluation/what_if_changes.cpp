@@ -200,11 +200,26 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
 // Returns whether a change of the recipe may make products or tensors smaller. fp16 is as wide as
 // bf16.
 bool may_be_faster(config::DataType recipe, config::DataType current) {
-  if (recipe == current || recipe == config::DataType::fp16) return false;
+  using enum config::DataType;
+  // A scale for each row only adds casts to those of a single scale.
+  if (recipe == current || recipe == fp16 || recipe == fp8_row) return false;
   if (config::value_bytes(recipe) > config::value_bytes(current)) return false;
   return config::is_scaled(current) ||
          config::element_bytes(recipe) < config::element_bytes(current) ||
          recipe == config::DataType::tf32;
+}
+
+// Adds attention in types of 8 bits, which only frameworks with scaled products have: fp8_dpa is a
+// part of Transformer Engine's recipes.
+void add_attention_types(const config::Training& training, const std::vector<std::string>& types,
+                         Changes& changes) {
+  if (!config::is_scaled(training.precision)) return;
+  const config::DataType current =
+      type_of(training.precision, training.module_types, config::PrecisionModule::attention);
+  for (const std::string& type : types)
+    if (type != config::name_of(current))
+      changes.push_back({.words = fmt::format("attention in {}", type),
+                         .settings = {{"training.precision.attention", type}}});
 }
 
 void add_training(const Scenario& scenario, const std::vector<std::string>& recipes,
@@ -305,6 +320,7 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   add_dispatch_overlap(scenario, report.chunks, changes);
   add_recompute(scenario, changes);
   add_training(scenario, choices.recipes, changes);
+  if (scenario.model) add_attention_types(scenario.training, choices.attention_types, changes);
   add_software(scenario, choices.attention_kernels, changes);
   add_evenness(scenario, changes);
   add_variation(scenario, changes);

@@ -294,9 +294,15 @@ std::vector<CollectiveOp> ReplicaGroups::over_copies(Collective collective, std:
 std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage, bool with_copies,
                                                  std::uint32_t times) const {
   const double bytes = job_.costs.gathered_element / weight_parts(stage);
+  const workload::StageTraffic& traffic = job_.costs.traffic[stage];
+  const auto add_other_types = [&](CollectiveOp& op, double other_bytes) {
+    op.bytes = static_cast<std::uint64_t>(static_cast<double>(op.bytes) +
+                                          other_bytes / weight_parts(stage));
+  };
   if (!job_.conditions.broadcasts_weights()) {
     auto gathers = over_replicas(Collective::all_gather, &Holders::shards, stage, bytes);
-    const workload::StageTraffic& traffic = job_.costs.traffic[stage];
+    add_other_types(gathers[0], traffic.other_gathered);
+    add_other_types(gathers[1], traffic.expert_other_gathered);
     gathers[0].bytes += traffic.frozen_bytes / weight_parts(stage);
     gathers[1].bytes += traffic.frozen_expert_bytes / weight_parts(stage);
     for (CollectiveOp& gather : gathers) gather.times = times;
@@ -306,6 +312,8 @@ std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage, bool with_
     return ops;
   }
   auto ops = over_replicas(Collective::broadcast, &Holders::shards, stage, bytes);
+  add_other_types(ops[0], traffic.other_gathered);
+  add_other_types(ops[1], traffic.expert_other_gathered);
   for (CollectiveOp& op : ops) {
     // Each rank broadcasts the shard that it has updated. The shards are divided among the parts of
     // the weights. If they do not divide evenly, each part has the larger number of shards, so that

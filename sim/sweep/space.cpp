@@ -217,6 +217,22 @@ std::uint64_t Space::placement(std::uint64_t layout) const {
   return number;
 }
 
+namespace {
+
+// Returns an upper limit of the peak FLOP/s of a recipe's types on today's GPUs relative to bf16: a
+// factor of 2 for FP8, of 6 for FP4 (B300).
+double largest_speedup(const Value& precision) {
+  double speedup = 1;
+  for (const config::Entry& module : precision.entries)
+    speedup = std::max(speedup, largest_speedup(module.value));
+  const std::string& type = precision.text;
+  if (type.starts_with("fp8") || type == "mxfp8") return 2;
+  const bool is_narrow = type.ends_with("fp4") || type == "tf32" || type == "fp32";
+  return is_narrow ? 6 : speedup;
+}
+
+}  // namespace
+
 std::function<double(const analysis::IterationWork&)> Space::floor() const {
   // Keys that affect neither the FLOP per token nor the peak FLOP/s of a GPU, so that the lower
   // bound also holds if they are axes.
@@ -241,11 +257,7 @@ std::function<double(const analysis::IterationWork&)> Space::floor() const {
   const config::Value* const training = config::find(impl_->domain.axes.scenario, "training");
   const config::Value* const precision =
       training == nullptr ? nullptr : config::find(*training, "precision");
-  const std::string recipe = precision == nullptr ? "bf16" : precision->text;
-  const bool is_wide = recipe == "bf16" || recipe == "fp16";
-  // Upper limits of the peak FLOP/s of today's GPUs relative to bf16: a factor of 2 for FP8, of 6
-  // for FP4 (B300).
-  const double speedup = is_wide ? 1 : recipe.starts_with("fp8") || recipe == "mxfp8" ? 2 : 6;
+  const double speedup = precision == nullptr ? 1 : largest_speedup(*precision);
   const std::vector<std::uint64_t>& allowed = impl_->domain.allowed_gpus.front();
   const double max_gpus = allowed.empty() ? 0 : static_cast<double>(std::ranges::max(allowed));
   return [speedup, max_gpus](const analysis::IterationWork& work) {

@@ -130,7 +130,8 @@ struct StageCosts {
     return weights.frozen_bytes + weights.frozen_expert_bytes +
            static_cast<std::uint64_t>(
                static_cast<double>(weights.parameters + weights.expert_parameters) *
-               gathered_element);
+                   gathered_element +
+               weights.other_gathered + weights.expert_other_gathered);
   }
   std::vector<double> optimizer_seconds;  // of the optimizer step, per device
   // Collectives of the optimizer step, per device; empty: none. Once a cluster has timed them,

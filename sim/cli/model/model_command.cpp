@@ -91,7 +91,7 @@ std::string model_layout_text(const config::Training& training, const config::Pa
   if (parallel.etp) add("etp", parallel.etp->value);
   if (sizes.sequence_parallel) text += "sp, ";
   text += fmt::format("a microbatch of {} x {:.0f} tokens, {}", training.microbatch_size,
-                      sizes.sequence, config::name_of(training.precision));
+                      sizes.sequence, to_string(precision_of(training)));
   if (training.vision) text += ", " + config::images_text(*training.vision);
   const std::string trained = config::trained_text(training);
   return trained.empty() ? text : fmt::format("{}, training {}", text, trained);
@@ -124,8 +124,10 @@ std::optional<config::Gpu> gpu_of(const config::Value& root) {
 
 // Name of the attention kernel that the training's stack runs on the GPU.
 std::string_view attention_name(const config::Training& training, const config::Gpu& gpu) {
+  const config::DataType type =
+      type_of(training.precision, training.module_types, config::PrecisionModule::attention);
   const config::AttentionKernel kernel =
-      training.flash_attention ? config::attention_kernel_of(gpu, training.stack.attention)
+      training.flash_attention ? config::attention_kernel_of(gpu, training.stack.attention, type)
                                : config::AttentionKernel::unfused;
   return base::name_of(config::attention_kernel_names, kernel);
 }
@@ -164,6 +166,7 @@ int model_command(const Arguments& arguments) {
   config::check_recompute(root, model, training, model.layers);
   config::check_fine_tuning(root, model, training);
   config::check_cuda_graphs(root, model, training);
+  config::check_module_types(root, model, training);
   config::check_loss_chunks(root, model, training);
   const workload::ModelSetting setting{model, training,
                                        workload::sizes_of(model, training, parallel)};
@@ -173,7 +176,7 @@ int model_command(const Arguments& arguments) {
       .size = workload::model_size(model, training.sequence.value_or(model.sequence), training),
       .notes = config::notes_of(model, training),
       .layout = model_layout_text(training, parallel, setting.sizes),
-      .precision = std::string(config::name_of(training.precision)),
+      .precision = to_string(precision_of(training)),
       .stack = training.stack.name,
       .sizes = setting.sizes,
       .parts = workload::part_bytes(setting)};

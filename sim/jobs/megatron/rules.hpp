@@ -36,6 +36,7 @@ void read_expert_overlap(Draft& draft);
 // Training (training.cpp).
 void read_batch(Draft& draft);
 void read_precision(Draft& draft);
+void read_module_types(Draft& draft);
 void read_fp8_param_gather(Draft& draft);
 void read_gradients(Draft& draft);
 void read_recompute(Draft& draft);

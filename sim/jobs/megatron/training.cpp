@@ -71,6 +71,90 @@ void read_precision(Draft& draft) {
         "training.precision: fp32 (or tf32) predicts");
 }
 
+namespace {
+
+// Returns the recipe of the draft; empty if it has none.
+std::string recipe_of(const Draft& draft) {
+  const config::Value* recipe = draft.at("training.precision");
+  if (recipe != nullptr && recipe->kind == config::Value::Kind::map)
+    recipe = config::find(*recipe, "default");
+  return recipe == nullptr ? "" : recipe->text;
+}
+
+// Reads whether attention computes in FP8. The recipe of Transformer Engine decides the type,
+// unless a variable names another recipe for attention. Float8BlockScaling has no FP8 attention
+// (get_fp8_recipe in megatron/core/fp8_utils.py), and NVFP4BlockScaling has none of its own.
+void read_attention_type(Draft& draft, const std::string& recipe) {
+  constexpr std::string_view key = "training.precision.attention";
+  const Setting* const own = draft.find("nvte_dpa_fp8_recipe");
+  const Setting* const setting = draft.find("fp8_dot_product_attention");
+  if (setting == nullptr || !draft.on("fp8_dot_product_attention")) {
+    if (own != nullptr) draft.without_effect(*own, "without --fp8-dot-product-attention");
+    return;
+  }
+  std::string type = word_for("fp8=fp8 mxfp8=mxfp8", recipe);
+  if (own != nullptr) {
+    const std::string named =
+        word_for("F16=bf16 DelayedScaling=fp8 Float8CurrentScaling=fp8 MXFP8BlockScaling=mxfp8",
+                 draft.text("nvte_dpa_fp8_recipe"));
+    if (named.empty())
+      draft.not_understood(
+          *own, "only F16, DelayedScaling, Float8CurrentScaling and MXFP8BlockScaling are read");
+    else if (recipe != "fp8-block")
+      type = named;
+  }
+  if (type.empty())
+    return draft.without_effect(
+        *setting, "Transformer Engine has no FP8 attention for this recipe of the other products");
+  if (type != "bf16") draft.set(key, type, own != nullptr ? *own : *setting);
+}
+
+// Reads the layers at the ends of the model that stay in 16 bits. Megatron-LM has one of each by
+// default, and Megatron-Bridge none (MixedPrecisionConfig).
+void read_plain_layers(Draft& draft, const std::string& recipe) {
+  const Setting* const ends = draft.find("first_last_layers_bf16");
+  const bool is_on = draft.on("first_last_layers_bf16");
+  if (is_on && recipe == "fp8" && draft.text("fp8_recipe", "delayed") == "delayed" &&
+      has_argument_defaults(draft))
+    throw refusal(*ends, "Delayed scaling does not support first / last layer in BF16.");
+  for (const auto& [name, key] :
+       {std::pair{"num_layers_at_start_in_bf16", "training.precision.num_layers_at_start_in_bf16"},
+        std::pair{"num_layers_at_end_in_bf16", "training.precision.num_layers_at_end_in_bf16"}}) {
+    const Setting* const setting = draft.find(name);
+    if (!is_on) {
+      if (setting != nullptr) draft.without_effect(*setting, "without --first-last-layers-bf16");
+      continue;
+    }
+    const std::uint64_t count = setting != nullptr             ? whole_number(*setting)
+                                : has_argument_defaults(draft) ? 1
+                                                               : 0;
+    if (count > 0) draft.set(key, fmt::format("{}", count), setting != nullptr ? *setting : *ends);
+  }
+}
+
+}  // namespace
+
+void read_module_types(Draft& draft) {
+  const std::string recipe = recipe_of(draft);
+  if (!recipe.starts_with("fp8") && recipe != "mxfp8" && recipe != "nvfp4") {
+    for (const char* const name :
+         {"fp8_dot_product_attention", "nvte_dpa_fp8_recipe", "fp8_output_proj",
+          "first_last_layers_bf16", "num_layers_at_start_in_bf16", "num_layers_at_end_in_bf16"})
+      if (const Setting* const setting = draft.find(name))
+        draft.without_effect(*setting, "without --fp8-format or --fp4-format");
+    return;
+  }
+  read_attention_type(draft, recipe);
+  read_plain_layers(draft, recipe);
+  if (const Setting* const head = draft.find("fp8_output_proj");
+      head != nullptr && draft.on("fp8_output_proj")) {
+    if (recipe != "mxfp8")
+      throw refusal(*head, fmt::format("fp8_output_proj requires fp8_recipe='mxfp8', got '{}'.",
+                                       draft.text("fp8_recipe", "delayed")));
+    draft.set("training.precision.head", "mxfp8", *head);
+  }
+}
+
 // Reads in which data type gradients are accumulated and reduced, and the size of gradient buckets.
 void read_gradients(Draft& draft) {
   const Setting* const brain = draft.find("grad_reduce_in_bf16");
@@ -289,8 +373,8 @@ void read_routing(Draft& draft) {
 void read_fp8_param_gather(Draft& draft) {
   if (const Setting* const gather = draft.find("fp8_param_gather");
       gather != nullptr && draft.on("fp8_param_gather")) {
-    const config::Value* const precision = draft.at("training.precision");
-    if (precision != nullptr && !precision->text.starts_with("fp8") && precision->text != "mxfp8")
+    const std::string recipe = recipe_of(draft);
+    if (!recipe.empty() && !recipe.starts_with("fp8") && recipe != "mxfp8")
       draft.drop("training.fp8_param_gather");
   }
   const config::Value* const precision = draft.at("training.precision");

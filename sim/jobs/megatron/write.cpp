@@ -91,9 +91,43 @@ std::string pattern_of(const SettingsWriter& writer) {
   return pattern;
 }
 
+// Writes the types of modules that have flags. Others would need a file of patterns.
+void write_module_types(SettingsWriter& writer) {
+  using config::PrecisionModule;
+  const config::Training& training = writer.scenario().training;
+  const config::ModuleTypes& types = training.module_types;
+  for (std::size_t i = 0; i < config::precision_modules.size(); ++i) {
+    const auto module = static_cast<PrecisionModule>(i);
+    const config::DataType type = type_of(training.precision, types, module);
+    if (type == type_of(training.precision, {}, module)) continue;
+    const bool is_recipe = type == training.precision;
+    if (module == PrecisionModule::attention && is_recipe)
+      writer.add("fp8_dot_product_attention");
+    else if (module == PrecisionModule::head && is_recipe && type == config::DataType::mxfp8)
+      writer.add("fp8_output_proj");
+    else
+      writer.cannot(fmt::format("training.precision.{}", config::precision_modules[i]),
+                    module == PrecisionModule::attention
+                        ? "Transformer Engine takes the recipe of attention from the variable "
+                          "NVTE_DPA_FP8_RECIPE"
+                        : "types of modules need a file for --te-precision-config-file");
+  }
+  if (types.layers_at_start + types.layers_at_end > 0) {
+    writer.add("first_last_layers_bf16");
+    writer.add("num_layers_at_start_in_bf16", types.layers_at_start);
+    writer.add("num_layers_at_end_in_bf16", types.layers_at_end);
+  } else if (!writer.writes_arguments() && training.precision == config::DataType::fp8) {
+    // Megatron-Bridge's recipes of tensorwise scaling keep the first and the last layer in bf16.
+    writer.add("first_last_layers_bf16", "false");
+  }
+}
+
 void write_precision(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   const std::string_view name = config::name_of(scenario.training.precision);
+  if (name == "fp8-row")
+    writer.cannot("training.precision", "Transformer Engine has no recipe with a scale per row");
+  write_module_types(writer);
   writer.add(name == "fp16" ? "fp16" : "bf16");
   if (name == "nvfp4") writer.add("fp4_format", "e2m1");
   if (!name.starts_with("fp8") && name != "mxfp8") return;

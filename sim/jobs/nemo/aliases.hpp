@@ -61,6 +61,7 @@ inline constexpr std::array aliases{
     Alias{"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
     Alias{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
     Alias{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    Alias{"FP8_DPA", "fp8_dot_product_attention"},
     Alias{"FP8_PARAMS", "fp8_param_gather"},
     Alias{"FP8_PARAM_GATHER", "fp8_param_gather"},
 };

@@ -46,22 +46,34 @@ void read_precision(const Named& from, Request& request) {
   if (from.path.ends_with("mixed_precision"))
     std::erase_if(request.settings, [](const Setting& setting) {
       return setting.name == "fp8_format" || setting.name == "fp8_recipe" ||
-             setting.name == "fp4_format" || setting.name == "bf16" || setting.name == "fp16";
+             setting.name == "fp4_format" || setting.name == "bf16" || setting.name == "fp16" ||
+             setting.name == "first_last_layers_bf16" ||
+             setting.name == "num_layers_at_start_in_bf16" ||
+             setting.name == "num_layers_at_end_in_bf16";
     });
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   const auto eight = [&](std::string_view recipe) {
     add_setting(request, from, "fp8_format", "hybrid");
     add_setting(request, from, "fp8_recipe", std::string(recipe));
   };
-  if (has("nvfp4"))
+  // Layers in bf16 of Megatron-Bridge's recipes (training/mixed_precision.py).
+  const auto plain_layers = [&](std::string_view start, std::string_view end) {
+    add_setting(request, from, "first_last_layers_bf16", "true");
+    add_setting(request, from, "num_layers_at_start_in_bf16", std::string(start));
+    add_setting(request, from, "num_layers_at_end_in_bf16", std::string(end));
+  };
+  if (has("nvfp4")) {
     add_setting(request, from, "fp4_format", "e2m1");
-  else if (has("mxfp8") || has("fp8mx"))
+    if (has("nemotron3super")) plain_layers("0", "14");
+  } else if (has("mxfp8") || has("fp8mx"))
     eight("mxfp8");
   else if (has("subchannel") || has("fp8sc") || has("blockwise"))
     eight("blockwise");
-  else if (has("currentscaling") || has("fp8cs"))
+  else if (has("currentscaling") || has("fp8cs")) {
+    const std::string_view layers = has("nemotron") || has("nanov2") ? "2" : "1";
     eight("tensorwise");
-  else if (has("fp8"))
+    plain_layers(layers, layers);
+  } else if (has("fp8"))
     eight("delayed");
   else if (has("bf16"))
     add_setting(request, from, "bf16", "true");

@@ -170,6 +170,8 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   keys["training.recompute"] = to_string(scenario.training.recompute);
   if (scenario.training.recompute.granularity == config::Recompute::Granularity::full)
     keys["training.recompute.early_stop"] = flag_text(scenario.training.recompute.early_stop);
+  std::erase_if(keys, [](const auto& key) { return key.first.starts_with("training.precision"); });
+  keys["training.precision"] = to_string(precision_of(scenario.training));
   keys["training.fragmentation"] = fmt::format("{:g}", scenario.training.fragmentation);
   keys["training.reserved"] =
       fmt::format("{:g} GiB", static_cast<double>(scenario.training.reserved) / (1ULL << 30U));

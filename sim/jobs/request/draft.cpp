@@ -225,6 +225,12 @@ void Draft::set(std::string_view key, config::Value value, const std::string& co
   if (key.starts_with("model.") &&
       config::find(job_.tree, "model")->kind == config::Value::Kind::map)
     erase_key(job_.tree, "model.parameters");
+  // A recipe whose modules get types of their own becomes the default of a map.
+  if (key.starts_with("training.precision."))
+    if (auto recipe = job_.comments.extract("training.precision")) {
+      recipe.key() = "training.precision.default";
+      job_.comments.insert(std::move(recipe));
+    }
   job_.comments[std::string(key)] = readable(comment);
   job_.by_default.erase(std::string(key));
 }

@@ -26,7 +26,16 @@ bool keys_overlap(std::string_view left, std::string_view right) {
 // Returns the name of the attention kernel that the GPU runs.
 std::string_view name_of_attention(const Kernel& kernel, const config::Gpu& gpu) {
   return base::name_of(config::attention_kernel_names,
-                       config::attention_kernel_of(gpu, kernel.attention));
+                       config::attention_kernel_of(gpu, kernel.attention, kernel.type));
+}
+
+// Adds the keys of an attention kernel's rates in its data type.
+void add_attention(const Kernel& kernel, const config::Gpu& gpu, std::vector<std::string>& keys) {
+  const std::string rates = fmt::format("attention.{}", name_of_attention(kernel, gpu));
+  if (config::is_scaled(kernel.type))
+    return keys.push_back(fmt::format("{}.{}", rates, config::name_of(kernel.type)));
+  for (const char* const key : {"forward", "backward", "half_length", "uneven_backward"})
+    keys.push_back(fmt::format("{}.{}", rates, key));
 }
 
 // Returns the keys of a GPU file that determine the predicted time of a kernel. Keys whose effect
@@ -57,8 +66,8 @@ std::vector<std::string> kernel_keys(const Kernel& kernel, const config::Gpu& gp
            "clock.products"});
       break;
     case Work::attention:
-      add({"flops", products + ".flops", "clock.attention", "kernel_overhead",
-           fmt::format("attention.{}", name_of_attention(kernel, gpu))});
+      add({"flops", products + ".flops", "clock.attention", "kernel_overhead"});
+      add_attention(kernel, gpu, keys);
       break;
     case Work::recurrence:
       add({"memory_bandwidth", "recurrence_efficiency", "clock.memory", "kernel_overhead"});

@@ -4,6 +4,7 @@
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -11,10 +12,17 @@ namespace {
 using Work = Kernel::Work;
 using Kernels = std::vector<Kernel>;
 
-// Returns the data type of attention's products, which no recipe scales.
-config::DataType attention_type(const ModelSetting& setting) {
-  const config::DataType recipe = setting.training.precision;
-  return config::has_32_bits(recipe) ? recipe : config::DataType::bf16;
+// Adds the casts of attention in FP8 (fp8_dpa of Transformer Engine's recipes): of queries, keys
+// and values in the forward pass, and of the gradient of the result in the backward pass. Results
+// and their gradients leave the kernels in 16 bits.
+void add_attention_casts(const Attention& a, config::DataType type, PassKernels& kernels) {
+  const double bytes = 2 + attention_copies(type) * config::element_bytes(type);
+  const auto add = [&](Kernels& pass, double elements) {
+    add_memory(pass, Part::core_attention, "cast", bytes * elements);
+    pass.back().type = type;
+  };
+  add(kernels.forward, a.query_size() + a.key_size() + a.value_size());
+  add(kernels.input_grad, a.result_size());
 }
 
 // Returns the fused kernels of attention in order of preference. Sparse attention has one even
@@ -46,11 +54,12 @@ PassKernels fused_attention(const ModelSetting& setting, Attention a) {
       last_rank_pairs(a, a.keys, is_masked ? pairs_of(setting.training) : AttentionPairs::full,
                       is_balanced ? 1 : sizes.cp_ring());
   const double pair_share = pairs / (a.keys * a.keys);
+  const config::DataType type = type_of(setting, Part::core_attention);
   Kernel forward{.name = "attention",
                  .times = steps,
                  .part = Part::core_attention,
                  .work = Work::attention,
-                 .type = attention_type(setting),
+                 .type = type,
                  .flops = a.flops() * pair_share / steps,
                  // A kernel that fetches the keys of a query has equal work for all queries, and
                  // its rate depends on their number alone.
@@ -62,7 +71,11 @@ PassKernels fused_attention(const ModelSetting& setting, Attention a) {
   // The backward pass has five matrix products instead of two, since it recomputes the scores.
   backward.flops *= 2.5;
   backward.backward = true;
-  return {.forward = {forward}, .input_grad = {backward}};
+  PassKernels kernels;
+  if (config::is_scaled(type)) add_attention_casts(a, type, kernels);
+  kernels.forward.push_back(forward);
+  kernels.input_grad.push_back(backward);
+  return kernels;
 }
 
 // Returns whether each head's matrices of queries, keys, values and scores begin at a multiple of
@@ -118,7 +131,7 @@ PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
   Kernel kernel{.name = "scores",
                 .part = Part::core_attention,
                 .work = Work::scores,
-                .type = attention_type(setting),
+                .type = type_of(setting, Part::core_attention),
                 .rows = a.queries,
                 .count = a.samples * a.heads,
                 .aligned = is_aligned(setting, a),
@@ -172,7 +185,7 @@ void add_index_loss(const ModelSetting& setting, const Layer& layer, Kernels& fo
     forward.push_back({.name = name,
                        .part = Part::index_scores,
                        .work = Work::attention,
-                       .type = attention_type(setting),
+                       .type = type_of(setting, Part::index_scores),
                        .flops = pairs * flops,
                        .keys = a.keys,
                        .head = static_cast<double>(head),
@@ -201,7 +214,7 @@ PassKernels index_kernels(const ModelSetting& setting, const Layer& layer) {
       {.name = "scores",
        .part = Part::index_scores,
        .work = Work::product,
-       .type = attention_type(setting),
+       .type = type_of(setting, Part::index_scores),
        .rows = indexing.queries,
        .columns = scores / (indexing.samples * indexing.queries),
        .inner = static_cast<double>(indexing.head_dim),

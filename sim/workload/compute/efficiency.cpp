@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "sim/base/enum_names.hpp"
 
@@ -55,18 +56,35 @@ double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Produc
          (products.flops * units * gpu.attention.unfused * gpu.clock.products);
 }
 
+// Rates of an attention kernel in one direction: of heads whose keys and values have the same size,
+// and of others if they have their own.
+struct PassRates {
+  double even = 0;
+  std::optional<double> uneven;
+  double half_length = 0;
+};
+
+PassRates pass_rates(const config::AttentionRates& rates, const Kernel& kernel) {
+  if (!config::is_scaled(kernel.type))
+    return kernel.backward ? PassRates{rates.backward, rates.uneven_backward, rates.half_length}
+                           : PassRates{rates.forward, std::nullopt, rates.half_length};
+  const config::ScaledAttentionRates& scaled = *rates.of(kernel.type);
+  if (!kernel.backward) return {scaled.forward, scaled.uneven_forward, scaled.half_length};
+  return {scaled.backward, scaled.uneven_backward,
+          scaled.backward_half_length.value_or(scaled.half_length)};
+}
+
 double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   const config::AttentionRates& rates =
-      rates_of(gpu, config::attention_kernel_of(gpu, kernel.attention));
+      rates_of(gpu, config::attention_kernel_of(gpu, kernel.attention, kernel.type));
   // Computing the exponential of a score takes as long as lengthening the head by this many
   // elements. The rates in a GPU file are for heads of 128 elements.
   constexpr double exponentials = 60;
   const double by_head = kernel.head / (kernel.head + exponentials) * (128 + exponentials) / 128;
+  const PassRates pass = pass_rates(rates, kernel);
   const double long_efficiency =
-      kernel.backward && kernel.is_uneven && rates.uneven_backward
-          ? *rates.uneven_backward
-          : std::min(1.0, by_head * (kernel.backward ? rates.backward : rates.forward));
-  const double efficiency = long_efficiency * kernel.keys / (kernel.keys + rates.half_length);
+      kernel.is_uneven && pass.uneven ? *pass.uneven : std::min(1.0, by_head * pass.even);
+  const double efficiency = long_efficiency * kernel.keys / (kernel.keys + pass.half_length);
   return kernel.flops / (products.flops * efficiency * gpu.clock.attention);
 }
 

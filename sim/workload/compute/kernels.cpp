@@ -6,6 +6,7 @@
 
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 // The numeric factors of bytes in this file count the bytes that a kernel reads and writes per
 // element of a tensor: 2 for each access to a 16-bit element, 1 for each access to a mask. Where
@@ -115,20 +116,6 @@ Kernel product_kernel(const Linear& linear, DataType type, const ProductShape& s
                                    result_bytes * shape.rows * shape.columns)};
 }
 
-// Returns the data type of a product. Routers choose experts by small differences between scores,
-// the loss depends on exact logits, and weights of residual streams on exact sums, so none of these
-// products uses a scaled type such as FP8.
-// Returns whether no recipe scales the products of a part.
-bool is_plain(Part part) {
-  return part == Part::router || part == Part::head || part == Part::streams ||
-         part == Part::patch_embedding;
-}
-
-DataType product_type(const ModelSetting& setting, const Linear& linear) {
-  const DataType recipe = setting.training.precision;
-  return is_plain(linear.part) && config::is_scaled(recipe) ? DataType::bf16 : recipe;
-}
-
 // Returns the bytes that a cast to a scaled type reads and writes. It reads 16 bits and writes a
 // copy by rows and, for the product of a weight gradient, one by columns. If a norm comes before,
 // the norm writes its result in this form instead of 16 bits.
@@ -155,6 +142,43 @@ void add_cast(const ModelSetting& setting, const Linear& linear, DataType type, 
 bool follows_norm(const Linear& linear) {
   return linear.part == Part::qkv || linear.part == Part::mla_down || linear.part == Part::mla_up ||
          linear.part == Part::recurrence_in || linear.part == Part::mlp_in;
+}
+
+// Adds the casts of a product whose scales are of rows or columns, as torch.compile fuses torchao's
+// float8 (torchao/float8/float8_linear.py). Each product casts its own two factors: rows along
+// which it sums, whose largest values are found on the way, or columns, which are read once more
+// for their largest values. Weights are cast anew in each pass.
+void add_row_casts(const ModelSetting& setting, const Linear& linear, DataType type, bool frozen,
+                   PassKernels& kernels) {
+  const double in = linear.tokens * static_cast<double>(linear.inputs) * linear.count;
+  const double out = linear.tokens * static_cast<double>(linear.outputs) * linear.count;
+  const double weights = static_cast<double>(linear.inputs * linear.outputs) * linear.count;
+  const auto add = [&](Kernels& pass, double elements, double reads) {
+    if (elements == 0) return;
+    add_memory(pass, linear.part, "cast", elements * (2 * reads + config::element_bytes(type)));
+    pass.back().type = type;
+  };
+  constexpr double by_rows = 1;
+  constexpr double by_columns = 2;
+  if (!follows_norm(linear) || !adapters_of(setting, linear).empty())
+    add(kernels.forward, in, by_rows);
+  add(kernels.forward, weights, by_rows);
+  add(kernels.input_grad, out, by_rows);
+  add(kernels.input_grad, weights, by_columns);
+  if (frozen) return;
+  add(kernels.weight_grad, out, by_columns);
+  add(kernels.weight_grad, in, by_columns);
+}
+
+// Adds the casts of a product in 32 bits between tensors of 16 bits, such as that of a router. Its
+// results stay in 32 bits.
+void add_wide_casts(const Linear& linear, PassKernels& kernels) {
+  const double in = linear.tokens * static_cast<double>(linear.inputs) * linear.count;
+  const double weights = static_cast<double>(linear.inputs * linear.outputs) * linear.count;
+  constexpr double bytes = 2 + 4;
+  add_memory(kernels.forward, linear.part, "cast", bytes * in);
+  add_memory(kernels.forward, linear.part, "cast", bytes * weights);
+  add_memory(kernels.input_grad, linear.part, "cast", bytes * in);
 }
 
 // Adds one kernel for each of `bytes`, the bytes per element that the kernels move.
@@ -350,9 +374,10 @@ void add_router_scores(const ModelSetting& setting, const Layer& layer, PassKern
       fused ? std::span<const ScoreKernel>(fused_forward_score_kernels) : forward_score_kernels;
   const std::span<const ScoreKernel> backward =
       fused ? std::span<const ScoreKernel>(fused_backward_score_kernels) : backward_score_kernels;
+  const bool has_wide_scores = config::has_32_bits(type_of(setting, Part::router));
   const auto add = [&](std::span<const ScoreKernel> score_kernels, double scores, Kernels& pass) {
     for (const ScoreKernel& kernel : score_kernels)
-      if (!(has_32_bits(setting) && kernel.name == cast_of_scores))
+      if (!(has_wide_scores && kernel.name == cast_of_scores))
         add_memory(pass, Part::router, kernel.name, kernel.bytes * scores);
   };
   for (const Linear& router : layer.router) {
@@ -467,7 +492,8 @@ PassKernels product_kernels(const ModelSetting& setting, const Linear& linear, D
   const double tokens = linear.tokens;
   // A weight gradient is added to the main gradient, which is read and written.
   const double sums = 2 * config::gradient_bytes(setting.training);
-  const double value = config::value_bytes(setting.training.precision);
+  const double value =
+      std::max(config::value_bytes(setting.training.precision), config::value_bytes(type));
   PassKernels kernels;
   kernels.forward.push_back(product_kernel(linear, type, {tokens, outputs, inputs}, value));
   kernels.input_grad.push_back(product_kernel(linear, type, {tokens, inputs, outputs}, value));
@@ -485,8 +511,9 @@ namespace {
 // Adds the kernel that makes a copy of a frozen matrix in the type of its products.
 void add_dequantization(const ModelSetting& setting, const Linear& linear, Kernels& kernels) {
   const config::Training& training = setting.training;
-  if (is_plain(linear.part) || !config::dequantizes(training) || !is_frozen(training, linear.part))
-    return;
+  const bool is_plain = linear.part == Part::router || linear.part == Part::head ||
+                        linear.part == Part::streams || linear.part == Part::patch_embedding;
+  if (is_plain || !config::dequantizes(training) || !is_frozen(training, linear.part)) return;
   add_memory(kernels, linear.part, "dequantize",
              static_cast<double>(linear.inputs * linear.outputs) * linear.count *
                  (config::base_bytes(training.lora->base, training.precision) +
@@ -496,11 +523,15 @@ void add_dequantization(const ModelSetting& setting, const Linear& linear, Kerne
 }  // namespace
 
 PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
-  const DataType type = product_type(setting, linear);
+  const DataType type = type_of(setting, linear.part);
   const bool frozen = linear.part == Part::head ? has_frozen_head(setting)
                                                 : is_frozen(setting.training, linear.part);
   PassKernels kernels;
-  if (config::is_scaled(type)) {
+  if (type == DataType::fp8_row) {
+    add_row_casts(setting, linear, type, frozen, kernels);
+  } else if (config::has_32_bits(type) && !has_32_bits(setting)) {
+    add_wide_casts(linear, kernels);
+  } else if (config::is_scaled(type)) {
     const double in = linear.tokens * static_cast<double>(linear.inputs) * linear.count;
     const double out = linear.tokens * static_cast<double>(linear.outputs) * linear.count;
     // An adapter reads the norm's result in 16 bits, so that the norm does not cast it.
@@ -767,7 +798,8 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
   return kernels;
 }
 
-PassKernels mtp_kernels(const ModelSetting& setting) {
+PassKernels mtp_kernels(const ModelSetting& model_setting) {
+  const ModelSetting setting = setting_of_mtp(model_setting);
   PassKernels kernels = embedding_kernels(setting);
   for (int norm = 0; norm < 2; ++norm) add_norm_kernels(setting, Part::mtp_norm, kernels);
   // The concatenation reads both tensors and writes them side by side.

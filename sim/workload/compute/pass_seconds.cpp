@@ -4,6 +4,7 @@
 
 #include "sim/workload/compute/efficiency.hpp"
 #include "sim/workload/compute/recompute.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -130,10 +131,11 @@ PartSeconds head_seconds(const ModelSetting& setting, const Gpu& gpu) {
   return part_seconds(setting, head_kernels(setting), gpu);
 }
 
-double optimizer_seconds(const config::Training& training, double parameters, const Gpu& gpu) {
+double optimizer_seconds(const config::Training& training, double parameters, const Gpu& gpu,
+                         double other_bytes) {
   // Weights of a scaled type, such as FP8, are cast once per iteration, after the update.
   const config::DataType type = training.precision;
-  const double cast = config::is_scaled(type) ? 2 + 2 * config::element_bytes(type) : 0;
+  const double cast = config::cast_bytes(type);
   using MainParams = config::Optimizer::MainParams;
   const bool joined =
       !training.bytes.optimizer && training.optimizer.main_params == MainParams::remainders;
@@ -146,7 +148,8 @@ double optimizer_seconds(const config::Training& training, double parameters, co
   const double between = training.stack.fuses(config::Fusable::optimizer) ? 0 : 72 - 28;
   return memory_seconds(gpu, parameters * (between + config::gradient_bytes(training) +
                                            2 * config::optimizer_bytes(training) +
-                                           weight_bytes(training) + read_weights + cast));
+                                           weight_bytes(training) + read_weights + cast) +
+                                 other_bytes);
 }
 
 double adafactor_seconds(double parameters, const Gpu& gpu) {

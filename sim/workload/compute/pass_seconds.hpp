@@ -82,9 +82,10 @@ PartSeconds embedding_seconds(const ModelSetting& setting, const config::Gpu& gp
 PartSeconds head_seconds(const ModelSetting& setting, const config::Gpu& gpu);
 
 // Returns the seconds of an optimizer step for `parameters` parameters, which reads gradients,
-// reads and writes optimizer state, and writes weights.
+// reads and writes optimizer state, and writes weights. `other_bytes` are what it moves besides for
+// weights of other types than the recipe's.
 double optimizer_seconds(const config::Training& training, double parameters,
-                         const config::Gpu& gpu);
+                         const config::Gpu& gpu, double other_bytes = 0);
 // Returns the seconds of Adafactor's step for matrices with `parameters` elements, whose operations
 // each read and write whole tensors (torch/optim/_adafactor.py).
 double adafactor_seconds(double parameters, const config::Gpu& gpu);

@@ -16,6 +16,7 @@
 #include "sim/workload/model/encoder_memory.hpp"
 #include "sim/workload/model/state.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -181,10 +182,11 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
   ActivationBytes head = head_bytes(setting);
   head.held += logits_bytes(setting);
   head.held *= 1 + model.mtp_layers;
-  add({.part = "head"},
+  Parameters of_head =
       of_group(config::WeightGroup::head, {.dense = head_parameters(model, setting.sizes),
-                                           .vocabulary = model.tied_embeddings ? 0 : embedding}),
-      head);
+                                           .vocabulary = model.tied_embeddings ? 0 : embedding});
+  add_other_type(setting, Part::head, static_cast<double>(embedding), of_head);
+  add({.part = "head"}, of_head, head);
   parts.push_back(std::move(total));
   return parts;
 }

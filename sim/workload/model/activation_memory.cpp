@@ -12,6 +12,7 @@
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 // Activations are stored in elements of 16 or 32 bits and masks of 1 byte, but the inputs of
 // products with a scaled type, such as FP8, in elements of that type.
@@ -71,18 +72,27 @@ double attention_tensors(const ModelSetting& setting, const Attention& a) {
   return value_bytes(setting) * (a.query_size() + a.key_size() + a.value_size());
 }
 
+// Returns the bytes of queries, keys and values that attention saves: in FP8 only their casts.
+double saved_attention_tensors(const ModelSetting& setting, const Attention& a) {
+  const config::DataType type = type_of(setting, Part::core_attention);
+  if (!config::is_scaled(type)) return attention_tensors(setting, a);
+  return attention_copies(type) * config::element_bytes(type) *
+         (a.query_size() + a.key_size() + a.value_size());
+}
+
 // Returns the bytes per element of the input that a product of this part saves for its weight
 // gradient. With a scaled type, only the input cast to that type is saved. A product with a frozen
 // matrix saves nothing: the gradient of its input needs the matrix alone.
 double input_element(const ModelSetting& setting, Part part) {
   if (is_frozen(setting.training, part)) return 0;
-  return config::element_bytes(setting.training.precision);
+  return config::saved_bytes(type_of(setting, part));
 }
 
 // Returns the bytes of the norm's result that attention saves. The two down-projections of latent
 // attention save a copy each if the type is scaled.
 double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
-  const bool has_two_copies = has_low_rank(mixer) && config::is_scaled(setting.training.precision);
+  const bool has_two_copies =
+      has_low_rank(mixer) && config::keeps_casts(type_of(setting, Part::qkv));
   return hidden_bytes(setting, (has_two_copies ? 2 : 1) * input_element(setting, Part::qkv));
 }
 
@@ -134,7 +144,7 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
   add(Part::mla_up, Work::memory, input_element(setting, Part::mla_up) * layer.compressed_norms,
       Module::qkv_linear);
   add(has_low_rank(layer.mixer) ? Part::mla_up : Part::qkv, Work::product,
-      attention_tensors(setting, a), Module::core_attn);
+      saved_attention_tensors(setting, a), Module::core_attn);
   add(Part::projection, Work::product, value * layer.absorbed, Saver{});
   add(Part::compressor, Work::product, value * layer.pooled_inputs, Saver{});
   // The gradients of an indexer are computed beside its scores.
@@ -303,9 +313,9 @@ void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
 // gradients of their results, and those of adapters.
 double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>& linears) {
   const double cut = setting.sizes.sequence_parallel ? 1.0 / setting.sizes.tp : 1;
-  const double element = config::element_bytes(setting.training.precision);
   double bytes = 0;
   for (const Linear& linear : linears) {
+    const double element = config::saved_bytes(type_of(setting, linear.part));
     const double tokens = linear.tokens * linear.count;
     const double shard = is_expert_part(linear.part) ? 1 : cut;
     if (!is_frozen(setting.training, linear.part))
@@ -380,16 +390,19 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   return bytes;
 }
 
-ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::uint32_t layer) {
-  const config::Recompute& recompute = setting.training.recompute;
+ActivationBytes layer_bytes(const ModelSetting& model_setting, LayerRange stage,
+                            std::uint32_t layer) {
+  const config::Recompute& recompute = model_setting.training.recompute;
   // The first stage keeps nothing for layers without a backward pass.
-  if (stage.first == 0 && layer < layers_below_training(setting)) return {};
+  if (stage.first == 0 && layer < layers_below_training(model_setting)) return {};
+  const ModelSetting setting = setting_of_layer(model_setting, layer);
   const LayerKind kind = kind_of_layer(setting.model, layer);
   const bool recomputes = is_recomputed(recompute, stage, layer);
   if (recomputes && recompute.uniform == 1) return layer_bytes(setting, kind);
   config::Training no_recompute = setting.training;
   no_recompute.recompute = {};
-  const ModelSetting without_recompute{setting.model, no_recompute, setting.sizes};
+  const ModelSetting without_recompute{setting.model, no_recompute, setting.sizes,
+                                       setting.is_in_16_bits};
   if (!recomputes) return layer_bytes(without_recompute, kind);
   ActivationBytes bytes = layer_bytes(setting, kind);
   // Layers that are recomputed as a group save only the input of the first one.
@@ -435,7 +448,8 @@ std::string idle_recompute_note(const ModelSetting& setting) {
       to_string(recompute), reason, fmt::join(freeing, ", "));
 }
 
-ActivationBytes mtp_bytes(const ModelSetting& setting) {
+ActivationBytes mtp_bytes(const ModelSetting& model_setting) {
+  const ModelSetting setting = setting_of_mtp(model_setting);
   ActivationBytes bytes = layer_bytes(setting, kind_of_mtp(setting.model));
   // The module's two norms save their inputs, and the projection saves both results side by side.
   // If the whole layer is recomputed, its input is not saved either.
@@ -477,13 +491,16 @@ ActivationBytes head_bytes(const ModelSetting& setting) {
   // chunk and their gradient exist beside all activations of the microbatch, as the tensors of a
   // backward pass do.
   // A frozen output matrix needs no result of the norm.
-  const double results = has_frozen_head(setting) ? 0 : 1;
+  const double result =
+      has_frozen_head(setting)
+          ? 0
+          : hidden_bytes(setting, config::saved_bytes(type_of(setting, Part::head)));
   if (const std::uint32_t chunks = setting.training.loss_chunks; chunks > 1)
     return {.held = streams + hidden_states(setting, 2),
             .working =
                 (stored_logit(setting) + working_logit(setting)) * logits_on_gpu(setting) / chunks};
-  return {.held = streams + hidden_states(setting, 1 + results),
-          .for_w = hidden_states(setting, results),
+  return {.held = streams + hidden_states(setting, 1) + result,
+          .for_w = result,
           .working = working_logit(setting) * logits_on_gpu(setting)};
 }
 

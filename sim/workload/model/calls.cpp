@@ -6,6 +6,7 @@
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/shape/encoder.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -395,8 +396,9 @@ void add_head_calls(const ModelSetting& setting, bool is_lowest, PassCalls& call
 // Returns the calls of a multi-token prediction module. Each tp rank computes a part of the
 // projection, so the result is gathered. With sequence parallelism each rank continues with the
 // tokens of its own part, and the gradients of these parts are gathered in turn.
-PassCalls mtp_calls(const ModelSetting& setting, const config::Gpu& gpu,
+PassCalls mtp_calls(const ModelSetting& model_setting, const config::Gpu& gpu,
                     const config::Communication& communication) {
+  const ModelSetting setting = setting_of_mtp(model_setting);
   PassCalls calls = layer_calls(setting, kind_of_mtp(setting.model), gpu, communication);
   if (setting.sizes.tp == 1) return calls;
   add_embedding_calls(setting, calls);
@@ -476,7 +478,8 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
   const std::uint32_t untrained = stage.embedding ? layers_below_training(setting) : 0;
   for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
     const PassCalls of_layer =
-        layer_calls(setting, kind_of_layer(setting.model, layer), gpu, communication);
+        layer_calls(setting_of_layer(setting, layer), kind_of_layer(setting.model, layer), gpu,
+                    communication);
     if (layer < untrained)
       calls.forward.add(of_layer.forward);
     else
@@ -494,7 +497,9 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
   if (setting.sizes.cuts_vocabulary) {
     PassSeconds seconds;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
-      seconds += layer_seconds(setting, kind_of_layer(setting.model, layer), gpu).kernels;
+      seconds +=
+          layer_seconds(setting_of_layer(setting, layer), kind_of_layer(setting.model, layer), gpu)
+              .kernels;
     add_vocabulary_calls(setting, seconds.forward, seconds.before_weight_grad(), calls);
   }
   if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)

@@ -25,6 +25,7 @@
 #include "sim/workload/shape/encoder.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
 #include "sim/workload/shape/matrices.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -299,6 +300,8 @@ void set_parameters(const ModelJob& job, const Parameters& parameters, StageTraf
   const Parameters trained = parameters.trained();
   traffic.parameters = trained.dense;
   traffic.expert_parameters = trained.experts;
+  traffic.other_gathered = parameters.other_types.gathered;
+  traffic.expert_other_gathered = parameters.expert_other_types.gathered;
   if (job.parallel.zero < 3) return;
   traffic.frozen_bytes =
       round_bytes(gathered_bytes({.dense = parameters.frozen_dense,
@@ -465,7 +468,8 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
     costs.state.push_back(state);
     const config::HostTimes& host = job.training.stack.host;
     costs.optimizer_seconds.push_back(
-        step_seconds(job.training, updated, tensors[device], zero, gpu) +
+        step_seconds(job.training, updated, tensors[device], zero, gpu,
+                     updated_other_bytes(device_parameters[device], zero)) +
         (apart ? apart->matrices.seconds : 0) +
         (host.iteration + host.kernel * weight_copies(job, tensors[device], zero)) *
             gpu.launch_factor);
@@ -507,22 +511,22 @@ void set_captured(const DeviceSettings& settings, const Routes& routes,
       count += launches(*pass).captured;
     return static_cast<std::uint64_t>(count);
   };
-  const config::Model& model = settings.any().model;
-  const auto captured_by_kind = [&](const ModelSetting& setting) {
-    return by_kind(model,
-                   [&](LayerKind kind) { return count_captured(layer_kernels(setting, kind)); });
+  const auto captured_of_layers = [&](const ModelSetting& setting) {
+    return LayerValues<std::uint64_t>(setting, [&](const ModelSetting& own, LayerKind kind) {
+      return count_captured(layer_kernels(own, kind));
+    });
   };
   const ModelSetting* cached = &settings.any();
-  auto kind_captured = captured_by_kind(*cached);
+  auto layers_captured = captured_of_layers(*cached);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const ModelSetting& setting = settings[routes.device(stage, 0)];
-    if (&setting != cached) kind_captured = captured_by_kind(*(cached = &setting));
+    if (&setting != cached) layers_captured = captured_of_layers(*(cached = &setting));
     std::uint64_t& captured = costs.captured.emplace_back();
     const StageParts& parts = stages[stage];
     if (parts.mtp > 0) captured += parts.mtp * count_captured(mtp_kernels(setting));
     const LayerRange& layers = parts.layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
-      captured += kind_captured[static_cast<std::size_t>(kind_of_layer(model, layer))];
+      captured += layers_captured.of(layer);
   }
 }
 

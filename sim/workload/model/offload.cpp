@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 
@@ -27,7 +28,7 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   // they are offloaded, too.
   if (!offload.layers)
     for (std::uint32_t module = 0; module < stage.mtp; ++module)
-      add(layer_bytes(setting, kind_of_mtp(setting.model)));
+      add(layer_bytes(setting_of_mtp(setting), kind_of_mtp(setting.model)));
   // Tensors on their way to or from the host use the memory of the layers that stay on the GPU:
   // these are empty while the first layers run forward, and free again when those run backward
   // (transformer_engine/pytorch/cpu_offload.py, DefaultOffloadSynchronizer).

@@ -64,11 +64,12 @@ ShardCopies shard_copies(const config::Training& training, const Parameters& par
 }
 
 double step_seconds(const config::Training& training, double parameters, std::uint64_t tensors,
-                    const ZeroGroups& zero, const config::Gpu& gpu) {
+                    const ZeroGroups& zero, const config::Gpu& gpu, double other_bytes) {
   const auto& offload = training.optimizer.offload;
-  if (!offload) return optimizer_seconds(training, parameters, gpu);
+  if (!offload) return optimizer_seconds(training, parameters, gpu, other_bytes);
   const double moved = offload->fraction * parameters;
-  const double on_gpu = optimizer_seconds(training, parameters - moved, gpu);
+  const double on_gpu = optimizer_seconds(training, parameters - moved, gpu,
+                                          training.optimizer.fraction_on_gpu() * other_bytes);
   const auto copy = [&](bool copied_in_passes) {
     return copied_in_passes && copies_in_passes(zero)
                ? 0

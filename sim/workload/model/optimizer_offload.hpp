@@ -37,9 +37,9 @@ ShardCopies shard_copies(const config::Training& training, const Parameters& par
 // tensors. The GPU updates its fraction while the CPU updates the rest, between copies of the
 // gradients down and of the weights up, both in the type of the main weights. With overlap, the
 // three steps of a tensor run beside those of other tensors, so that the slowest of them determines
-// the time, after and before the other steps of one tensor. Throws config::Error if the bandwidth
-// to the host is unknown.
+// the time, after and before the other steps of one tensor. `other_bytes` are as in
+// optimizer_seconds(). Throws config::Error if the bandwidth to the host is unknown.
 double step_seconds(const config::Training& training, double parameters, std::uint64_t tensors,
-                    const ZeroGroups& zero, const config::Gpu& gpu);
+                    const ZeroGroups& zero, const config::Gpu& gpu, double other_bytes = 0);
 
 }  // namespace pipewright::workload

@@ -8,6 +8,7 @@
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 
@@ -16,8 +17,9 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
     : embedding_(embedding_seconds(setting, gpu)),
       encoder_(encoder_seconds(setting, gpu)),
       head_(head_seconds(setting, gpu)) {
-  const auto seconds_by_kind =
-      by_kind(setting.model, [&](LayerKind kind) { return layer_seconds(setting, kind, gpu); });
+  const LayerValues<PartSeconds> layers(setting, [&](const ModelSetting& own, LayerKind kind) {
+    return layer_seconds(own, kind, gpu);
+  });
   if (!times)
     set_untrained(setting, [&](const std::vector<Kernel>& input_grad) {
       return lowest_excess(setting, input_grad, gpu);
@@ -30,7 +32,7 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
   for (std::uint32_t module = 0; module < setting.model.mtp_layers; ++module) head_ += single_head;
   if (setting.model.mtp_layers > 0) mtp_ = mtp_seconds(setting, gpu);
   add_layers(
-      setting, [&](LayerKind kind) { return seconds_by_kind[static_cast<std::size_t>(kind)]; },
+      setting, [&](std::uint32_t layer) { return layers.of(layer); },
       [&](const PartSeconds& seconds, LayerKind kind, std::uint32_t layer) {
         return times ? with_measured_times(seconds, times_of_layers(*times, kind), layer) : seconds;
       });
@@ -38,8 +40,8 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
 
 StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
                      bool (*includes)(Part part)) {
-  const auto seconds_by_kind = by_kind(setting.model, [&](LayerKind kind) {
-    return PartSeconds{.kernels = layer_seconds(setting, kind, gpu, includes), .launches = {}};
+  const LayerValues<PartSeconds> layers(setting, [&](const ModelSetting& own, LayerKind kind) {
+    return PartSeconds{.kernels = layer_seconds(own, kind, gpu, includes), .launches = {}};
   });
   if (setting.model.mtp_layers > 0) mtp_.kernels = mtp_seconds(setting, gpu, includes);
   set_untrained(setting, [&](const std::vector<Kernel>& input_grad) {
@@ -47,7 +49,7 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
                        .launches = {}};
   });
   add_layers(
-      setting, [&](LayerKind kind) { return seconds_by_kind[static_cast<std::size_t>(kind)]; },
+      setting, [&](std::uint32_t layer) { return layers.of(layer); },
       [](const PartSeconds& seconds, LayerKind, std::uint32_t) { return seconds; });
 }
 
@@ -59,16 +61,18 @@ void StageSums::set_untrained(const ModelSetting& setting, const Excess& excess)
   trains_mtp_ = trains_mtp(setting);
   if (untrained_layers_ < layers)
     lowest_excess_ =
-        excess(layer_kernels(setting, kind_of_layer(setting.model, untrained_layers_)).input_grad);
+        excess(layer_kernels(setting_of_layer(setting, untrained_layers_),
+                             kind_of_layer(setting.model, untrained_layers_))
+                   .input_grad);
   else
     for (std::uint32_t run = 0; run <= setting.model.mtp_layers; ++run)
       head_excess_ += excess(head_kernels(setting).input_grad);
 }
 
-// Adds up the seconds of all layers. A layer takes those of its kind, without recomputation if it
-// is not recomputed in its stage.
-template <class KindSeconds, class Adjust>
-void StageSums::add_layers(const ModelSetting& setting, const KindSeconds& kind_seconds,
+// Adds up the seconds of all layers, without recomputation of those that are not recomputed in
+// their stage.
+template <class LayerSeconds, class Adjust>
+void StageSums::add_layers(const ModelSetting& setting, const LayerSeconds& layer_seconds,
                            const Adjust& adjust) {
   block_ = setting.training.recompute.block;
   before_.resize(setting.model.layers + 1);
@@ -77,7 +81,7 @@ void StageSums::add_layers(const ModelSetting& setting, const KindSeconds& kind_
   without_block.block = 0;
   for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
     const LayerKind kind = kind_of_layer(setting.model, layer);
-    PartSeconds seconds = kind_seconds(kind);
+    PartSeconds seconds = layer_seconds(layer);
     if (!is_recomputed(without_block, model_layers, layer))
       seconds.kernels.recomputed = seconds.launches.recomputed = 0;
     before_[layer + 1] = before_[layer];

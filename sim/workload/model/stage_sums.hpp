@@ -27,8 +27,8 @@ class StageSums {
   double total_seconds(const StageParts& stage) const;
 
  private:
-  template <class KindSeconds, class Adjust>
-  void add_layers(const ModelSetting& setting, const KindSeconds& kind_seconds,
+  template <class LayerSeconds, class Adjust>
+  void add_layers(const ModelSetting& setting, const LayerSeconds& layer_seconds,
                   const Adjust& adjust);
 
   // Sets what the first stage does not compute, where excess(kernels of I) is the part of a layer's

@@ -9,6 +9,7 @@
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/shape/encoder.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -33,34 +34,36 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
                                    : position_parameters(model, setting.sizes)),
          .vocabulary = embedding,
          .sides = sides});
-  const auto of_kind =
-      by_kind(model, [&](LayerKind kind) { return layer_parameters(setting, kind); });
+  const LayerValues<Parameters> layers(
+      setting, [](const ModelSetting& own, LayerKind kind) { return layer_parameters(own, kind); });
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
-    parts.push_back(
-        of_kind[static_cast<std::size_t>(kind_of_layer(model, stage.layers.first + index))]);
+    parts.push_back(layers.of(stage.layers.first + index));
   for (std::uint32_t set = 0; set < mtp_weight_sets(model, stage.mtp); ++set)
     parts.push_back(mtp_parameters(setting));
   const bool head_has_embedding = stage.head && model.tied_embeddings;
   if (stage.embedding_copy && !head_has_embedding)
     add(config::WeightGroup::embedding,
         {.dense = embedding, .vocabulary = embedding, .sides = sides});
-  if (stage.head)
+  if (stage.head) {
     add(model.tied_embeddings ? config::WeightGroup::embedding : config::WeightGroup::head,
         {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0),
          .vocabulary = embedding,
          .sides = sides});
+    add_other_type(setting, Part::head, static_cast<double>(embedding), parts.back());
+  }
   return parts;
 }
 
-// True if weights are cast to a scaled data type each time that they are gathered, so that no
+// True if weights of a scaled data type are cast each time that they are gathered, so that no
 // copies stay in memory.
 bool casts_gathered(const config::Training& training, const ZeroGroups& zero) {
-  return zero.level >= 3 && config::is_scaled(training.precision) && !training.fp8_param_gather;
+  return zero.level >= 3 && !training.fp8_param_gather;
 }
 
 // Bytes per weight of the shards.
 double shard_bytes(const config::Training& training, const ZeroGroups& zero) {
-  if (casts_gathered(training, zero)) return training.bytes.weights.value_or(2);
+  if (casts_gathered(training, zero) && config::keeps_casts(training.precision))
+    return training.bytes.weights.value_or(2);
   return weight_bytes(training);
 }
 
@@ -247,7 +250,11 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
           : (weight - config::base_bytes(training.lora->base, training.precision)) *
                 held_of(static_cast<double>(parameters.frozen_dense - parameters.frozen_vocabulary),
                         static_cast<double>(parameters.frozen_experts), 3);
-  const double sharded_weights = sharded(parameters, weight, 3) - saved_by_base +
+  const double of_other_types =
+      casts_gathered(training, zero)
+          ? 0
+          : held_of(parameters.other_types.stored, parameters.expert_other_types.stored, 3);
+  const double sharded_weights = sharded(parameters, weight, 3) - saved_by_base + of_other_types +
                                  (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra);
   state.weights = whole(weights_on_gpu * sharded_weights + whole_weights);
   return state;
@@ -261,6 +268,12 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) 
              (is_sharded ? zero.experts * zero.expert_copies : 1);
 }
 
+double updated_other_bytes(const Parameters& parameters, const ZeroGroups& zero) {
+  const bool is_sharded = zero.level >= 1;
+  return parameters.other_types.updated / (is_sharded ? zero.dense : 1) +
+         parameters.expert_other_types.updated / (is_sharded ? zero.experts : 1);
+}
+
 double gathered_bytes(const Parameters& parameters, const config::Training& training) {
   const double gathered = config::gathered_bytes(training);
   const double frozen = config::has_own_base(training)
@@ -268,7 +281,8 @@ double gathered_bytes(const Parameters& parameters, const config::Training& trai
                             : gathered;
   const std::uint64_t matrices = parameters.frozen() - parameters.frozen_vocabulary;
   return gathered * static_cast<double>(parameters.total() - matrices) +
-         frozen * static_cast<double>(matrices);
+         frozen * static_cast<double>(matrices) + parameters.other_types.gathered +
+         parameters.expert_other_types.gathered;
 }
 
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
@@ -340,11 +354,14 @@ std::uint64_t unused_gradient_bytes(const ModelSetting& setting, const StagePart
 std::uint64_t cast_bytes(const ModelSetting& setting, const StageParts& stage,
                          const ZeroGroups& zero) {
   if (!casts_gathered(setting.training, zero) || zero.keeps_weights) return 0;
-  std::uint64_t largest = 0;
-  for (const Parameters& part : part_parameters(setting, stage))
-    largest = std::max(largest, part.total() - std::min(part.total(), part.vocabulary));
-  const double copies = 2 * config::element_bytes(setting.training.precision);
-  return static_cast<std::uint64_t>(std::llround(copies * static_cast<double>(largest)));
+  const double copies = config::copy_bytes(setting.training.precision);
+  double largest = 0;
+  for (const Parameters& part : part_parameters(setting, stage)) {
+    const std::uint64_t scaled = part.total() - std::min(part.total(), part.vocabulary);
+    largest = std::max(largest, copies * static_cast<double>(scaled) + part.other_types.casts +
+                                    part.expert_other_types.casts);
+  }
+  return static_cast<std::uint64_t>(std::llround(largest));
 }
 
 std::uint32_t gradient_parts(std::uint64_t dense_parameters,

@@ -49,6 +49,9 @@ double gathered_bytes(const Parameters& parameters, const config::Training& trai
 
 // Returns the number of parameters whose optimizer state is on one GPU.
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
+// Returns the bytes that updates of weights whose products have other types than the recipe's move
+// besides.
+double updated_other_bytes(const Parameters& parameters, const ZeroGroups& zero);
 
 // Returns the bytes of the buffers for transfers and for collectives within passes: incoming and
 // outgoing gradients of a boundary tensor, the gathered input of sequence parallelism, keys and

@@ -8,6 +8,7 @@
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/model/stage_sums.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -61,7 +62,8 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
     const ModelSetting& setting = settings[device];
     const LayerRange& layers = stages[stage].layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
-      const PassKernels kernels = layer_kernels(setting, kind_of_layer(job.model, layer));
+      const PassKernels kernels =
+          layer_kernels(setting_of_layer(setting, layer), kind_of_layer(job.model, layer));
       add_kernels(kernels, gpu, sums[device]);
       if (!is_recomputed(recompute, layers, layer)) continue;
       for (const Kernel& kernel : kernels.forward)

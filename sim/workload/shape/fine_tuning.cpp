@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/workload/shape/precision.hpp"
+
 namespace pipewright::workload {
 namespace {
 
@@ -156,14 +158,17 @@ Parameters layer_parameters(const ModelSetting& setting, LayerKind kind) {
                          sum += parameters;
                        });
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
-  for (const Linear& linear : linears_of(layer))
+  for (const Linear& linear : linears_of(layer)) {
     if (!is_frozen(setting.training, linear.part))
       add_matrix(linear, is_expert_part(linear.part), sum);
+    add_other_type(setting, linear.part, static_cast<double>(parameters_of(linear)), sum);
+  }
   if (setting.training.lora) add_adapters(setting, layer, sum);
   return sum;
 }
 
-Parameters mtp_parameters(const ModelSetting& setting) {
+Parameters mtp_parameters(const ModelSetting& model_setting) {
+  const ModelSetting setting = setting_of_mtp(model_setting);
   const LayerKind kind = kind_of_mtp(setting.model);
   Parameters beside_layer = mtp_parameters(setting.model, setting.sizes);
   const Parameters plain = layer_parameters(setting.model, kind, setting.sizes);
@@ -171,6 +176,8 @@ Parameters mtp_parameters(const ModelSetting& setting) {
   if (is_frozen(setting.training, Part::mtp_projection)) beside_layer.freeze();
   Parameters sum = layer_parameters(setting, kind);
   sum += beside_layer;
+  const Linear projection = mtp_projection(setting.model, setting.sizes);
+  add_other_type(setting, projection.part, static_cast<double>(parameters_of(projection)), sum);
   return sum;
 }
 

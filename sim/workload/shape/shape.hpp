@@ -73,6 +73,10 @@ struct ModelSetting {
   const config::Model& model;
   const config::Training& training;
   Sizes sizes;
+  // Layers for which training.precision has types of their own: those at the ends of the model that
+  // stay in 16 bits, and those of multi-token prediction.
+  bool is_in_16_bits = false;
+  bool is_mtp = false;
 };
 
 // Returns the size of the vocabulary after padding: every tp rank gets the same number of entries,
@@ -298,6 +302,32 @@ Linear mtp_projection(const config::Model& model, const Sizes& sizes);
 // Returns all products of a layer with weight matrices.
 std::vector<Linear> linears_of(const Layer& layer);
 
+// Bytes of weights whose products have another type than the recipe's, relative to those of the
+// recipe's: as they are stored, as ZeRO gathers them, of the casts of gathered weights, and of what
+// an update of weights reads and writes.
+struct OtherTypeBytes {
+  double stored = 0;
+  double gathered = 0;
+  double casts = 0;
+  double updated = 0;
+
+  OtherTypeBytes& operator+=(const OtherTypeBytes& rhs) {
+    stored += rhs.stored;
+    gathered += rhs.gathered;
+    casts += rhs.casts;
+    updated += rhs.updated;
+    return *this;
+  }
+  OtherTypeBytes& operator-=(const OtherTypeBytes& rhs) {
+    stored -= rhs.stored;
+    gathered -= rhs.gathered;
+    casts -= rhs.casts;
+    updated -= rhs.updated;
+    return *this;
+  }
+  bool operator==(const OtherTypeBytes&) const = default;
+};
+
 // Numbers of parameters on one GPU.
 struct Parameters {
   std::uint64_t dense = 0;
@@ -313,6 +343,8 @@ struct Parameters {
   std::uint64_t frozen_dense = 0;
   std::uint64_t frozen_experts = 0;
   std::uint64_t frozen_vocabulary = 0;
+  OtherTypeBytes other_types;  // of `dense`
+  OtherTypeBytes expert_other_types;
 
   std::uint64_t total() const { return dense + experts; }
   std::uint64_t frozen() const { return frozen_dense + frozen_experts; }
@@ -342,6 +374,8 @@ struct Parameters {
     frozen_dense += rhs.frozen_dense;
     frozen_experts += rhs.frozen_experts;
     frozen_vocabulary += rhs.frozen_vocabulary;
+    other_types += rhs.other_types;
+    expert_other_types += rhs.expert_other_types;
     return *this;
   }
   Parameters& operator-=(const Parameters& rhs) {
@@ -355,6 +389,8 @@ struct Parameters {
     frozen_dense -= rhs.frozen_dense;
     frozen_experts -= rhs.frozen_experts;
     frozen_vocabulary -= rhs.frozen_vocabulary;
+    other_types -= rhs.other_types;
+    expert_other_types -= rhs.expert_other_types;
     return *this;
   }
   bool operator==(const Parameters&) const = default;
