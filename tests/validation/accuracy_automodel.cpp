@@ -37,8 +37,7 @@ std::string library_of(const Cells& row) {
 }
 
 std::string hindrance_of(const Cells& row) {
-  if (has(row, "flags", "LoRA")) return "of LoRA, whose weights are frozen";
-  return has(row, "precision", "of experts") ? "with mxfp8 in the experts' products alone" : "";
+  return has(row, "flags", "LoRA") ? "of LoRA, whose weights are frozen" : "";
 }
 
 Table h100_table(const std::filesystem::path& reference) {
@@ -63,11 +62,9 @@ Source gb200_source(const std::filesystem::path& reference) {
   };
 }
 
-// Memory of the run that has mxfp8 in the experts' products, predicted with mxfp8 in all products.
 Table gb200_memory(const std::filesystem::path& reference) {
   Source source = gb200_source(reference);
   source.title = "NeMo Automodel, FSDP2, Qwen3 30B-A3B on 8 GB200: peak memory";
-  source.hindrance = {};
   source.peak_memory = peak_gib;
   return published_table(source);
 }

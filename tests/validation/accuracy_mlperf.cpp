@@ -42,7 +42,8 @@ Table mlperf_experts(const std::filesystem::path& reference) {
         .sequence = number("sequence"),
         .partition = "'" + row.at("pp_layout") + "'",
         .training =
-            ", precision: mxfp8, fp8_param_gather: true, recompute: {modules: [mlp]}, "
+            ", precision: {default: mxfp8, attention: mxfp8}, fp8_param_gather: true, recompute: "
+            "{modules: [mlp]}, "
             "cuda_graphs: iteration, experts: {routing: natural, dispatcher: hybridep, sms: 32, "
             "overlap: "
             "true, delay_wgrad: true, op_fuser: true}"};

@@ -19,15 +19,16 @@ namespace {
 struct Hardware {
   std::string_view begins, node, gpu;
 };
-constexpr std::array<Hardware, 9> hardware{{{"H100-96GB", "dgx-h100", "h100-sxm-96gb"},
-                                            {"H100", "dgx-h100", ""},
-                                            {"A100-80GB", "dgx-a100", ""},
-                                            {"A100-40GB", "a100-roce", ""},
-                                            {"B200", "dgx-b200", ""},
-                                            {"GB200", "gb200-nvl72", ""},
-                                            {"GB300", "gb300-nvl72", ""},
-                                            {"MI300X", "mi300x-roce", ""},
-                                            {"MI355X", "mi355x-roce", ""}}};
+constexpr std::array<Hardware, 10> hardware{{{"H100-96GB", "dgx-h100", "h100-sxm-96gb"},
+                                             {"H100", "dgx-h100", ""},
+                                             {"A100-80GB", "dgx-a100", ""},
+                                             {"A100-40GB", "a100-roce", ""},
+                                             {"B200", "dgx-b200", ""},
+                                             {"GB200", "gb200-nvl72", ""},
+                                             {"GB300", "gb300-nvl72", ""},
+                                             {"MI300X", "mi300x-roce", ""},
+                                             {"MI350X", "mi350x-roce", ""},
+                                             {"MI355X", "mi355x-roce", ""}}};
 
 Hardware hardware_of(const Cells& row) {
   const std::string& type = row.at("gpu_type");
@@ -105,9 +106,10 @@ std::string gpu_of(const Cells& row) { return std::string(hardware_of(row).gpu);
 
 std::string precision_of(const Cells& row) {
   std::string text = row.at("precision");
+  if (text == "fp8 (a scale a row)") return "fp8-row";
   // Of runs that have other products in bf16.
   if (const auto experts = text.find(" of experts' products"); experts != std::string::npos)
-    text.resize(experts);
+    return fmt::format("{{experts: {}}}", text.substr(0, experts));
   for (const char* const recipe : {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "mxfp4"})
     if (text == recipe) return text;
   return "";

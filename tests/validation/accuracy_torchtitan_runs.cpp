@@ -36,7 +36,6 @@ std::string commit_scenario(const Cells& row) {
 }
 
 std::string commit_hindrance(const Cells& row) {
-  if (has(row, "precision", "scale a row")) return "of fp8 with a scale a row, which no recipe is";
   return has(row, "flags", "memory on") ? "of collectives in symmetric memory" : "";
 }
 

@@ -15,6 +15,7 @@
 #include "sim/jobs/request/lora.hpp"
 #include "sim/jobs/request/model_names.hpp"
 #include "sim/jobs/request/optimizer_name.hpp"
+#include "sim/jobs/request/torchao.hpp"
 
 namespace pipewright::jobs::automodel {
 namespace {
@@ -124,6 +125,62 @@ void read_training(Draft& draft) {
   draft.set("training.fused_loss", is_fused ? "true" : "false", *loss);
 }
 
+// Linear modules by the names of Hugging Face's models.
+constexpr std::array linear_modules{
+    LinearNames{config::PrecisionModule::qkv,
+                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}},
+    LinearNames{config::PrecisionModule::proj, {"self_attn.o_proj"}},
+    LinearNames{config::PrecisionModule::mlp, {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}},
+    LinearNames{config::PrecisionModule::head, {"lm_head"}},
+};
+
+// Reads torchao's float8, which converts linear modules, unless their names are filtered, but not
+// grouped products of experts (nemo_automodel/components/quantization/fp8.py).
+void read_float8(Draft& draft, bool has_experts) {
+  const Setting* const enabled = draft.find("fp8.enabled");
+  const Setting* const recipe = draft.find("fp8.recipe_name");
+  const Setting* const filter = draft.find("fp8.filter_fqns");
+  const Setting* const gather = draft.find("fp8.enable_fsdp_float8_all_gather");
+  if (enabled == nullptr || !draft.on("fp8.enabled")) return;
+  const std::string type = float8_recipe(draft, recipe);
+  draft.set("training.precision", type, *enabled);
+  if (has_experts) draft.set("training.precision.experts", "bf16", *enabled);
+  if (filter != nullptr)
+    read_filter(draft, *filter, linear_modules, type);
+  else
+    draft.set("training.precision.head", type, *enabled);
+  if (gather != nullptr && draft.on(gather->name) && type == "fp8")
+    draft.set("training.bytes.gathered", "1", *gather);
+}
+
+// Reads the types of Automodel's own models: Transformer Engine's recipe holds for the modules that
+// it implements, and a library of grouped products may have MXFP8
+// (nemo_automodel/components/models/common/utils.py, BackendConfig).
+void read_backend(Draft& draft, bool has_experts) {
+  const Setting* const recipe = draft.find("model.backend.te_fp8.recipe");
+  const Setting* const experts = draft.find("model.backend.experts");
+  const std::string library = draft.text("model.backend.experts", "torch_mm");
+  const std::string type = recipe == nullptr ? ""
+                                             : word_for("current=fp8 block=fp8-block mxfp8=mxfp8",
+                                                        draft.text(recipe->name));
+  if (recipe != nullptr && type.empty())
+    draft.not_understood(*recipe, "only current, block and mxfp8 are read");
+  const bool has_scaled_linear = !type.empty() && draft.text("model.backend.linear", "te") == "te";
+  if (has_scaled_linear) draft.set("training.precision", type, *recipe);
+  if (!has_experts) return;
+  const std::string grouped = library == "torch_mm_mxfp8" ? "mxfp8" : library == "te" ? type : "";
+  if (!grouped.empty() && !(has_scaled_linear && grouped == type))
+    draft.set("training.precision.experts", grouped, *experts);
+  else if (grouped.empty() && has_scaled_linear)
+    draft.set("training.precision.experts", "bf16", experts != nullptr ? *experts : *recipe);
+}
+
+void read_precision(Draft& draft) {
+  const bool has_experts = draft.known("model.experts") != nullptr;
+  read_backend(draft, has_experts);
+  read_float8(draft, has_experts);
+}
+
 constexpr std::array automodel_flags{
     Flag{.name = "model.pretrained_model_name_or_path", .key = "model", .read = read_model},
     Flag{.name = "distributed.tp_size", .key = "parallel.tp", .form = Form::copy},
@@ -144,6 +201,17 @@ constexpr std::array automodel_flags{
          .key = "training.recompute",
          .read = read_training},
     Flag{.name = "optimizer._target_", .key = "training.optimizer.name", .read = read_training},
+    Flag{.name = "fp8.enabled", .key = "training.precision", .read = read_precision},
+    Flag{.name = "fp8.recipe_name", .key = "training.precision", .read = read_precision},
+    Flag{.name = "fp8.filter_fqns", .key = "training.precision.head", .read = read_precision},
+    Flag{.name = "fp8.enable_fsdp_float8_all_gather",
+         .key = "training.bytes.gathered",
+         .read = read_precision},
+    Flag{
+        .name = "model.backend.te_fp8.recipe", .key = "training.precision", .read = read_precision},
+    Flag{.name = "model.backend.experts",
+         .key = "training.precision.experts",
+         .read = read_precision},
 };
 
 // Attributes of nemo_automodel.components._peft.lora.PeftConfig. Adapters of experts are one each
@@ -200,6 +268,10 @@ constexpr std::array unused_rows{
                .names = "checkpoint checkpoint."},
     SettingRow{.reason = "logs, profiles and tests", .names = "benchmark. ci. mlflow. wandb."},
     SettingRow{.reason = "numbers in adapters, and their kernels", .names = "peft. quantization."},
+    SettingRow{Changes::time,
+               "one reduction of the scales of all weights, or casts of weights again",
+               "fp8.precompute_float8_dynamic_scale_for_fsdp fp8.force_recompute_fp8_weight_in_bwd",
+               "off"},
     SettingRow{.reason = "random numbers", .names = "rng. seed"},
     SettingRow{.reason = "start of processes", .names = "dist_env."},
     SettingRow{

@@ -193,13 +193,19 @@ void add_cpu_threads(const Script& script, std::span<const Word> launcher, Reque
     add(1, "torchrun without OMP_NUM_THREADS", offload->origin);
 }
 
-// Adds the variable of PyTorch's allocator that a script exports to its program.
-void add_allocator(const Script& script, Request& request) {
-  for (const char* const name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+// Adds the variables of PyTorch's allocator and of Transformer Engine that a script exports to its
+// program.
+void add_variables(const Script& script, Request& request) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> names{
+      {{"PYTORCH_CUDA_ALLOC_CONF", "pytorch_cuda_alloc_conf"},
+       {"PYTORCH_ALLOC_CONF", "pytorch_cuda_alloc_conf"},
+       {"NVTE_DPA_FP8_RECIPE", "nvte_dpa_fp8_recipe"},
+       {"NVTE_FP8_DPA_BWD", "nvte_fp8_dpa_bwd"}}};
+  for (const auto& [name, setting] : names) {
     const auto it = script.variables.find(name);
     if (it == script.variables.end() || !it->second.exported || it->second.words.empty()) continue;
     const Word& word = it->second.words.front();
-    request.settings.push_back({.name = "pytorch_cuda_alloc_conf",
+    request.settings.push_back({.name = setting,
                                 .values = {word.text},
                                 .written = fmt::format("{}={}", name, word.text),
                                 .origin = word.origin});
@@ -359,7 +365,7 @@ Request read_launch(const Script& script, const std::string& name, KnowsFlag kno
   if (!request.gpus)
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
   add_cpu_threads(script, before, request);
-  add_allocator(script, request);
+  add_variables(script, request);
   request.not_followed = notes_of(script, knows);
   return request;
 }

@@ -62,6 +62,8 @@ inline constexpr std::array aliases{
     Alias{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
     Alias{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
     Alias{"FP8_DPA", "fp8_dot_product_attention"},
+    Alias{"NVTE_DPA_FP8_RECIPE", "nvte_dpa_fp8_recipe"},
+    Alias{"NVTE_FP8_DPA_BWD", "nvte_fp8_dpa_bwd"},
     Alias{"FP8_PARAMS", "fp8_param_gather"},
     Alias{"FP8_PARAM_GATHER", "fp8_param_gather"},
 };

@@ -71,13 +71,12 @@ constexpr std::array own_rows{
                "moe.router.gate"},
     SettingRow{Changes::time, "another compiler than Inductor",
                "compile.backend compile.model_backend_override", "inductor off"},
-    SettingRow{Changes::time, "recipe of FP8, or layers that stay in 16 bits",
-               "quantize.linear.float8.recipe_name float8.recipe_name",
-               "tensorwise tensorwise_with_hp_gemms none None null"},
-    SettingRow{Changes::time, "recipe of FP8, or layers that stay in 16 bits",
-               "quantize.linear.float8.filter_fqns float8.filter_fqns "
-               "quantize.linear.mx.filter_fqns mx.filter_fqns",
-               "output lm_head off"},
+    SettingRow{Changes::time_and_memory, "experts that stay in 16 bits",
+               "quantize.grouped_mm.float8.fqns quantize.grouped_mm.mx.fqns", "experts off"},
+    SettingRow{.reason = "how MXFP8 rounds its scales",
+               .names = "quantize.linear.mx.recipe_name "
+                        "quantize.grouped_mm.mx.recipe_name "
+                        "mx.recipe_name"},
     SettingRow{Changes::time, "one reduction of the scaling factors of all weights",
                "quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp "
                "float8.precompute_float8_dynamic_scale_for_fsdp"},

@@ -398,26 +398,9 @@ void read_converter(const Setting& converters, Draft& draft) {
 
 void read_training(Draft& draft) {
   const Setting* const converters = draft.find("model.converters");
-  std::string precision = "bf16";
   if (converters != nullptr)
-    for (const std::string& converter : converters->values) {
-      if (converter.find("lora") != std::string::npos) {
-        read_converter(*converters, draft);
-        continue;
-      }
-      if (converter.find("float8") != std::string::npos)
-        precision = "fp8";
-      else if (converter.find("mx") == 0 || converter.find(".mx") != std::string::npos)
-        precision = "mxfp8";
-      else
-        draft.not_understood(*converters, fmt::format("the converter {} is not read", converter));
-    }
-  if (converters != nullptr && precision != "bf16")
-    draft.set("training.precision", precision, *converters);
-  for (const char* const name : {"quantize.linear.float8.enable_fsdp_float8_all_gather",
-                                 "float8.enable_fsdp_float8_all_gather"})
-    if (draft.on(name) && precision == "fp8")
-      draft.set("training.bytes.gathered", "1", *draft.find(name));
+    for (const std::string& converter : converters->values)
+      if (converter.find("lora") != std::string::npos) read_converter(*converters, draft);
   if (draft.count_at("parallel.tp", 1) > 1) {
     const Setting* const off = draft.find("parallelism.enable_sequence_parallel");
     draft.set("parallel.sp", off == nullptr || draft.on(off->name) ? "true" : "false",

@@ -25,6 +25,10 @@ void read_routing(Draft& draft);
 void read_cpu_offload(Draft& draft);
 void write_cpu_offload(SettingsWriter& writer);
 
+// precision.cpp
+void read_quantization(Draft& draft);
+void write_quantization(SettingsWriter& writer);
+
 // write.cpp
 void write_model(SettingsWriter& writer);
 void write_parallel(SettingsWriter& writer);

@@ -133,15 +133,6 @@ void write_model(SettingsWriter& writer) {
   if (!is_registered) writer.cannot("model", fmt::format("torchtitan registers no model {}", name));
   writer.add("model.name", toml_string(is_registered ? it->name : name));
   writer.add("model.flavor", toml_string(is_registered ? it->flavour : name));
-  const std::string_view precision = config::name_of(scenario.training.precision);
-  if (precision == "fp8")
-    writer.add("model.converters", "[\"quantize.linear.float8\"]");
-  else if (precision == "mxfp8")
-    writer.add("model.converters", "[\"quantize.linear.mx\"]");
-  else if (precision != "bf16")
-    writer.cannot("training.precision", fmt::format("torchtitan has no recipe {}", precision));
-  if (precision == "fp8" && gathered_bytes(scenario.training) == 1)
-    writer.add("quantize.linear.float8.enable_fsdp_float8_all_gather", "true");
 }
 
 namespace {
