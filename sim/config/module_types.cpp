@@ -76,7 +76,7 @@ constexpr std::array precision_table{
         product_type<Module::shared_experts>},
     Key<Precision>{{.name = "mtp",
                     .help = "projection and layer of multi-token prediction, except for attention",
-                    .default_value = "as in other layers"},
+                    .default_value = "default"},
                    product_type<Module::mtp>},
     Key<Precision>{{.name = "head", .help = "output matrix", .default_value = "bf16"},
                    product_type<Module::head>},
@@ -123,7 +123,7 @@ std::string layers_text(std::string_view place, std::uint32_t count) {
 }  // namespace
 
 DataType type_of(DataType recipe, const ModuleTypes& modules, PrecisionModule module) {
-  if (const auto& own = modules.of(module)) return *own;
+  if (const auto& type = modules.of(module)) return *type;
   const bool is_plain = module == PrecisionModule::attention || module == PrecisionModule::router ||
                         module == PrecisionModule::head;
   return is_plain && is_scaled(recipe) ? DataType::bf16 : recipe;

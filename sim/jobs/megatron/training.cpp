@@ -83,30 +83,32 @@ std::string recipe_of(const Draft& draft) {
 
 // Reads whether attention computes in FP8. The recipe of Transformer Engine decides the type,
 // unless a variable names another recipe for attention. Float8BlockScaling has no FP8 attention
-// (get_fp8_recipe in megatron/core/fp8_utils.py), and NVFP4BlockScaling has none of its own.
+// (get_fp8_recipe in megatron/core/fp8_utils.py), nor has NVFP4BlockScaling.
 void read_attention_type(Draft& draft, const std::string& recipe) {
   constexpr std::string_view key = "training.precision.attention";
-  const Setting* const own = draft.find("nvte_dpa_fp8_recipe");
+  const Setting* variable = draft.find("nvte_dpa_fp8_recipe");
+  if (variable != nullptr && draft.text(variable->name).empty()) variable = nullptr;
   const Setting* const setting = draft.find("fp8_dot_product_attention");
   if (setting == nullptr || !draft.on("fp8_dot_product_attention")) {
-    if (own != nullptr) draft.without_effect(*own, "without --fp8-dot-product-attention");
+    if (variable != nullptr) draft.without_effect(*variable, "without --fp8-dot-product-attention");
     return;
   }
   std::string type = word_for("fp8=fp8 mxfp8=mxfp8", recipe);
-  if (own != nullptr) {
+  if (variable != nullptr) {
     const std::string named =
         word_for("F16=bf16 DelayedScaling=fp8 Float8CurrentScaling=fp8 MXFP8BlockScaling=mxfp8",
                  draft.text("nvte_dpa_fp8_recipe"));
     if (named.empty())
       draft.not_understood(
-          *own, "only F16, DelayedScaling, Float8CurrentScaling and MXFP8BlockScaling are read");
+          *variable,
+          "only F16, DelayedScaling, Float8CurrentScaling and MXFP8BlockScaling are read");
     else if (recipe != "fp8-block")
       type = named;
   }
   if (type.empty())
     return draft.without_effect(
         *setting, "Transformer Engine has no FP8 attention for this recipe of the other products");
-  if (type != "bf16") draft.set(key, type, own != nullptr ? *own : *setting);
+  if (type != "bf16") draft.set(key, type, variable != nullptr ? *variable : *setting);
 }
 
 // Reads the layers at the ends of the model that stay in 16 bits. Megatron-LM has one of each by

@@ -512,9 +512,10 @@ void set_captured(const DeviceSettings& settings, const Routes& routes,
     return static_cast<std::uint64_t>(count);
   };
   const auto captured_of_layers = [&](const ModelSetting& setting) {
-    return LayerValues<std::uint64_t>(setting, [&](const ModelSetting& own, LayerKind kind) {
-      return count_captured(layer_kernels(own, kind));
-    });
+    return LayerValues<std::uint64_t>(setting,
+                                      [&](const ModelSetting& layer_setting, LayerKind kind) {
+                                        return count_captured(layer_kernels(layer_setting, kind));
+                                      });
   };
   const ModelSetting* cached = &settings.any();
   auto layers_captured = captured_of_layers(*cached);

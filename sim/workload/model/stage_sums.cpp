@@ -17,9 +17,10 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
     : embedding_(embedding_seconds(setting, gpu)),
       encoder_(encoder_seconds(setting, gpu)),
       head_(head_seconds(setting, gpu)) {
-  const LayerValues<PartSeconds> layers(setting, [&](const ModelSetting& own, LayerKind kind) {
-    return layer_seconds(own, kind, gpu);
-  });
+  const LayerValues<PartSeconds> layers(setting,
+                                        [&](const ModelSetting& layer_setting, LayerKind kind) {
+                                          return layer_seconds(layer_setting, kind, gpu);
+                                        });
   if (!times)
     set_untrained(setting, [&](const std::vector<Kernel>& input_grad) {
       return lowest_excess(setting, input_grad, gpu);
@@ -40,9 +41,11 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
 
 StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
                      bool (*includes)(Part part)) {
-  const LayerValues<PartSeconds> layers(setting, [&](const ModelSetting& own, LayerKind kind) {
-    return PartSeconds{.kernels = layer_seconds(own, kind, gpu, includes), .launches = {}};
-  });
+  const LayerValues<PartSeconds> layers(
+      setting, [&](const ModelSetting& layer_setting, LayerKind kind) {
+        return PartSeconds{.kernels = layer_seconds(layer_setting, kind, gpu, includes),
+                           .launches = {}};
+      });
   if (setting.model.mtp_layers > 0) mtp_.kernels = mtp_seconds(setting, gpu, includes);
   set_untrained(setting, [&](const std::vector<Kernel>& input_grad) {
     return PartSeconds{.kernels = lowest_excess(setting, input_grad, gpu, includes),

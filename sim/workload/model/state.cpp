@@ -34,8 +34,10 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
                                    : position_parameters(model, setting.sizes)),
          .vocabulary = embedding,
          .sides = sides});
-  const LayerValues<Parameters> layers(
-      setting, [](const ModelSetting& own, LayerKind kind) { return layer_parameters(own, kind); });
+  const LayerValues<Parameters> layers(setting,
+                                       [](const ModelSetting& layer_setting, LayerKind kind) {
+                                         return layer_parameters(layer_setting, kind);
+                                       });
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(layers.of(stage.layers.first + index));
   for (std::uint32_t set = 0; set < mtp_weight_sets(model, stage.mtp); ++set)

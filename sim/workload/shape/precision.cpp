@@ -79,15 +79,15 @@ bool is_in_16_bits(const ModelSetting& setting, std::uint32_t layer) {
 }
 
 ModelSetting setting_of_layer(const ModelSetting& setting, std::uint32_t layer) {
-  ModelSetting own = setting;
-  own.is_in_16_bits = is_in_16_bits(setting, layer);
-  return own;
+  ModelSetting layer_setting = setting;
+  layer_setting.is_in_16_bits = is_in_16_bits(setting, layer);
+  return layer_setting;
 }
 
 ModelSetting setting_of_mtp(const ModelSetting& setting) {
-  ModelSetting own = setting;
-  own.is_mtp = true;
-  return own;
+  ModelSetting layer_setting = setting;
+  layer_setting.is_mtp = true;
+  return layer_setting;
 }
 
 void add_other_type(const ModelSetting& setting, Part part, double weights,
