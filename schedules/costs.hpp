@@ -18,8 +18,10 @@ enum class P2p : std::uint8_t {
   eager,       // The transfer starts at once (receives are pre-posted) and the sender goes on.
   rendezvous,  // It starts when the receiver reaches the pass that needs it; the sender goes on.
   blocking,    // It starts at once and the sender computes nothing until the tensor has arrived.
+  steady,      // Eager while forwards and backwards alternate, blocking in warm-up and cool-down.
 };
-inline constexpr std::array<std::string_view, 3> p2p_names{"eager", "rendezvous", "blocking"};
+inline constexpr std::array<std::string_view, 4> p2p_names{"eager", "rendezvous", "blocking",
+                                                           "steady"};
 constexpr std::string_view to_string(P2p mode) {
   return p2p_names.at(static_cast<std::size_t>(mode));
 }

@@ -27,8 +27,8 @@ struct Parameters {
       recompute;  // Chunks per device that are recomputed before the backward.
   std::optional<std::uint32_t>
       fused;  // 1: each F of the steady state is fused with the B beside it.
-  // Number of additional warm-up forwards per device, which passes of a partitioned vocabulary
-  // need; only for 1f1b.
+  // Number of additional microbatches in flight on each device, one for each barrier of a
+  // partitioned vocabulary; only for schedules with Entry::waits_at_barriers.
   std::uint32_t ahead = 0;
   // Inputs of families that optimize for times: durations of F, I and W on each device or each
   // stage, and the latency of a hop in the same unit. If empty, F = I = W and there is no latency.

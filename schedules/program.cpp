@@ -99,4 +99,14 @@ std::uint64_t Program::size() const {
   return passes * iterations;
 }
 
+bool alternates_after(PassCursor at) {
+  const bool forward = at.pass().kind == PassKind::forward;
+  for (at.next(); !at.done(); at.next()) {
+    const PassKind kind = at.pass().kind;
+    if (kind == PassKind::forward) return !forward;
+    if (sends_gradient(kind)) return forward;
+  }
+  return true;
+}
+
 }  // namespace pipewright::schedules

@@ -92,4 +92,8 @@ class PassCursor {
   bool done_ = true;
 };
 
+// Returns whether the device of a cursor alternates between forwards and backwards after the
+// cursor's pass: the next F, I or B has the other direction. True at the end of the program.
+bool alternates_after(PassCursor at);
+
 }  // namespace pipewright::schedules

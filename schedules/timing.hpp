@@ -12,6 +12,11 @@
 
 namespace pipewright::schedules {
 
+// Returns whether a device computes nothing while it sends the output of the cursor's pass.
+inline bool sender_waits(P2p mode, const PassCursor& at) {
+  return mode == P2p::blocking || (mode == P2p::steady && !alternates_after(at));
+}
+
 // The contention-free engine: computes exact pass times as the longest path through
 //   start(pass) = max(released(previous pass on the device), end(upstream pass) + hop)
 // in one sweep that runs each device as far as its inputs allow. The simulated engine gives the
@@ -86,9 +91,11 @@ class Timing {
     span.ready = (meets ? std::max(span.sent, released) : span.sent) + hop;
     return span;
   }
-  // Returns for how many seconds a device is blocked while it sends the output of a pass.
-  double send_block_time(const Pass& pass) const {
-    if (mode_ != P2p::blocking) return 0;
+  // Returns for how many seconds a device is blocked while it sends the output of the cursor's
+  // pass.
+  double send_block_time(const PassCursor& at) const {
+    if (!sender_waits(mode_, at)) return 0;
+    const Pass pass = at.pass();
     if (pass.kind == PassKind::forward) return stage_of(pass).hop_out_activation;
     return sends_gradient(pass.kind) ? stage_of(pass).hop_out_gradient : 0;
   }
@@ -133,7 +140,7 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
       const Run run = hold(index, pass, nullptr, ready);
       span.start = run.start;
       span.end = run.start + run.seconds;
-      span.released = span.end + send_block_time(pass);
+      span.released = span.end + send_block_time(device.at);
       device.released = span.released;
       visit(index, pass, span);
       hand_on(pass, span.end);
@@ -148,14 +155,14 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
     const Run run = hold(index, pass, &partner, std::max(ready, partner_span.ready));
     span.start = partner_span.start = run.start;
     span.end = partner_span.end = run.start + run.seconds;
-    span.released = span.end + send_block_time(pass);
-    partner_span.released = span.released + send_block_time(partner);
+    span.released = span.end + send_block_time(device.at);
+    device.at.next();
+    partner_span.released = span.released + send_block_time(device.at);
     device.released = partner_span.released;
     visit(index, pass, span);
     visit(index, partner, partner_span);
     hand_on(pass, span.end);
     hand_on(partner, span.released);
-    device.at.next();
   }
 }
 

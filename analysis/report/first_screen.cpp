@@ -34,7 +34,10 @@ std::string identifying_line(const Summary& summary) {
         fmt::format(", {} ({})", counted(run.microbatches, "microbatch"), printable(run.network));
   }
   if (run.iterations > 1) line += fmt::format(", {} iterations", run.iterations);
-  if (run.p2p != "eager") line += fmt::format(", {} transfers", printable(run.p2p));
+  if (run.p2p == "steady")
+    line += ", blocking transfers in warm-up and cool-down";
+  else if (run.p2p != "eager")
+    line += fmt::format(", {} transfers", printable(run.p2p));
   if (run.engine != "simgrid") line += fmt::format(", {} engine", printable(run.engine));
   return line;
 }

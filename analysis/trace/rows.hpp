@@ -103,7 +103,7 @@ struct Evidence {
 struct RunInfo {
   std::string schedule;
   std::string engine;    // "simgrid" or "timing"
-  std::string p2p;       // "eager", "rendezvous" or "blocking"
+  std::string p2p;       // "eager", "rendezvous", "blocking" or "steady"
   std::string network;   // One line: the cluster's file, or the latency of the ideal network.
   std::string scenario;  // The effective scenario as YAML.
   std::string cluster;   // Text of the platform file; empty on an ideal network.

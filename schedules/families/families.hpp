@@ -14,12 +14,14 @@ namespace pipewright::schedules {
 Schedule gpipe(const Parameters& parameters);
 Schedule one_f_one_b(const Parameters& parameters);
 Schedule eager_one_f_one_b(const Parameters& parameters);
+Schedule interlaced(const Parameters& parameters);
 Schedule interleaved_one_f_one_b(const Parameters& parameters);
 Schedule interleaved_low_memory(const Parameters& parameters);
 Schedule interleaved_zero_bubble(const Parameters& parameters);
 Schedule grouped_interleaved(const Parameters& parameters);
 Schedule looped_bfs(const Parameters& parameters);
 Schedule seq_one_f_one_b(const Parameters& parameters);
+Schedule interleaved_seq_one_f_one_b(const Parameters& parameters);
 Schedule one_f_one_b_2bw(const Parameters& parameters);
 Schedule eager_2bw(const Parameters& parameters);
 Schedule zb_h1(const Parameters& parameters);

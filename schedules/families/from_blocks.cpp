@@ -53,13 +53,19 @@ BuildingBlock v_min(const Parameters& parameters) {
 }
 
 // V-Half: F and I take two cells per device on the way down and one on the way up. floor((p+2)/2)
-// microbatches in flight.
+// microbatches in flight. Each barrier of a partitioned vocabulary delays I by an interval, which
+// puts one more in flight (stable_pattern_v_half in branch v-half-vocab of
+// sail-sg/zero-bubble-pipeline-parallelism, which does not reorder the block then).
 BuildingBlock v_half(const Parameters& parameters) {
+  constexpr std::int64_t interval = 6;
   const std::int64_t p = parameters.devices;
-  const std::int64_t gap = p % 2 == 0 ? 3 : 0;
-  return v_block("v-half", parameters.devices,
-                 {{0, 2}, {3 * p - 2, -1}, {3 * p - 1 + gap, 2}, {6 * p - 2 + gap, -1}},
-                 2 * ((parameters.devices + 2) / 2));
+  const std::int64_t gap = (p % 2 == 0 ? 3 : 0) + interval * parameters.ahead;
+  BuildingBlock block =
+      v_block("v-half", parameters.devices,
+              {{0, 2}, {3 * p - 2, -1}, {3 * p - 1 + gap, 2}, {6 * p - 2 + gap, -1}},
+              2 * ((parameters.devices + 2) / 2 + parameters.ahead));
+  block.reordered = parameters.ahead == 0;
+  return block;
 }
 
 // V-ZB: F and I take 4 cells per device on the way down and 2 on the way up; these four offsets add
@@ -77,7 +83,9 @@ Schedule v_min_for_times(const Parameters& parameters) {
   return fitted_block(v_min(parameters), parameters);
 }
 Schedule v_half_for_times(const Parameters& parameters) {
-  return fitted_block(v_half(parameters), parameters);
+  // An order fitted to times of F and I would not wait for barriers between them.
+  return parameters.ahead > 0 ? from_block<v_half>(parameters)
+                              : fitted_block(v_half(parameters), parameters);
 }
 Schedule v_zb_for_times(const Parameters& parameters) {
   return fitted_block(v_zb(parameters), parameters);

@@ -10,53 +10,60 @@
 namespace pipewright::schedules {
 namespace {
 
-// Position of a device in the pipeline.
+// Position of a device in the pipeline, and what its warm-up has to pass.
 struct PipelinePosition {
   std::uint32_t before = 0;          // Number of devices before it.
   std::uint32_t after = 0;           // Number of devices after it.
   std::uint32_t earlier_chunks = 0;  // Forwards of the first group on all its chunks but the last.
+  std::uint32_t slices = 1;          // Slices of a microbatch.
 };
 
 using PaceOf = Pace (*)(const PipelinePosition& place);
 
-// Returns true if groups of this size can be used: the size is between the numbers of devices and
-// of microbatches, and the last group has at least as many microbatches as there are devices; a
+// Returns true if groups of this size can be used: the size is between the number of microbatches
+// that fill the devices and that of the iteration, and the last group fills the devices too; a
 // smaller one would stall the loop around the devices.
-bool fits(std::uint32_t microbatches, std::uint32_t group, std::uint32_t devices) {
+bool fits(std::uint32_t microbatches, std::uint32_t group, std::uint32_t filling) {
   const std::uint32_t rest = microbatches % group;
-  return group >= devices && group <= microbatches && (rest == 0 || rest >= devices);
+  return group >= filling && group <= microbatches && (rest == 0 || rest >= filling);
 }
 
-// Returns the smallest usable group size, or all microbatches if there are fewer than devices.
-std::uint32_t default_group(std::uint32_t microbatches, std::uint32_t devices) {
-  std::uint32_t group = std::min(devices, microbatches);
-  while (group < microbatches && !fits(microbatches, group, devices)) ++group;
+// Returns the smallest usable group size, or all microbatches if they do not fill the devices.
+std::uint32_t default_group(std::uint32_t microbatches, std::uint32_t filling) {
+  std::uint32_t group = std::min(filling, microbatches);
+  while (group < microbatches && !fits(microbatches, group, filling)) ++group;
   return group;
 }
 
+// `filling` microbatches, in slices if they are cut, are as many as the devices.
 void check_group(std::string_view name, std::uint32_t microbatches, std::uint32_t group,
-                 std::uint32_t devices) {
-  if (group == default_group(microbatches, devices) || fits(microbatches, group, devices)) return;
-  const char* reason = group < devices        ? "a group smaller than the pipeline deadlocks"
+                 std::uint32_t filling, std::uint32_t devices) {
+  if (group == default_group(microbatches, filling) || fits(microbatches, group, filling)) return;
+  const char* reason = group < filling        ? "a group smaller than the pipeline deadlocks"
                        : group > microbatches ? "a group cannot be larger than the iteration"
                                               : "the last group is smaller than the pipeline";
   throw Error(fmt::format(
       "{}: group size {} with {} devices and {} microbatches: {}; group size {} works", name, group,
-      devices, microbatches, reason, default_group(microbatches, devices)));
+      devices, microbatches, reason, default_group(microbatches, filling)));
 }
 
 // Order of the passes that all devices share: groups of g microbatches; within a group chunk by
-// chunk, within a chunk microbatch by microbatch (Megatron-LM get_schedule_table).
+// chunk, within a chunk microbatch by microbatch (Megatron-LM get_schedule_table). Microbatches are
+// counted in slices if they are cut, and the gradients of a microbatch's slices come in reverse.
 struct Table {
-  std::uint32_t microbatches, group, chunks, devices, device;
+  std::uint32_t microbatches, group, chunks, slices, devices, device;
 
   Pass entry(std::uint32_t e, PassKind kind) const {
     const std::uint32_t first = e / (group * chunks) * group;  // First microbatch of this group.
     const std::uint32_t size = std::min(group, microbatches - first);
     const std::uint32_t within = e - first * chunks;
     std::uint32_t chunk = within / size;
-    if (kind != PassKind::forward) chunk = chunks - 1 - chunk;
-    return {kind, static_cast<std::uint16_t>(chunk * devices + device), first + within % size};
+    std::uint32_t microbatch = first + within % size;
+    if (kind != PassKind::forward) {
+      chunk = chunks - 1 - chunk;
+      microbatch += slices - 1 - 2 * (microbatch % slices);
+    }
+    return {kind, static_cast<std::uint16_t>(chunk * devices + device), microbatch};
   }
 };
 
@@ -72,21 +79,27 @@ EntryOrder order_of(const Table& table) {
 // The pace of each device determines the order of its passes. The default group is the smallest
 // that fits. Throws Error for a group that would deadlock or stall.
 Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t default_chunks,
-                   PaceOf pace_of) {
+                   PaceOf pace_of, std::uint32_t slices = 1) {
   const std::uint32_t devices = parameters.devices;
   const std::uint32_t microbatches = parameters.microbatches;
   const std::uint32_t chunks = parameters.chunks.value_or(default_chunks);
-  const std::uint32_t group = parameters.group_size.value_or(default_group(microbatches, devices));
-  check_group(name, microbatches, group, devices);
+  const std::uint32_t filling = (devices + slices - 1) / slices;
+  const std::uint32_t group = parameters.group_size.value_or(default_group(microbatches, filling));
+  check_group(name, microbatches, group, filling, devices);
   const auto one_device = [&](std::uint32_t device) {
     // With a single chunk there is nothing to interleave, so groups of one microbatch are used.
-    const Table table{microbatches, chunks == 1 ? 1 : group, chunks, devices, device};
-    const PipelinePosition place{
-        .before = device, .after = devices - 1 - device, .earlier_chunks = (chunks - 1) * group};
+    const Table table{
+        microbatches * slices, (chunks == 1 ? 1 : group) * slices, chunks, slices, devices, device};
+    const PipelinePosition place{.before = device,
+                                 .after = devices - 1 - device,
+                                 .earlier_chunks = (chunks - 1) * table.group,
+                                 .slices = slices};
     return one_by_one(order_of(table), pace_of(place));
   };
-  return with_programs(
-      without_programs(std::move(name), parameters, Routes::looped(devices, chunks)), one_device);
+  Schedule schedule =
+      without_programs(std::move(name), parameters, Routes::looped(devices, chunks));
+  schedule.slices = slices;
+  return with_programs(std::move(schedule), one_device);
 }
 
 }  // namespace
@@ -110,6 +123,28 @@ Schedule interleaved_one_f_one_b(const Parameters& parameters) {
   return in_groups("interleaved-1f1b", parameters, usual_chunks, [](const PipelinePosition& place) {
     return Pace{.warmup = 2 * place.after + place.earlier_chunks + 1, .fused = true};
   });
+}
+
+// Seq1F1B (Sun et al. 2024, arXiv 2406.03488): 1F1B over q slices of each microbatch's sequence.
+// Because of causal attention, forwards take the slices in order, and backwards in reverse. Bubble
+// (p-1)(F+B)/q for slices of equal cost; min(p-1-r+q, m q)/q microbatches in flight on device r.
+Schedule seq_one_f_one_b(const Parameters& parameters) {
+  return in_groups(
+      "seq1f1b", parameters, 1,
+      [](const PipelinePosition& place) { return Pace{.warmup = place.after + place.slices - 1}; },
+      parameters.slices.value_or(usual_slices));
+}
+
+// Seq1F1B-I (the same paper; schedules.py of MayDomine/Seq1F1B, where q divides p and groups have p
+// slices): interleaved 1F1B by slices. Bubble (p-1)(F+B)/(v q) for slices of equal cost; ((v-1)g q
+// + 2(p-1-r) + q)/(v q) microbatches in flight with groups of g microbatches.
+Schedule interleaved_seq_one_f_one_b(const Parameters& parameters) {
+  return in_groups(
+      "interleaved-seq1f1b", parameters, usual_chunks,
+      [](const PipelinePosition& place) {
+        return Pace{.warmup = 2 * place.after + place.earlier_chunks + place.slices - 1};
+      },
+      parameters.slices.value_or(usual_slices));
 }
 
 // Interleaved 1F1B with half the warm-up (Qi et al. 2024, arXiv 2405.15362). Without latency the

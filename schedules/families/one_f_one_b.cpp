@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -97,29 +98,38 @@ Schedule eager_2bw(const Parameters& parameters) {
   return without_flush("eager-2bw", Warmup::eager, parameters);
 }
 
-// Seq1F1B (Sun et al. 2024, arXiv 2406.03488): 1F1B over q slices of each microbatch's sequence.
-// Because of causal attention, forwards take the slices in order, and backwards in reverse. Bubble
-// (p-1)(F+B)/q for slices of equal cost; min(p-1-r+q, m q)/q microbatches in flight on device r.
-Schedule seq_one_f_one_b(const Parameters& parameters) {
+// Interlaced 1F1B (nnScaler, Lin et al., OSDI 2024; interlaced_schedule.py of
+// sail-sg/VocabularyParallelism): 1F1B with half a pipeline of additional microbatches in flight,
+// min(floor(3p/2) - r, m) on device r. All devices compute the output layer of a microbatch at the
+// same time, so that those near the end of the pipeline must be ahead of their backwards. After the
+// warm-up, device r runs enough backwards to be as far behind the last device as in 1F1B with half
+// the distance; then forwards and backwards alternate, and every second device begins with a
+// backward.
+Schedule interlaced(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
-  const std::uint32_t slices = parameters.slices.value_or(usual_slices);
-  const std::uint32_t entries = parameters.microbatches * slices;
-  Schedule schedule = without_programs("seq1f1b", parameters, Routes::looped(devices, 1));
-  schedule.slices = slices;
-  return with_programs(std::move(schedule), [&](std::uint32_t device) {
-    const auto pass = [slices, device](std::uint32_t entry, PassKind kind) -> Pass {
-      const std::uint32_t slice = entry % slices;
-      const bool forward = kind == PassKind::forward;
-      return {kind, static_cast<std::uint16_t>(device),
-              entry - slice + (forward ? slice : slices - 1 - slice)};
-    };
-    return one_by_one({.entries = entries,
-                       .regular = entries,
-                       .period = slices,
-                       .microbatches_a_period = slices,
-                       .pass = pass},
-                      {.warmup = devices - 1 - device + slices - 1});
-  });
+  const std::uint32_t microbatches = parameters.microbatches;
+  return with_programs(
+      without_programs("interlaced", parameters, Routes::looped(devices, 1)),
+      [&](std::uint32_t device) {
+        const auto stage = static_cast<std::uint16_t>(device);
+        const std::uint32_t warmup = std::min(3 * devices / 2 - device, microbatches);
+        const std::uint32_t cooldown = std::min(devices - device, microbatches);
+        const std::uint32_t half_distance = (devices - 1 - device) / 2;
+        const std::uint32_t ahead = warmup - cooldown;
+        const std::uint32_t waiting = ahead - std::min(ahead, half_distance);
+        const Pass forward{PassKind::forward, stage, warmup};
+        const Pass backward{PassKind::backward, stage, waiting};
+        const bool begins_with_forward = device % 2 == devices % 2;
+        Program program;
+        program.repeat(warmup, 1, {{PassKind::forward, stage, 0}});
+        program.repeat(waiting, 1, {{PassKind::backward, stage, 0}});
+        program.repeat(
+            microbatches - warmup, 1,
+            begins_with_forward ? std::vector{forward, backward} : std::vector{backward, forward});
+        program.repeat(warmup - waiting, 1,
+                       {{PassKind::backward, stage, microbatches - warmup + waiting}});
+        return program;
+      });
 }
 
 }  // namespace pipewright::schedules

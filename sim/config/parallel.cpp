@@ -285,8 +285,9 @@ constexpr std::array parallel_table{
         count<&Parallel::pp>},
     Key<Parallel>{{.name = "vocab_parallel",
                    .flag = "--vocab-parallel",
-                   .help = "sharding of embedding and output layer over the pipeline (1f1b only), "
-                           "with two barriers per microbatch or one",
+                   .help = "sharding of embedding and output layer over the pipeline: with two "
+                           "barriers per microbatch or one (schedules 1f1b and v-half), or with "
+                           "the output layer on all devices at once (schedule interlaced)",
                    .default_value = "none"},
                   choice<&Parallel::vocabulary, vocabulary_cut_names>},
     Key<Parallel>{{.name = "sp",

@@ -32,9 +32,12 @@ inline constexpr std::array<std::string_view, 2> context_balance_names{"head_tai
 
 // Sharding of embedding and output layer over the pipeline devices. Without it they are on the
 // first and the last stage; vocab_1 and vocab_2 are the algorithms of arXiv 2411.05288 with two
-// barriers per microbatch and with one.
-enum class VocabularyCut : std::uint8_t { none, vocab_1, vocab_2 };
-inline constexpr std::array<std::string_view, 3> vocabulary_cut_names{"none", "vocab-1", "vocab-2"};
+// barriers per microbatch and with one. Interlaced: all devices compute the output layer of a
+// microbatch at the same time, as ranks of tp would, and no pass hides their collectives (nnScaler,
+// Lin et al., OSDI 2024).
+enum class VocabularyCut : std::uint8_t { none, vocab_1, vocab_2, interlaced };
+inline constexpr std::array<std::string_view, 4> vocabulary_cut_names{"none", "vocab-1", "vocab-2",
+                                                                      "interlaced"};
 
 // Number of stages whose weights FSDP may start to gather ahead of a pass, if some stages of a
 // device take turns: as many as stay gathered, or fewer on the first pipeline ranks
@@ -71,10 +74,10 @@ struct Parallel {
   Located<std::uint32_t> pp{1, {}};  // the scenario's devices
   VocabularyCut vocabulary = VocabularyCut::none;
   bool cuts_vocabulary() const { return vocabulary != VocabularyCut::none && pp.value > 1; }
-  // Number of barriers per microbatch if the vocabulary is sharded over the pipeline, otherwise 0.
-  // Each barrier adds a forward pass to the warm-up of every device.
+  // Number of barriers per microbatch beside which other passes run. Each barrier puts one more
+  // microbatch in flight on every device.
   std::uint32_t barriers() const {
-    if (!cuts_vocabulary()) return 0;
+    if (!cuts_vocabulary() || vocabulary == VocabularyCut::interlaced) return 0;
     return vocabulary == VocabularyCut::vocab_1 ? 2 : 1;
   }
   bool sequence = false;   // sequence parallelism over the ranks of tp

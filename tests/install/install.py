@@ -108,7 +108,8 @@ def bash(installed):
 
     check_replies(replies)
     assert replies("pipewright", "comm", "bench", "--op", "=", "all-r") == ["all-reduce"]
-    assert replies("pipewright", "run", "--set", "p2p", "=") == ["eager", "rendezvous", "blocking"]
+    assert replies("pipewright", "run", "--set", "p2p", "=") == ["eager", "rendezvous", "blocking",
+                                                                   "steady"]
     (installed.place / "my scenario.yaml").write_text("")
     text = output_of("bash", "--norc", "-c", f"""
         source {script}

@@ -69,6 +69,46 @@ TEST_CASE("a blocking send occupies the sender until the tensor arrives", "[timi
   CHECK(at[{F, 1, 1}].released == at[{F, 1, 1}].end);  // The last stage sends no activations.
 }
 
+TEST_CASE("a steady sender waits for tensors of passes that repeat its direction", "[timing]") {
+  // Device 0 runs F0 F1 B0 F2 B1 B2, and device 1 runs F0 B0 F1 B1 F2 B2.
+  const Schedule schedule = make_schedule("1f1b", {.devices = 2, .microbatches = 3});
+  auto at = spans(schedule, uniform_times(schedule, 1, 1, 1), 0.5, P2p::steady);
+  CHECK(at[{F, 0, 0}].released == at[{F, 0, 0}].end + 0.5);
+  CHECK(at[{F, 0, 1}].start == 1.5);
+  CHECK(at[{F, 0, 1}].released == at[{F, 0, 1}].end);
+  CHECK(at[{F, 0, 2}].released == at[{F, 0, 2}].end);
+  CHECK(at[{B, 1, 0}].released == at[{B, 1, 0}].end);
+  CHECK(at[{B, 1, 1}].released == at[{B, 1, 1}].end);
+}
+
+TEST_CASE("forwards and backwards of GPipe leave out nothing of blocking sends", "[timing]") {
+  const Schedule schedule = make_schedule("gpipe", {.devices = 2, .microbatches = 3});
+  const PassTimes times = uniform_times(schedule, 1, 1, 1);
+  // The last F arrives after three F and three hops, the last B starts after three B and two hops
+  // more, and its gradient takes another hop.
+  CHECK(timed(schedule, times, 0.5, P2p::steady).makespan == Approx(3 + 1.5 + 1 + 6 + 1 + 0.5 + 2));
+  CHECK(timed(schedule, times, 0.5, P2p::blocking).makespan == Approx(15));
+  CHECK(timed(schedule, times, 0.5).makespan == Approx(3 + 0.5 + 1 + 6 + 0.5 + 2));
+}
+
+TEST_CASE("steady transfers cost interleaved 1F1B a time that no microbatch adds to", "[timing]") {
+  for (const std::uint32_t p : {3U, 4U, 8U})
+    for (const std::uint32_t chunks : {2U, 3U}) {
+      CAPTURE(p, chunks);
+      const auto lost = [&](P2p mode, std::uint32_t microbatches) {
+        const Schedule schedule = make_schedule(
+            "interleaved-1f1b", {.devices = p, .microbatches = microbatches, .chunks = chunks});
+        const PassTimes times = uniform_times(schedule, 1, 1, 1);
+        return timed(schedule, times, 0.05, mode).makespan - timed(schedule, times, 0.05).makespan;
+      };
+      const double steady = lost(P2p::steady, 4 * p);
+      CHECK(steady > 0);
+      CHECK(lost(P2p::steady, 8 * p) == Approx(steady));
+      CHECK(lost(P2p::blocking, 8 * p) > lost(P2p::blocking, 4 * p) + 2 * p * 0.05);
+      CHECK(lost(P2p::blocking, 4 * p) > steady);
+    }
+}
+
 TEST_CASE("I releases the previous stage before W", "[timing]") {
   const Schedule schedule{.name = "split",
                           .devices = 2,
@@ -120,6 +160,7 @@ TEST_CASE("more latency never makes a schedule faster", "[timing]") {
       CHECK(eager >= before);
       CHECK(timed(schedule, times, hop, P2p::rendezvous).makespan >= eager - 1e-9);
       CHECK(timed(schedule, times, hop, P2p::blocking).makespan >= eager - 1e-9);
+      CHECK(timed(schedule, times, hop, P2p::steady).makespan >= eager - 1e-9);
       before = eager;
     }
   }

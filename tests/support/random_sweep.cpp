@@ -258,7 +258,7 @@ const std::vector<Trait>& traits() {
       {"partition by list", 12, draw_lists},
       {"p2p", 30,
        [](Draft& d) {
-         d.open("", "p2p", {"eager", "rendezvous", "blocking"});
+         d.open("", "p2p", {"eager", "rendezvous", "blocking", "steady"});
        }},
       {"communication", 30, draw_communication},
       {"stragglers", 10, draw_stragglers},

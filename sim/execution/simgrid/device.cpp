@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "schedules/timing.hpp"
+
 namespace pipewright::execution {
 
 using schedules::Pass;
@@ -43,7 +45,7 @@ void Device::run(const Network& network) {
     const PassRunner::Interval interval = passes_.run(at_, pass, nullptr, ready);
     span.start = interval.start;
     span.end = interval.end;
-    context_.now = span.released = send_output(pass, span.end, network);
+    context_.now = span.released = send_output(at_, span.end, network);
     if (recorder_) recorder_->record(pass, span);
     end_pass(pass);
   }
@@ -71,23 +73,25 @@ void Device::run_pair(const Pass& pass, const Pass& partner, PassSpan span, doub
       passes_.run(at_, pass, &partner, std::max(ready, partner_span.ready));
   span.start = partner_span.start = interval.start;
   span.end = partner_span.end = interval.end;
-  span.released = send_output(pass, span.end, network);
-  if (p2p == schedules::P2p::blocking) context_.catch_up(span.released);
-  context_.now = partner_span.released = send_output(partner, span.released, network);
+  span.released = send_output(at_, span.end, network);
+  if (schedules::sender_waits(p2p, at_)) context_.catch_up(span.released);
+  at_.next();
+  context_.now = partner_span.released = send_output(at_, span.released, network);
   if (recorder_) {
     recorder_->record(pass, span);
     recorder_->record(partner, partner_span);
   }
-  at_.next();
   end_pass(pass);
   end_pass(partner);
 }
 
-double Device::send_output(const Pass& pass, double now, const Network& network) {
+double Device::send_output(const schedules::PassCursor& at, double now, const Network& network) {
+  const Pass pass = at.pass();
   double released = now;
-  if (Channel* output = network.output_of(pass)) released = output->send(pass.microbatch, now);
+  if (Channel* output = network.output_of(pass))
+    released = output->send(pass.microbatch, now, schedules::sender_waits(context_.job.p2p, at));
   if (Channel* stored_gradient = network.stored_gradient_of(pass))
-    stored_gradient->send(pass.microbatch, now);
+    stored_gradient->send(pass.microbatch, now, false);
   return released;
 }
 

@@ -31,7 +31,7 @@ class Device {
   schedules::PassSpan wait_for_input(const schedules::Pass& pass, double now,
                                      const Network& network);
   // Sends a pass's output, and returns the time at which the device continues.
-  double send_output(const schedules::Pass& pass, double now, const Network& network);
+  double send_output(const schedules::PassCursor& at, double now, const Network& network);
   void run_pair(const schedules::Pass& pass, const schedules::Pass& partner,
                 schedules::PassSpan span, double ready, const Network& network);
   void end_pass(const schedules::Pass& pass);

@@ -15,13 +15,13 @@ class LatencyChannel final : public Channel {
  public:
   LatencyChannel(double latency, schedules::P2p mode) : latency_(latency), mode_(mode) {}
 
-  double send(std::uint32_t microbatch, double now) override {
+  double send(std::uint32_t microbatch, double now, bool waits) override {
     queue_.push_back({microbatch, now});
     if (receiver_waits_) {
       receiver_waits_ = false;
       wake_->release();
     }
-    return mode_ == schedules::P2p::blocking ? now + latency_ : now;
+    return waits ? now + latency_ : now;
   }
 
   Arrival receive(std::uint32_t microbatch, double now) override {
@@ -66,7 +66,7 @@ class FlowChannel final : public Channel {
  public:
   FlowChannel(FlowRoute route, schedules::P2p mode) : route_(std::move(route)), mode_(mode) {}
 
-  double send(std::uint32_t microbatch, double now) override {
+  double send(std::uint32_t microbatch, double now, bool waits) override {
     Message message{.microbatch = microbatch, .posted = now};
     if (mode_ != schedules::P2p::rendezvous) start(message);  // runs while the device continues
     const std::vector<sg4::CommPtr> flows = message.flows;
@@ -75,7 +75,7 @@ class FlowChannel final : public Channel {
       receiver_waits_ = false;
       wake_->release();
     }
-    return mode_ == schedules::P2p::blocking ? finish(flows) : now;
+    return waits ? finish(flows) : now;
   }
 
   Arrival receive(std::uint32_t microbatch, double) override {

@@ -25,8 +25,9 @@ class Channel {
  public:
   virtual ~Channel() = default;
 
-  // Posts a message. Returns the time at which the device continues: `now` unless sends block.
-  virtual double send(std::uint32_t microbatch, double now) = 0;
+  // Posts a message. Returns the time at which the device continues: `now`, or the arrival of the
+  // message if the sender waits for it.
+  virtual double send(std::uint32_t microbatch, double now, bool waits) = 0;
   // Blocks the actor until it is known when the message arrives, which may be in the future.
   virtual Arrival receive(std::uint32_t microbatch, double now) = 0;
 };

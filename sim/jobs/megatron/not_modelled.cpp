@@ -139,8 +139,6 @@ constexpr std::array unmodelled_rows{
                "batch_p2p_comm", "true True false False"},
     SettingRow{Changes::time, "transfers between stages would not stop the host", "batch_p2p_sync",
                on},
-    SettingRow{Changes::time, "transfers between stages would overlap in warm-up and cool-down too",
-               "overlap_p2p_communication_warmup_flush overlap_p2p_comm_warmup_flush"},
     SettingRow{Changes::time,
                "ranks of cp would divide documents of different lengths anew, which "
                "training.lengths.balance: context_parallel predicts",

@@ -32,6 +32,7 @@ constexpr std::array attributes{
     Attribute{"microbatch_group_size_per_vp_stage",
               "microbatch_group_size_per_virtual_pipeline_stage"},
     Attribute{"overlap_p2p_comm", "no_overlap_p2p_communication", true},
+    Attribute{"overlap_p2p_comm_warmup_flush", "overlap_p2p_communication_warmup_flush"},
     Attribute{"torch_fsdp2_reshard_after_forward", "torch_fsdp2_no_reshard_after_forward", true},
 };
 

@@ -172,6 +172,28 @@ void read_transfers(Draft& draft, std::uint64_t pp, bool overlaps) {
     draft.set("communication.overlap_p2p", "false", *never);
 }
 
+// Interleaved stages overlap transfers in the steady state, and in warm-up and cool-down only on
+// request (megatron/core/pipeline_parallel/schedules.py,
+// forward_backward_pipelining_with_interleaving).
+void read_warmup_transfers(Draft& draft, bool interleaved) {
+  constexpr std::string_view name = "overlap_p2p_communication_warmup_flush";
+  const Setting* const overlap = draft.find(name);
+  const bool overlaps_steady = interleaved && !draft.on("no_overlap_p2p_communication");
+  if (overlap != nullptr && draft.on(name)) {
+    if (!overlaps_steady)
+      throw refusal(*overlap,
+                    "Pipeline parallel communication overlapping in warmup and flush is only "
+                    "compatible with overlap_p2p_comm but not batch_p2p_comm.")
+          .suggest(interleaved ? "leave out one of both flags"
+                               : "set the virtual pipeline size too, or leave the flag out");
+    draft.set("p2p", "eager", *overlap);
+  } else if (overlaps_steady && overlap != nullptr) {
+    draft.set("p2p", "steady", *overlap);
+  } else if (overlaps_steady) {
+    draft.set("p2p", "steady", "warm-up and cool-down do not overlap transfers");
+  }
+}
+
 }  // namespace
 
 void read_schedule(Draft& draft) {
@@ -221,12 +243,28 @@ void read_schedule(Draft& draft) {
   }
   assume_even_stages(draft, pp * std::max<std::uint64_t>(chunks, 1));
   read_transfers(draft, pp, interleaved || !zero.empty());
+  read_warmup_transfers(draft, interleaved);
 }
 
+// Flags of sail-sg/VocabularyParallelism and of branch v-half-vocab of
+// sail-sg/zero-bubble-pipeline-parallelism (their arguments.py).
 void read_vocabulary_parallel(Draft& draft) {
-  if (const Setting* const vocabulary = draft.find("enable_vocab_parallel");
-      vocabulary != nullptr && draft.on("enable_vocab_parallel"))
+  const Setting* const vocabulary = draft.find("enable_vocab_parallel");
+  const Setting* const interlaced = draft.find("use_interlaced_schedule");
+  const Setting* const unfused = draft.find("disable_backward_fusion");
+  if (vocabulary == nullptr || !draft.on("enable_vocab_parallel")) {
+    for (const Setting* const setting : {interlaced, unfused})
+      if (setting != nullptr) draft.without_effect(*setting, "the vocabulary is not split");
+  } else if (interlaced != nullptr && draft.on("use_interlaced_schedule")) {
+    draft.set("parallel.vocab_parallel", "interlaced", *interlaced);
+    if (draft.count_at("parallel.pp", 1) == 1) return;
+    draft.set("schedule.name", "interlaced", *interlaced);
+    draft.set("stack.schedules", config::make_list({}, interlaced->origin), *interlaced);
+  } else if (unfused != nullptr && draft.on("disable_backward_fusion")) {
+    draft.set("parallel.vocab_parallel", "vocab-1", *unfused);
+  } else {
     draft.set("parallel.vocab_parallel", "vocab-2", *vocabulary);
+  }
 }
 
 void read_expert_overlap(Draft& draft) {

@@ -488,6 +488,9 @@ void write_schedule(SettingsWriter& writer) {
     if (const auto& group = spec[&schedules::Parameters::group_size])
       writer.add("microbatch_group_size_per_virtual_pipeline_stage", group->value);
     if (scenario.p2p == config::P2p::blocking) writer.add("no_overlap_p2p_communication");
+    if (scenario.p2p == config::P2p::eager) writer.add("overlap_p2p_communication_warmup_flush");
+    if (scenario.p2p == config::P2p::rendezvous)
+      writer.cannot("p2p", "Megatron-LM posts receives before it needs the tensors (p2p: eager)");
   } else if (spec.name != "1f1b" && pp > 1) {
     writer.cannot("schedule.name",
                   fmt::format("Megatron-LM has no schedule {}; it runs 1f1b, or interleaved-1f1b",

@@ -27,6 +27,7 @@ inline constexpr std::array aliases{
     Alias{"override_vocab_size", "vocab_size"},
     Alias{"encoder_seq_length", "seq_length"},
     Alias{"overlap_p2p_comm", "no_overlap_p2p_communication", true, true},
+    Alias{"overlap_p2p_comm_warmup_flush", "overlap_p2p_communication_warmup_flush", false, true},
     Alias{"gradient_accumulation_fusion", "no_gradient_accumulation_fusion", true, true},
     Alias{"grad_reduce_in_fp32", "grad_reduce_in_bf16", true, true},
     Alias{"activations_checkpoint_granularity", "recompute_granularity"},

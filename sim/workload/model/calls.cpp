@@ -415,17 +415,26 @@ PassCalls mtp_calls(const ModelSetting& model_setting, const config::Gpu& gpu,
 // algorithms 1 and 2), as in the authors' program. Hidden states are broadcast to all devices in
 // fp32; maximum logit, target logit and sum of each token are reduced together; the parts of the
 // gradient are summed. The embeddings are summed likewise, and their gradient is broadcast. The
-// calls run beside the layers' passes of other microbatches.
-void add_vocabulary_calls(const ModelSetting& setting, double forward, double backward,
-                          PassCalls& calls) {
+// calls run beside the layers' passes of other microbatches, unless the vocabulary is interlaced,
+// which broadcasts hidden states in the data type of activations. `forward` and `backward` are the
+// seconds of the layers' passes.
+void add_vocabulary_calls(const ModelSetting& setting, const StageParts& stage, double forward,
+                          double backward, PassCalls& calls) {
+  const bool interlaced = setting.sizes.interlaces_vocabulary;
+  if (interlaced) forward = backward = 0;
   const double tokens = setting.sizes.spread_tokens;
   const double elements = tokens * setting.model.hidden;
   const double hidden = element_bytes(setting, elements);
-  calls.forward.add(Group::pp, Collective::broadcast, 4 * elements, 1, forward / 3);
-  calls.forward.add(Group::pp, Collective::all_reduce, 4 * tokens, 3, forward / 9);
-  calls.forward.add(Group::pp, Collective::all_reduce, hidden, 1, forward / 3);
-  calls.add_to_input_grad(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);
-  calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
+  if (stage.head) {
+    calls.forward.add(Group::pp, Collective::broadcast, interlaced ? hidden : 4 * elements, 1,
+                      forward / 3);
+    calls.forward.add(Group::pp, Collective::all_reduce, 4 * tokens, 3, forward / 9);
+    calls.add_to_input_grad(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);
+  }
+  if (stage.embedding) {
+    calls.forward.add(Group::pp, Collective::all_reduce, hidden, 1, forward / 3);
+    calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
+  }
 }
 
 // Adds the calls of an encoder of images. What is not trained makes none in the backward pass.
@@ -500,7 +509,7 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
       seconds +=
           layer_seconds(setting_of_layer(setting, layer), kind_of_layer(setting.model, layer), gpu)
               .kernels;
-    add_vocabulary_calls(setting, seconds.forward, seconds.before_weight_grad(), calls);
+    add_vocabulary_calls(setting, stage, seconds.forward, seconds.before_weight_grad(), calls);
   }
   if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
     add_encoder_calls(*encoder, gpu, communication, calls);

@@ -65,10 +65,14 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& routes,
                                             const std::vector<StageSums>& seconds) {
-  // Each stage has a part of the embedding and of the head if the vocabulary is split over the
-  // pipeline, and then no stage needs another one's embedding.
-  const auto take_vocabulary = [&](StageParts& parts) {
-    if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;
+  // The first stage of each device has a part of the embedding, and the last one a part of the
+  // head, if the vocabulary is split over the pipeline. Then no stage needs another one's
+  // embedding.
+  const auto take_vocabulary = [&](std::uint32_t stage, StageParts& parts) {
+    if (!job.parallel.cuts_vocabulary()) return;
+    const std::uint32_t chunk = routes.chunk(stage, 0);
+    parts.embedding = chunk == 0;
+    parts.head = chunk + 1 == routes.stages() / job.parallel.pp.value;
   };
   if (job.partition.own_encoder && routes.count() > 1)
     throw config::Error(job.training.vision->origin,
@@ -83,7 +87,7 @@ std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& r
   }
   const StageSeconds stage_seconds = [&](std::uint32_t stage, LayerRange layers) {
     StageParts parts = stage_with(job.model, job.partition, routes.stages(), stage, layers);
-    take_vocabulary(parts);
+    take_vocabulary(stage, parts);
     double slowest = 0;
     for (const std::uint32_t device : devices_of_stage[stage])
       slowest = std::max(slowest, seconds[device].total_seconds(parts));
@@ -93,9 +97,9 @@ std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& r
       partition_stages(job.model, job.partition, device_of, stage_seconds);
   set_neighbours(job.model, routes, stages);
   if (job.parallel.cuts_vocabulary())
-    for (StageParts& stage : stages) {
-      take_vocabulary(stage);
-      stage.embedding_copy = false;
+    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+      take_vocabulary(stage, stages[stage]);
+      stages[stage].embedding_copy = false;
     }
   return stages;
 }
@@ -493,11 +497,13 @@ void add_offload_buffers(const DeviceSettings& settings, const Routes& routes, s
 }
 
 // Adds the buffers of a vocabulary that is split over the devices: a device stores its part of a
-// microbatch's logits and of their gradient, and the hidden states that it received in fp32, as in
-// the authors' program.
+// microbatch's logits and of their gradient, and the hidden states that it received, in fp32 unless
+// the vocabulary is interlaced, as in the authors' program.
 void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
   if (!setting.sizes.cuts_vocabulary) return;
-  const double hidden = 4 * setting.sizes.spread_tokens * setting.model.hidden;
+  const double bytes =
+      setting.sizes.interlaces_vocabulary ? config::value_bytes(setting.training.precision) : 4.0;
+  const double hidden = bytes * setting.sizes.spread_tokens * setting.model.hidden;
   for (DeviceState& state : costs.state)
     state.buffers += round_bytes(logits_bytes(setting) + logits_grad_bytes(setting) + hidden);
 }
@@ -568,11 +574,13 @@ void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stage
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       forward += flops_by_kind[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
-  if (setting.sizes.cuts_vocabulary)
-    for (double& forward : costs.forward_flops)
-      forward += head / static_cast<double>(stages.size());
-  else
+  if (setting.sizes.cuts_vocabulary) {
+    const auto parts = std::ranges::count_if(stages, &StageParts::head);
+    for (std::size_t stage = 0; stage < stages.size(); ++stage)
+      if (stages[stage].head) costs.forward_flops[stage] += head / static_cast<double>(parts);
+  } else {
     costs.forward_flops.back() += (1 + model.mtp_layers) * head;
+  }
 }
 
 }  // namespace

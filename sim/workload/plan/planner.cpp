@@ -138,13 +138,19 @@ void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* sche
 }
 
 void check_vocabulary(const config::Scenario& scenario, const config::ScheduleSpec& spec) {
-  if (!scenario.parallel.cuts_vocabulary() || spec.name == "1f1b") return;
+  if (!scenario.parallel.cuts_vocabulary()) return;
+  const bool interlaced = scenario.parallel.vocabulary == config::VocabularyCut::interlaced;
+  std::vector<std::string_view> names;
+  for (const schedules::Entry& entry : schedules::catalog())
+    if (interlaced ? entry.name == "interlaced" : entry.waits_at_barriers)
+      names.push_back(entry.name);
+  if (std::ranges::find(names, spec.name) != names.end()) return;
   throw config::Error(
       spec.origin,
       fmt::format(
           "parallel.vocab_parallel is {}, but {} cannot run the passes of a split vocabulary",
           base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary), spec.name))
-      .allow("1f1b, or vocab_parallel none");
+      .allow(fmt::format("{}, or vocab_parallel none", fmt::join(names, ", ")));
 }
 
 std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {

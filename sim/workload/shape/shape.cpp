@@ -128,6 +128,8 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   sizes.tokens = sizes.samples * sizes.queries;
   sizes.spread_tokens = sizes.sequence_parallel ? sizes.tokens / sizes.tp : sizes.tokens;
   sizes.cuts_vocabulary = parallel.cuts_vocabulary();
+  sizes.interlaces_vocabulary =
+      sizes.cuts_vocabulary && parallel.vocabulary == config::VocabularyCut::interlaced;
   const std::uint32_t parts = sizes.cuts_vocabulary ? parallel.pp.value : 1;
   sizes.vocabulary =
       padded_vocabulary(model.vocabulary, training.vocabulary_multiple, sizes.tp * parts) / parts;

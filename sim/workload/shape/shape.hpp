@@ -51,7 +51,8 @@ struct Sizes {
   // Number of vocabulary entries, with padding: those of all tp ranks together, but only the part
   // of one pipeline device if cuts_vocabulary.
   std::uint64_t vocabulary = 0;
-  bool cuts_vocabulary = false;  // the vocabulary is split over the pipeline's devices
+  bool cuts_vocabulary = false;        // the vocabulary is split over the pipeline's devices
+  bool interlaces_vocabulary = false;  // no pass hides the collectives of the split vocabulary
 };
 
 Sizes sizes_of(const config::Model& model, const config::Training& training,

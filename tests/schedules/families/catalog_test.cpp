@@ -60,8 +60,8 @@ TEST_CASE("every schedule of the catalog is complete and never deadlocks", "[cat
       splits_backward = splits_backward || schedules::splits_backward(*schedule);
       CHECK_NOTHROW(schedules::check_complete(*schedule));
       const auto times = tests::uniform_times(*schedule, 1, 1, 1);
-      for (const auto mode :
-           {schedules::P2p::eager, schedules::P2p::rendezvous, schedules::P2p::blocking})
+      for (const auto mode : {schedules::P2p::eager, schedules::P2p::rendezvous,
+                              schedules::P2p::blocking, schedules::P2p::steady})
         CHECK(tests::timed(*schedule, times, 0.25, mode).makespan >= 3 * 2 * m * (1 - 1e-12));
     }
     INFO(entry.name << ": .whole_backward of its row is true if it never splits B into I and W");

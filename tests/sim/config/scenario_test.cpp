@@ -298,7 +298,7 @@ TEST_CASE("the help of a key has its choices and its default") {
 }
 
 TEST_CASE("modes and engines have the names by which they are read") {
-  for (const std::string name : {"eager", "rendezvous", "blocking"}) {
+  for (const std::string name : {"eager", "rendezvous", "blocking", "steady"}) {
     Value root = read_yaml_text(small, "t");
     override_key(root, "p2p", name, {});
     CHECK(to_string(read_scenario(root).p2p) == name);

@@ -29,6 +29,7 @@ OLDER = {
     # arguments of sail-sg/zero-bubble-pipeline-parallelism and VocabularyParallelism
     "enable_vocab_parallel", "enable_zero_bubble", "zero_bubble_v_schedule",
     "zero_bubble_v_schedule_mem_setup", "zero_bubble_max_pending_backward", "enable_1f1b_v",
+    "use_interlaced_schedule", "disable_backward_fusion",
     # Megatron-LM before May 2022, and its flags of FP8 before August 2023
     "activations_checkpoint_method", "activations_checkpoint_num_layers", "checkpoint_num_layers",
     "fp8_e4m3", "fp8_hybrid", "no_scatter_gather_tensors_in_pipeline",

@@ -74,7 +74,8 @@ def draw_space(seed, clusters, schedules):
             "sequence": draw.choice([1024, 2048]),
             "microbatch_size": draw.choice([1, [1, 2]]),
         },
-        "p2p": draw.choice(["eager", "blocking", "rendezvous", ["eager", "blocking", "rendezvous"]]),
+        "p2p": draw.choice(["eager", "blocking", "rendezvous", "steady",
+                            ["eager", "blocking", "rendezvous"]]),
         "search": {
             "gpus": [tp * layout["pp"] * layout["dp"] for tp in layout["tp"]],
             "memory": draw.choice(["24 GiB", "40 GiB", "80 GiB", "400 GiB", "400 GiB"]),

@@ -70,7 +70,7 @@ int random_pipelines(const LookAt& look) {
   int runs = 0;
   for (int round = 0; round < 3; ++round)
     for (const schedules::Entry& entry : schedules::catalog())
-      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
+      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking, P2p::steady}) {
         const auto schedule = random_schedule(entry, random, 6, 3);
         if (!schedule) continue;
         workload::StageCosts costs = costs_of(*schedule, random_times(*schedule, random));

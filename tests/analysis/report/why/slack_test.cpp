@@ -44,7 +44,7 @@ TEST_CASE("a stage can slow down by its slack and no more", "[why]") {
   int checked = 0;
   int with_slack = 0;
   for (const schedules::Entry& entry : schedules::catalog())
-    for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
+    for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking, P2p::steady}) {
       schedules::Parameters parameters{.devices = 4, .microbatches = 8};
       if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = 2;
       const schedules::Schedule schedule = entry.make(parameters);

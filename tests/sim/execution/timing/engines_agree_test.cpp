@@ -70,7 +70,7 @@ TEST_CASE("the engines agree on an ideal network", "[engines]") {
   int compared = 0;
   for (int round = 0; round < 12; ++round) {
     for (const schedules::Entry& entry : schedules::catalog()) {
-      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
+      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking, P2p::steady}) {
         const auto schedule = random_schedule(entry, random, 12);
         if (!schedule) continue;
         const double latency = random.whole(0, 3) == 0 ? 0 : random.real(1e-6, 0.2);
@@ -98,7 +98,7 @@ TEST_CASE("the engines agree on links that are not shared", "[engines]") {
   int compared = 0;
   for (int round = 0; round < 8; ++round) {
     for (const schedules::Entry& entry : schedules::catalog()) {
-      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
+      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking, P2p::steady}) {
         const auto schedule = random_schedule(entry, random, 8);
         // A tensor of 1 MB takes 1 ms, less than any pass, so transfers on a link never overlap.
         // The exception are fused pairs, which send two tensors to the same neighbour.
