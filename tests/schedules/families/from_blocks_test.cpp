@@ -42,6 +42,17 @@ TEST_CASE("V-Half idles 3p-7 half units, 3p-4 for odd p, with (p+2)/2 in flight"
   }
 }
 
+TEST_CASE("each barrier of a split vocabulary puts one more microbatch of V-Half in flight",
+          "[v-shape]") {
+  for (std::uint32_t p = 2; p <= 12; ++p)
+    for (const std::uint32_t barriers : {1U, 2U}) {
+      CAPTURE(p, barriers);
+      const Figures waiting = figures("v-half", p, 6 * p, {.ahead = barriers});
+      CHECK(waiting.peak <= (p + 2) / 2 + barriers);
+      CHECK(waiting.peak > (p + 2) / 2 + barriers - 1);
+    }
+}
+
 // With memory for k half activations, idle time is at least 6p-1-3k cells (arXiv 2405.15362). The
 // published V-Min takes 4 cells longer if p = 2 mod 3.
 TEST_CASE("V-Min idles 6p-1-6 floor((p+4)/3) half units, the minimum for its memory", "[v-shape]") {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include <catch2/catch.hpp>
 
@@ -89,4 +90,31 @@ TEST_CASE("two weight versions need iterations as long as the warm-up", "[2bw]")
                     "versions to suffice, not 6");
   CHECK_NOTHROW(make("eager-2bw", 8, 14));
   CHECK_THROWS_AS(make("eager-2bw", 8, 13), schedules::Error);
+}
+
+TEST_CASE("interlaced 1F1B holds half a pipeline more than 1F1B", "[1f1b]") {
+  for (std::uint32_t p = 1; p <= 9; ++p)
+    for (std::uint32_t m = 1; m <= 24; ++m) {
+      CAPTURE(p, m);
+      const auto schedule = make("interlaced", p, m);
+      for (std::uint32_t r = 0; r < p; ++r)
+        CHECK(schedules::peak_in_flight(schedule)[r] == std::min(3 * p / 2 - r, m));
+    }
+}
+
+// The order of interlaced_schedule.py of sail-sg/VocabularyParallelism for 4 devices: warm-ups of
+// 6, 5, 4 and 3 forwards, 1, 1, 2 and 2 backwards, then pairs.
+TEST_CASE("every second device of interlaced 1F1B begins its pairs with a backward", "[1f1b]") {
+  using enum schedules::PassKind;
+  const auto schedule = make("interlaced", 4, 8);
+  const auto letters = [&](std::uint32_t device) {
+    std::string text;
+    for (const schedules::Pass& pass : schedules::passes_of(schedule.programs[device]))
+      text += schedules::letter(pass.kind);
+    return text;
+  };
+  CHECK(letters(0) == "FFFFFFBFBFBBBBBB");
+  CHECK(letters(1) == "FFFFFBBFBFBFBBBB");
+  CHECK(letters(2) == "FFFFBBFBFBFBFBBB");
+  CHECK(letters(3) == "FFFBBBFBFBFBFBFB");
 }

@@ -388,6 +388,13 @@ TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {
                      "--no-overlap-p2p-communication --global-batch-size 16",
                      8),
              Contains("should be greater than 2"));
+  for (const std::string flags :
+       {"", "--num-virtual-stages-per-pipeline-rank 2 --no-overlap-p2p-communication "})
+    CHECK_THAT(refusal("--pipeline-model-parallel-size 4 --global-batch-size 16 "
+                       "--overlap-p2p-communication-warmup-flush " +
+                           flags,
+                       8),
+               Contains("only compatible with overlap_p2p_comm but not batch_p2p_comm"));
   CHECK_THAT(refusal("--num-virtual-stages-per-pipeline-rank 2 --pipeline-model-parallel-layout "
                      "Et*6|t*6L --pipeline-model-parallel-size 2 --global-batch-size 16",
                      8),
@@ -740,6 +747,42 @@ TEST_CASE("pairs of passes need several chunks on several devices", "[jobs]") {
             tests::import_text("train.sh", flags + "--num-layers-per-virtual-pipeline-stage 1\n"))
             .schedules.front()
             .name == "interleaved-1f1b");
+}
+
+TEST_CASE("transfers of interleaved stages overlap in warm-up and cool-down on request", "[jobs]") {
+  const std::string flags = llama_launch +
+                            "--pipeline-model-parallel-size 2 "
+                            "--num-layers-per-virtual-pipeline-stage 1 ";
+  const auto p2p_with = [&](const std::string& more) {
+    const jobs::Job job = tests::import_text("train.sh", flags + more + "\n");
+    for (const jobs::Note& note : job.not_modelled)
+      CHECK(note.text.find("p2p") == std::string::npos);
+    return scenario_of(job).p2p;
+  };
+  CHECK(p2p_with("") == config::P2p::steady);
+  CHECK(p2p_with("--overlap-p2p-communication-warmup-flush") == config::P2p::eager);
+  CHECK_THROWS_WITH(p2p_with("--no-overlap-p2p-communication"),
+                    Catch::Contains("should be greater than 2"));
+}
+
+TEST_CASE("flags of a fork split the vocabulary with two barriers, one or none", "[jobs]") {
+  const auto scenario_with = [&](const std::string& more) {
+    return scenario_of(tests::import_text(
+        "train.sh",
+        llama_launch + "--pipeline-model-parallel-size 2 --enable-vocab-parallel " + more + "\n"));
+  };
+  using config::VocabularyCut;
+  CHECK(scenario_with("").parallel.vocabulary == VocabularyCut::vocab_2);
+  CHECK(scenario_with("--disable-backward-fusion").parallel.vocabulary == VocabularyCut::vocab_1);
+  const config::Scenario interlaced = scenario_with("--use-interlaced-schedule");
+  CHECK(interlaced.parallel.vocabulary == VocabularyCut::interlaced);
+  CHECK(interlaced.schedules.front().name == "interlaced");
+  CHECK(interlaced.p2p == config::P2p::blocking);
+  const config::Scenario v_half = scenario_with(
+      "--enable-zb-runtime --zero-bubble-v-schedule "
+      "--zero-bubble-v-schedule-mem-setup half");
+  CHECK(v_half.parallel.vocabulary == VocabularyCut::vocab_2);
+  CHECK(v_half.schedules.front().name == "v-half");
 }
 
 TEST_CASE("the summary tells constructs of one name by their lines", "[jobs]") {

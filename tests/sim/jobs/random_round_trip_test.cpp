@@ -228,7 +228,10 @@ void Drawn::draw_schedule() {
   if (name == "interleaved-1f1b" && !is_torchtitan())
     sometimes(4, "schedule.group_size", {fmt::format("{}", pp_), fmt::format("{}", pp_ + 1)});
   if (name == "1f1b" && !is_torchtitan() && !chance(4)) set("p2p", "blocking");
-  if (name != "1f1b") sometimes(5, "communication.overlap_p2p", {"false"});
+  if (name == "interleaved-1f1b" && !is_torchtitan() && chance(3))
+    set("p2p", "steady");
+  else if (name != "1f1b")
+    sometimes(5, "communication.overlap_p2p", {"false"});
   sometimes(2, "partition", {"even", "ends_less", "by_cost", "by_cost", "by_weights"});
   if (layers_ > 0 && name == "1f1b" && chance(4)) {
     std::vector<std::uint32_t> list(pp_, layers_ / pp_);

@@ -62,6 +62,8 @@ TEST_CASE("a launch is predicted like its scenario when it is read again", "[job
       Case{scenarios + "llama-3-70b-h100.yaml --schedule interleaved-1f1b --chunks 5",
            "dgx-h100-8"},
       Case{scenarios + "mixtral-8x7b-h100.yaml --p2p blocking", "dgx-h100"},
+      Case{scenarios + "llama-3-70b-h100.yaml --schedule interleaved-1f1b --chunks 5 --p2p steady",
+           "dgx-h100-8"},
       Case{scenarios + "gpt3-175b-a100.yaml --schedule interleaved-1f1b --chunks 2 --set "
                        "communication.overlap_p2p=false",
            "dgx-a100-96"},

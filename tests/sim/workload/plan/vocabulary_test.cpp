@@ -80,6 +80,42 @@ TEST_CASE("one or two more microbatches are in flight at the barriers", "[vocabu
   CHECK(in_flight("vocab-2") == Counts{5, 4, 3, 2});
 }
 
+TEST_CASE("V-Half splits the vocabulary over devices, not stages", "[vocabulary]") {
+  const std::string v_half = ", schedule: v-half";
+  const workload::Plan whole = plan("none", v_half);
+  const workload::Plan cut = plan("vocab-2", v_half);
+  for (std::uint32_t device = 0; device < 4; ++device) {
+    // Device 1 has two layers and no part of a whole vocabulary.
+    CHECK(cut.costs.state[device].weights ==
+          whole.costs.state[1].weights + 2 * (2 * matrix / 4 + hidden));
+    CHECK_FALSE(cut.costs.traffic[device][PassKind::forward].empty());
+    CHECK_FALSE(cut.costs.traffic[7 - device][PassKind::forward].empty());
+  }
+  // The second stage of each device has its part of the output layer.
+  const auto& forward = cut.costs.times[PassKind::forward];
+  for (std::uint32_t stage = 4; stage < 8; ++stage) CHECK(forward[stage] > 1.1 * forward[0]);
+  CHECK(sum(cut, PassKind::weight_grad) == Approx(sum(whole, PassKind::weight_grad)).epsilon(0.1));
+  const auto hidden_broadcasts = [&](std::uint32_t stage) {
+    std::uint64_t bytes = 0;
+    for (const workload::Call& call : cut.costs.traffic[stage][PassKind::forward])
+      if (call.collective == Collective::broadcast) bytes += call.times * call.bytes;
+    return bytes;
+  };
+  CHECK(hidden_broadcasts(0) == 0);
+  CHECK(hidden_broadcasts(7) == 4 * tokens * hidden);
+}
+
+TEST_CASE("an interlaced vocabulary stops all devices for its collectives", "[vocabulary]") {
+  const workload::Plan cut = plan("interlaced", ", schedule: interlaced");
+  CHECK(schedules::peak_in_flight(cut.schedule) == std::vector<double>{6, 5, 4, 3});
+  for (const workload::StageTraffic& stage : cut.costs.traffic)
+    for (const PassKind kind : {PassKind::forward, PassKind::backward})
+      for (const workload::Call& call : stage[kind]) CHECK(call.overlappable_compute == 0);
+  CHECK_THAT(error_of([] { plan("interlaced"); }), Catch::Contains("allowed: interlaced, or"));
+  CHECK_THAT(error_of([] { plan("vocab-1", ", schedule: interlaced"); }),
+             Catch::Contains("allowed: 1f1b, v-half, or vocab_parallel none"));
+}
+
 TEST_CASE("devices exchange hidden states, sums and gradients", "[vocabulary]") {
   const workload::Plan cut = plan("vocab-1");
   CHECK(plan("none").costs.traffic[3][PassKind::forward].empty());
@@ -105,7 +141,7 @@ TEST_CASE("devices exchange hidden states, sums and gradients", "[vocabulary]") 
 TEST_CASE("a split vocabulary is rejected where it is not supported", "[vocabulary]") {
   CHECK(error_of([] { plan("vocab-2", ", schedule: zb-h1"); }) ==
         "mine.yaml:1:242: parallel.vocab_parallel is vocab-2, but zb-h1 cannot run the passes of a "
-        "split vocabulary; allowed: 1f1b, or vocab_parallel none");
+        "split vocabulary; allowed: 1f1b, v-half, or vocab_parallel none");
   CHECK_THAT(error_of([] { scenario("vocab-2", ", communication: {detail: full}"); }),
              Catch::Contains("parallel.vocab_parallel is vocab-2") &&
                  Catch::Contains("communication.detail: full"));
