@@ -122,6 +122,7 @@ LegendContent legend_content(std::span<const trace::Trace> runs) {
   LegendContent legend;
   for (const trace::Trace& run : runs) {
     legend.chunks = std::max(legend.chunks, run.run.chunks);
+    (run.run.slices > 1 ? legend.slices : legend.whole_microbatches) = true;
     for (const trace::PassRow& pass : run.passes) {
       legend.kinds.insert(pass.kind);
       legend.blocked_sends = legend.blocked_sends || pass.released > pass.end;

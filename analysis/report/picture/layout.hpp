@@ -81,6 +81,8 @@ struct LegendContent {
   bool blocked_sends = false;
   bool fused_pairs = false;
   bool microbatch_numbers = false;
+  bool whole_microbatches = false;  // Numbers of a run count microbatches.
+  bool slices = false;              // Numbers of a run count slices of microbatches.
   std::set<trace::CollectiveKind> collectives;
   bool optimizer_steps = false;
   double left;

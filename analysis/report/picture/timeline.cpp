@@ -73,7 +73,10 @@ void draw_timeline_legend(Canvas& canvas, const LegendContent& legend) {
   canvas.fill(idle_paint);
   frame_and_words(timeline_swatch_width, "idle");
   std::vector<std::string> notes;
-  if (legend.microbatch_numbers) notes.emplace_back("numbers: microbatch");
+  if (legend.microbatch_numbers)
+    notes.emplace_back(!legend.slices              ? "numbers: microbatch"
+                       : legend.whole_microbatches ? "numbers: microbatch or slice"
+                                                   : "numbers: slice of a microbatch");
   if (legend.chunks > 1)
     notes.push_back(fmt::format("dark to light: chunk 0 to {}", legend.chunks - 1));
   if (legend.fused_pairs) notes.emplace_back("one above the other: fused");

@@ -22,6 +22,7 @@ std::string run_details(const Summary& summary) {
   // The character U+00D7 is a multiplication sign.
   std::string text = fmt::format("{} \u00d7 {}", counted(run.devices, "device"),
                                  counted(run.microbatches, "microbatch"));
+  if (run.slices > 1) text += fmt::format(", {} slices each", run.slices);
   if (run.chunks > 1) text += fmt::format(", {} chunks a device", run.chunks);
   if (run.iterations > 1) text += fmt::format(", {} iterations", run.iterations);
   return text + fmt::format(", {}, bubble {}", format_seconds(summary.makespan_s),

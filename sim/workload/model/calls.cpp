@@ -418,23 +418,19 @@ PassCalls mtp_calls(const ModelSetting& model_setting, const config::Gpu& gpu,
 // calls run beside the layers' passes of other microbatches, unless the vocabulary is interlaced,
 // which broadcasts hidden states in the data type of activations. `forward` and `backward` are the
 // seconds of the layers' passes.
-void add_vocabulary_calls(const ModelSetting& setting, const StageParts& stage, double forward,
-                          double backward, PassCalls& calls) {
+void add_vocabulary_calls(const ModelSetting& setting, double forward, double backward,
+                          PassCalls& calls) {
   const bool interlaced = setting.sizes.interlaces_vocabulary;
   if (interlaced) forward = backward = 0;
   const double tokens = setting.sizes.spread_tokens;
   const double elements = tokens * setting.model.hidden;
   const double hidden = element_bytes(setting, elements);
-  if (stage.head) {
-    calls.forward.add(Group::pp, Collective::broadcast, interlaced ? hidden : 4 * elements, 1,
-                      forward / 3);
-    calls.forward.add(Group::pp, Collective::all_reduce, 4 * tokens, 3, forward / 9);
-    calls.add_to_input_grad(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);
-  }
-  if (stage.embedding) {
-    calls.forward.add(Group::pp, Collective::all_reduce, hidden, 1, forward / 3);
-    calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
-  }
+  calls.forward.add(Group::pp, Collective::broadcast, interlaced ? hidden : 4 * elements, 1,
+                    forward / 3);
+  calls.forward.add(Group::pp, Collective::all_reduce, 4 * tokens, 3, forward / 9);
+  calls.forward.add(Group::pp, Collective::all_reduce, hidden, 1, forward / 3);
+  calls.add_to_input_grad(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);
+  calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
 }
 
 // Adds the calls of an encoder of images. What is not trained makes none in the backward pass.
@@ -484,11 +480,11 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     calls.backward.add(layer.recomputed);
   };
   const LayerRange& layers = stage.layers;
-  const std::uint32_t untrained = stage.embedding ? layers_below_training(setting) : 0;
+  const std::uint32_t untrained =
+      stage.embedding && layers.first == 0 ? layers_below_training(setting) : 0;
   for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
-    const PassCalls of_layer =
-        layer_calls(setting_of_layer(setting, layer), kind_of_layer(setting.model, layer), gpu,
-                    communication);
+    const PassCalls of_layer = layer_calls(setting_of_layer(setting, layer),
+                                           kind_of_layer(setting.model, layer), gpu, communication);
     if (layer < untrained)
       calls.forward.add(of_layer.forward);
     else
@@ -503,13 +499,13 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     else
       add(of_module, true);
   }
-  if (setting.sizes.cuts_vocabulary) {
+  if (stage.exchanges_vocabulary) {
     PassSeconds seconds;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       seconds +=
           layer_seconds(setting_of_layer(setting, layer), kind_of_layer(setting.model, layer), gpu)
               .kernels;
-    add_vocabulary_calls(setting, stage, seconds.forward, seconds.before_weight_grad(), calls);
+    add_vocabulary_calls(setting, seconds.forward, seconds.before_weight_grad(), calls);
   }
   if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
     add_encoder_calls(*encoder, gpu, communication, calls);

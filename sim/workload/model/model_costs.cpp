@@ -65,14 +65,14 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& routes,
                                             const std::vector<StageSums>& seconds) {
-  // The first stage of each device has a part of the embedding, and the last one a part of the
-  // head, if the vocabulary is split over the pipeline. Then no stage needs another one's
-  // embedding.
+  // Each stage has a part of the embedding and of the head if the vocabulary is split over the
+  // pipeline, and then no stage needs another one's embedding. The last stage of a device runs the
+  // collectives.
   const auto take_vocabulary = [&](std::uint32_t stage, StageParts& parts) {
     if (!job.parallel.cuts_vocabulary()) return;
-    const std::uint32_t chunk = routes.chunk(stage, 0);
-    parts.embedding = chunk == 0;
-    parts.head = chunk + 1 == routes.stages() / job.parallel.pp.value;
+    parts.embedding = parts.head = true;
+    parts.exchanges_vocabulary =
+        routes.chunk(stage, 0) + 1 == routes.stages() / job.parallel.pp.value;
   };
   if (job.partition.own_encoder && routes.count() > 1)
     throw config::Error(job.training.vision->origin,
@@ -275,7 +275,7 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
     add(bytes);
   }
   const bool cut = setting.sizes.cuts_vocabulary;
-  if (stage.embedding && !(cut && stage.receives)) add(embedding_bytes(setting));
+  if (stage.embedding && !(cut && !stage.is_first())) add(embedding_bytes(setting));
   if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
     for (const ActivationBytes& part : encoder_bytes(*encoder)) add(part);
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
@@ -499,13 +499,14 @@ void add_offload_buffers(const DeviceSettings& settings, const Routes& routes, s
 // Adds the buffers of a vocabulary that is split over the devices: a device stores its part of a
 // microbatch's logits and of their gradient, and the hidden states that it received, in fp32 unless
 // the vocabulary is interlaced, as in the authors' program.
-void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
+void add_vocabulary_buffers(const ModelSetting& setting, std::size_t stages, StageCosts& costs) {
   if (!setting.sizes.cuts_vocabulary) return;
   const double bytes =
       setting.sizes.interlaces_vocabulary ? config::value_bytes(setting.training.precision) : 4.0;
   const double hidden = bytes * setting.sizes.spread_tokens * setting.model.hidden;
-  for (DeviceState& state : costs.state)
-    state.buffers += round_bytes(logits_bytes(setting) + logits_grad_bytes(setting) + hidden);
+  const double chunks = static_cast<double>(stages) / static_cast<double>(costs.state.size());
+  const double logits = chunks * (logits_bytes(setting) + logits_grad_bytes(setting));
+  for (DeviceState& state : costs.state) state.buffers += round_bytes(logits + hidden);
 }
 
 // Counts the kernels of F, I and W that CUDA graphs capture in each stage's layers.
@@ -574,13 +575,11 @@ void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stage
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       forward += flops_by_kind[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
-  if (setting.sizes.cuts_vocabulary) {
-    const auto parts = std::ranges::count_if(stages, &StageParts::head);
-    for (std::size_t stage = 0; stage < stages.size(); ++stage)
-      if (stages[stage].head) costs.forward_flops[stage] += head / static_cast<double>(parts);
-  } else {
+  if (setting.sizes.cuts_vocabulary)
+    for (double& forward : costs.forward_flops)
+      forward += head / static_cast<double>(stages.size());
+  else
     costs.forward_flops.back() += (1 + model.mtp_layers) * head;
-  }
 }
 
 }  // namespace
@@ -594,14 +593,16 @@ std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
 std::vector<StageParts> model_partition(const ModelJob& job, const Routes& routes) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication,
+                                routes.stages());
   return partition_stages_of(job, routes, stage_sums(settings, job.gpus, job.measured));
 }
 
 StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication,
+                                routes.stages());
   const std::vector<StageSums> seconds = stage_sums(settings, job.gpus, job.measured);
   const std::vector<StageParts> stages = partition_stages_of(job, routes, seconds);
   const StagePassTimes times = stage_pass_times(job, settings, routes, slices, stages, seconds);
@@ -637,7 +638,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   const ModelSetting& setting = settings.any();
   set_state(job, settings, routes, slices, stages, parameters, costs);
   add_offload_buffers(settings, routes, slices, stages, costs);
-  add_vocabulary_buffers(setting, costs);
+  add_vocabulary_buffers(setting, stages.size(), costs);
   set_flops(setting, stages, costs);
   set_times(times, costs);
   set_captured(settings, routes, stages, costs);

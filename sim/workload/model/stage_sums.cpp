@@ -63,10 +63,9 @@ void StageSums::set_untrained(const ModelSetting& setting, const Excess& excess)
   untrained_layers_ = layers_below_training(setting);
   trains_mtp_ = trains_mtp(setting);
   if (untrained_layers_ < layers)
-    lowest_excess_ =
-        excess(layer_kernels(setting_of_layer(setting, untrained_layers_),
-                             kind_of_layer(setting.model, untrained_layers_))
-                   .input_grad);
+    lowest_excess_ = excess(layer_kernels(setting_of_layer(setting, untrained_layers_),
+                                          kind_of_layer(setting.model, untrained_layers_))
+                                .input_grad);
   else
     for (std::uint32_t run = 0; run <= setting.model.mtp_layers; ++run)
       head_excess_ += excess(head_kernels(setting).input_grad);
@@ -122,10 +121,14 @@ double StageSums::total_seconds(const StageParts& stage) const {
 
 DeviceSettings::DeviceSettings(const config::Model& model, const config::Training& training,
                                const config::Parallel& parallel,
-                               const config::Communication& communication) {
+                               const config::Communication& communication, std::uint32_t stages) {
   const auto add = [&](const config::Parallel& device_parallel) {
-    settings_.push_back(
-        {model, training, sizes_of(model, training, device_parallel, communication)});
+    Sizes sizes = sizes_of(model, training, device_parallel, communication);
+    if (sizes.cuts_vocabulary) {
+      const std::uint32_t chunks = stages / parallel.pp.value;
+      sizes.vocabulary = (sizes.vocabulary + chunks - 1) / chunks;
+    }
+    settings_.push_back({model, training, sizes});
   };
   if (parallel.tp_by_device.empty()) add(parallel);
   std::map<std::uint32_t, std::size_t> index_of_tp;

@@ -29,7 +29,7 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
     if (const auto encoder = encoder_of(setting)) parts = encoder_parameters(*encoder);
   if (stage.embedding)
     add(config::WeightGroup::embedding,
-        {.dense = embedding + (stage.receives && setting.sizes.cuts_vocabulary
+        {.dense = embedding + (setting.sizes.cuts_vocabulary && !stage.is_first()
                                    ? 0
                                    : position_parameters(model, setting.sizes)),
          .vocabulary = embedding,

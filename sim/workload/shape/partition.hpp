@@ -31,6 +31,11 @@ struct StageParts {
   bool embedding_copy = false;
   bool receives = false;  // the forward input comes from another device
   bool sends = false;     // the forward output goes to another device
+  // True if the stage runs the collectives of a vocabulary that is split over the devices.
+  bool exchanges_vocabulary = false;
+
+  // Returns whether microbatches enter the model here.
+  bool is_first() const { return !receives && layers.first == 0; }
 };
 
 // Function that returns the seconds of a stage with the given layers, including the embedding and
