@@ -146,12 +146,6 @@ std::uint32_t inverse(const Config::Match& match) {
   return std::max(1U, static_cast<std::uint32_t>(std::lround(1 / ratio)));
 }
 
-// Returns a number of the encoder's part, or of the whole model's config.
-std::optional<Number> number_of(Config& part, Config& outer, Names names) {
-  if (const auto inner = part.number(names)) return inner;
-  return outer.number(names);
-}
-
 // Sets the learned positions of patches.
 void add_positions(Config& part, const VisionFamily& family, std::uint32_t patch, Shape& shape) {
   const std::uint32_t image = part.number({"image_size"}, family.image).value;
