@@ -176,7 +176,7 @@ void read_backend(Draft& draft, bool has_experts) {
 }
 
 void read_precision(Draft& draft) {
-  const bool has_experts = draft.known("model.experts") != nullptr;
+  const bool has_experts = draft.model_has("experts");
   read_backend(draft, has_experts);
   read_float8(draft, has_experts);
 }

@@ -355,6 +355,11 @@ std::uint64_t Draft::library_count(std::string_view key) const {
   return value == nullptr ? 0 : base::parse_number<std::uint64_t>(value->text).value_or(0);
 }
 
+bool Draft::model_has(std::string_view key) const {
+  return known(fmt::format("model.{}", key)) != nullptr ||
+         config::find(model_, key) != nullptr;
+}
+
 void Draft::assume(std::string sentence) { job_.assumed.push_back(std::move(sentence)); }
 void Draft::lacks(std::string key) { job_.missing.push_back(std::move(key)); }
 

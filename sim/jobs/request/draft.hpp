@@ -51,6 +51,8 @@ class Draft {
 
   // Number at a key of the built-in model that the job uses; 0 if it has none.
   std::uint64_t library_count(std::string_view key) const;
+  // Returns whether the model of the job, its own or a built-in one, has a key such as "experts".
+  bool model_has(std::string_view key) const;
 
   void assume(std::string sentence);
   void lacks(std::string key);

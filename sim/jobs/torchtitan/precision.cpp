@@ -88,7 +88,7 @@ void read_quantization(Draft& draft) {
   const auto [linear, grouped] = read_converters(draft, *converters);
   if (linear.empty() && grouped.empty()) return;
   draft.set(precision_key, linear.empty() ? "bf16" : linear, *converters);
-  const bool has_experts = draft.known("model.experts") != nullptr;
+  const bool has_experts = draft.model_has("experts");
   if (has_experts && grouped != linear)
     draft.set("training.precision.experts", grouped.empty() ? "bf16" : grouped, *converters);
   if (!linear.empty()) {
@@ -96,8 +96,7 @@ void read_quantization(Draft& draft) {
         first_of(draft, {"quantize.linear.float8.filter_fqns", "float8.filter_fqns",
                          "quantize.linear.mx.filter_fqns", "mx.filter_fqns"});
     if (filter != nullptr)
-      read_filter(draft, *filter, names_of(draft.known("model.latent") != nullptr, has_experts),
-                  linear);
+      read_filter(draft, *filter, names_of(draft.model_has("latent"), has_experts), linear);
     else
       draft.assume(
           "the output layer stays in bf16, as in torchtitan's own configurations, which filter it");

@@ -161,5 +161,5 @@ TEST_CASE("launches express types of modules where the framework has them", "[jo
   CHECK_THAT(rows, Contains("\"attention.wq\", \"attention.wk\", \"attention.wv\", \"output\""));
   const jobs::Launch differs = launch("{default: mxfp8, mlp: bf16}", "megatron");
   REQUIRE_FALSE(differs.differs.empty());
-  CHECK_THAT(differs.text, Contains("--te-precision-config-file"));
+  CHECK_THAT(differs.differs.front().text, Contains("--te-precision-config-file"));
 }
