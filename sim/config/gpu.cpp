@@ -189,34 +189,40 @@ constexpr std::array scaled_rates_table{
         efficiency<&ScaledAttentionRates::uneven_backward>},
 };
 
-constexpr std::array rates_table{
-    Key<AttentionRates>{
-        {.name = "forward",
-         .help = "fraction of peak FLOP/s that long fused attention reaches, forward",
-         .default_value = "0.5"},
-        efficiency<&AttentionRates::forward>},
-    Key<AttentionRates>{
-        {.name = "backward",
-         .help = "fraction of peak FLOP/s that long fused attention reaches, backward",
-         .default_value = "0.4"},
-        efficiency<&AttentionRates::backward>},
-    Key<AttentionRates>{
-        {.name = "half_length",
-         .help = "number of keys at which fused attention reaches half of these fractions",
-         .unit = "tokens",
-         .default_value = "0"},
-        into<&AttentionRates::half_length, read_keys_number>({ValueType::number})},
-    Key<AttentionRates>{
-        {.name = "uneven_backward",
-         .help = "fraction of peak FLOP/s that long fused attention reaches, backward, for heads "
-                 "whose keys and values differ in size, such as 192 and 128; default: backward"},
-        efficiency<&AttentionRates::uneven_backward>},
+constexpr Key<AttentionRates> forward_rate{
+    {.name = "forward",
+     .help = "fraction of peak FLOP/s that long fused attention reaches, forward",
+     .default_value = "0.5"},
+    efficiency<&AttentionRates::forward>};
+constexpr Key<AttentionRates> backward_rate{
+    {.name = "backward",
+     .help = "fraction of peak FLOP/s that long fused attention reaches, backward",
+     .default_value = "0.4"},
+    efficiency<&AttentionRates::backward>};
+constexpr Key<AttentionRates> half_length{
+    {.name = "half_length",
+     .help = "number of keys at which fused attention reaches half of these fractions",
+     .unit = "tokens",
+     .default_value = "0"},
+    into<&AttentionRates::half_length, read_keys_number>({ValueType::number})};
+constexpr Key<AttentionRates> uneven_backward_rate{
+    {.name = "uneven_backward",
+     .help = "fraction of peak FLOP/s that long fused attention reaches, backward, for heads "
+             "whose keys and values differ in size, such as 192 and 128; default: backward"},
+    efficiency<&AttentionRates::uneven_backward>};
+
+constexpr std::array rates_table{forward_rate, backward_rate, half_length, uneven_backward_rate};
+// Rates of kernels that take queries, keys and values of 8 bits, too.
+constexpr std::array cudnn_table{
+    forward_rate,
+    backward_rate,
+    half_length,
+    uneven_backward_rate,
     Key<AttentionRates>{
         {.name = "fp8", .help = "efficiency with one scale per tensor of queries, keys and values"},
         map_of<&AttentionRates::fp8, scaled_rates_table>},
     Key<AttentionRates>{{.name = "mxfp8", .help = "efficiency with one scale per 32 elements"},
-                        map_of<&AttentionRates::mxfp8, scaled_rates_table>},
-};
+                        map_of<&AttentionRates::mxfp8, scaled_rates_table>}};
 
 template <auto member>
 constexpr auto rates = map_of<member, rates_table>;
@@ -231,7 +237,7 @@ constexpr std::array attention_table{
                           rates<&AttentionKernels::fa3>},
     Key<AttentionKernels>{
         {.name = "cudnn", .help = "efficiency of cuDNN's attention from version 9.4 on"},
-        rates<&AttentionKernels::cudnn>},
+        map_of<&AttentionKernels::cudnn, cudnn_table>},
     Key<AttentionKernels>{
         {.name = "cudnn-9-2", .help = "efficiency of cuDNN's attention before version 9.4"},
         rates<&AttentionKernels::cudnn_9_2>},

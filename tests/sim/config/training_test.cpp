@@ -48,9 +48,10 @@ TEST_CASE("training keys have the defaults of frameworks and can be set", "[trai
   CHECK(weight_bytes(training("{precision: fp8, bytes: {weights: 3}}")) == 3);
   CHECK(gathered_bytes(training("{precision: fp8}")) == 2);
   CHECK(gathered_bytes(training("{precision: fp8, fp8_param_gather: true}")) == 1);
-  CHECK_THAT(error_of([] { training("{precision: fp6}"); }),
-             Catch::Contains("allowed: one of bf16, fp16, fp8, fp8-block, mxfp8, nvfp4, mxfp4, "
-                             "tf32, fp32"));
+  CHECK_THAT(
+      error_of([] { training("{precision: fp6}"); }),
+      Catch::Contains("allowed: one of bf16, fp16, fp8, fp8-row, fp8-block, mxfp8, nvfp4, mxfp4, "
+                      "tf32, fp32"));
   CHECK_THAT(error_of([] { training("{recompute: all}"); }),
              Catch::Contains("allowed: one of none, selective, full"));
 }

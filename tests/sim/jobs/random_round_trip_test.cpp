@@ -261,9 +261,11 @@ void Drawn::draw_training() {
                "{modules: [shared_experts]}", "{granularity: full, method: block, num_layers: 2}",
                "{granularity: full, method: uniform, num_layers: 2}"});
   if (is_torchtitan())
-    sometimes(3, "training.precision", {"bf16", "fp8", "mxfp8"});
+    sometimes(3, "training.precision", {"bf16", "fp8", "fp8-row", "mxfp8"});
   else
-    sometimes(2, "training.precision", {"bf16", "fp16", "fp8", "fp8-block", "mxfp8", "nvfp4"});
+    sometimes(2, "training.precision",
+              {"bf16", "fp16", "fp8", "fp8-block", "mxfp8", "nvfp4",
+               "{default: mxfp8, attention: mxfp8, num_layers_at_end_in_bf16: 1}"});
   sometimes(4, "training.fp8_param_gather", {"true", "false"});
   if (!is_torchtitan())
     sometimes(3, "training.cuda_graphs",
