@@ -53,6 +53,20 @@ TEST_CASE("each barrier of a split vocabulary puts one more microbatch of V-Half
     }
 }
 
+// Idle times of zbv_greedy.py in branch v-half-vocab of sail-sg/zero-bubble-pipeline-parallelism,
+// in microbatches of a device: makespans of 55.5, 57, 68.5, 70, 110.5 and 112.
+TEST_CASE("V-Half with barriers takes the time of the authors' program", "[v-shape]") {
+  const auto idle = [](std::uint32_t p, std::uint32_t barriers) {
+    return figures("v-half", p, 4 * p, {.ahead = barriers}).idle;
+  };
+  CHECK(idle(4, 1) == Approx(7.5));
+  CHECK(idle(4, 2) == Approx(9));
+  CHECK(idle(5, 1) == Approx(8.5));
+  CHECK(idle(5, 2) == Approx(10));
+  CHECK(idle(8, 1) == Approx(14.5));
+  CHECK(idle(8, 2) == Approx(16));
+}
+
 // With memory for k half activations, idle time is at least 6p-1-3k cells (arXiv 2405.15362). The
 // published V-Min takes 4 cells longer if p = 2 mod 3.
 TEST_CASE("V-Min idles 6p-1-6 floor((p+4)/3) half units, the minimum for its memory", "[v-shape]") {

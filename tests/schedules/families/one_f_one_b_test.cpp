@@ -92,11 +92,13 @@ TEST_CASE("two weight versions need iterations as long as the warm-up", "[2bw]")
   CHECK_THROWS_AS(make("eager-2bw", 8, 13), schedules::Error);
 }
 
-TEST_CASE("interlaced 1F1B holds half a pipeline more than 1F1B", "[1f1b]") {
+TEST_CASE("interlaced 1F1B idles like 1F1B and holds half a pipeline more", "[1f1b]") {
   for (std::uint32_t p = 1; p <= 9; ++p)
     for (std::uint32_t m = 1; m <= 24; ++m) {
       CAPTURE(p, m);
       const auto schedule = make("interlaced", p, m);
+      CHECK(timed(schedule, uniform_times(schedule, 1.25, 1, 0.5)).idle ==
+            Approx((p - 1) * 2.75).margin(1e-12));
       for (std::uint32_t r = 0; r < p; ++r)
         CHECK(schedules::peak_in_flight(schedule)[r] == std::min(3 * p / 2 - r, m));
     }
