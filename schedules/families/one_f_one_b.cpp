@@ -100,11 +100,10 @@ Schedule eager_2bw(const Parameters& parameters) {
 
 // Interlaced 1F1B (nnScaler, Lin et al., OSDI 2024; interlaced_schedule.py of
 // sail-sg/VocabularyParallelism). All devices compute the output layer of a microbatch at the same
-// time, so that each must have a forward and a backward to run between two such times. Half a
-// pipeline of microbatches more than in 1F1B is therefore in flight: min(floor(3p/2) - r, m) on
-// device r. After the warm-up, device r runs backwards until it is half as far ahead of the last
-// device as in 1F1B; then forwards and backwards alternate, and every second device begins with a
-// backward. Bubble (p-1)(F+B).
+// time, for which half a pipeline of microbatches more than in 1F1B is in flight: min(floor(3p/2) -
+// r, m) on device r. After the warm-up, device r runs backwards until it holds floor((p-1-r)/2)
+// microbatches more than in 1F1B; then forwards and backwards alternate, and every second device
+// begins with a backward. Bubble (p-1)(F+B).
 Schedule interlaced(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   const std::uint32_t microbatches = parameters.microbatches;
