@@ -183,7 +183,7 @@ void read_warmup_transfers(Draft& draft, bool interleaved) {
     if (!overlaps_steady)
       throw refusal(*overlap,
                     "Pipeline parallel communication overlapping in warmup and flush is only "
-                    "compatible with overlap_p2p_comm but not batch_p2p_comm.")
+                    "compatible with overlap_p2p_comm but not batch_p2p_comm")
           .suggest(interleaved ? "leave out one of both flags"
                                : "set the virtual pipeline size too, or leave the flag out");
     draft.set("p2p", "eager", *overlap);

@@ -288,7 +288,7 @@ TEST_CASE("the help of a key has its choices and its default") {
     return std::string();
   };
   CHECK(help("p2p") ==
-        "protocol of point-to-point transfers: eager, rendezvous or blocking (eager)");
+        "protocol of point-to-point transfers: eager, rendezvous, blocking or steady (eager)");
   CHECK(help("partition") ==
         "distribution of layers over stages; a list, a map, a layout such as Et*3|(t*4|)*2tL, or a "
         "rule: even, ends_less, by_cost, by_weights, or a list (even)");

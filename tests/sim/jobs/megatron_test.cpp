@@ -389,7 +389,7 @@ TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {
                      8),
              Contains("should be greater than 2"));
   for (const std::string flags :
-       {"", "--num-virtual-stages-per-pipeline-rank 2 --no-overlap-p2p-communication "})
+       {"", "--num-virtual-stages-per-pipeline-rank 3 --no-overlap-p2p-communication "})
     CHECK_THAT(refusal("--pipeline-model-parallel-size 4 --global-batch-size 16 "
                        "--overlap-p2p-communication-warmup-flush " +
                            flags,
