@@ -75,6 +75,7 @@ constexpr auto idle_names = std::to_array<std::string_view>(
      "sliding_window_size",
      "use_conv_bias",            // counted with the convolution
      "use_expert_bias",          // one number per expert
+     "use_grouped_topk",         // n_group and topk_group give the groups
      "use_head_wise_attn_gate",  // one number per head
      "use_moe_router_bias",
      "use_parallel_residual",

@@ -220,7 +220,7 @@ TEST_CASE("Kimi K3 has gates of latent attention, and a note on its attention re
 "short_conv_kernel_size": 4, "use_full_rank_gate": true}}, "max_position_embeddings": 1048576,
 "mla_use_nope": true, "mla_use_output_gate": true, "moe_intermediate_size": 3072,
 "moe_layer_freq": 1, "num_attention_heads": 96, "num_experts": 896, "num_experts_per_token": 16,
-"num_hidden_layers": 93, "num_key_value_heads": 96, "num_shared_experts": 2, "q_lora_rank": 1536,
+"num_expert_group": 1, "topk_group": 1, "use_grouped_topk": true, "num_hidden_layers": 93, "num_key_value_heads": 96, "num_shared_experts": 2, "q_lora_rank": 1536,
 "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "routed_expert_hidden_size": 3584,
 "v_head_dim": 128, "vocab_size": 163840}})",
                        fmt::join(full, ", "), fmt::join(deltas, ", ")));
