@@ -1,8 +1,13 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "support/program.hpp"
+#include "support/random.hpp"
 
 // Tests the option `symmetric`, which simulates one replica in place of all, against full runs on
 // fabrics of `platform make`.
@@ -125,6 +130,40 @@ TEST_CASE("collectives that some replicas of a kind meet change a symmetric run 
   make(place, "9 --fabric leaf-spine --leaf-nodes 3 --oversubscription 4");
   write(place, "devices: 2\nparallel: {tp: 8, dp: 4, order: tp-pp-dp}\n");
   CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(1e-3));
+}
+
+TEST_CASE("random symmetric runs take as long as the full ones if their replicas are of one kind",
+          "[symmetric]") {
+  const tests::CommandFolder place;
+  tests::Random random(21);
+  const std::vector<std::string> fabrics{
+      "", " --fabric leaf-spine --leaf-nodes 2 --oversubscription 2",
+      " --fabric rail --leaf-nodes 4 --oversubscription 2",
+      " --fabric fat-tree --leaf-nodes 2 --pod-leaves 2 --core-oversubscription 2"};
+  const std::vector<std::string> schedules{"1f1b", "gpipe", "zb-h1",
+                                           "{name: interleaved-1f1b, chunks: 2}"};
+  int alike = 0;
+  for (int round = 0; round < 24; ++round) {
+    make(place, "8" + fabrics[random.whole(0, 3)]);
+    const std::uint32_t devices = 1U << random.whole(0, 2);
+    const std::uint32_t tp = 1U << random.whole(0, 3);
+    const std::uint32_t most = 64 / devices / tp;
+    const std::uint32_t dp = random.whole(2, std::min(12U, most));
+    const std::string layout = fmt::format(
+        "devices: {}\nparallel: {{tp: {}, dp: {}, zero: {}}}\ntraining: {{recompute: "
+        "full}}\n",
+        devices, tp, dp, random.whole(0, 3));
+    write(place, layout, schedules[random.whole(0, 3)]);
+    const tests::ProgramResult ran = place.run("run s.yaml --set symmetric=true --json");
+    if (ran.status != 0) continue;  // such a model, or so many GPUs, are impossible
+    const bool is_alike = ran.err.find("replicas are of") == std::string::npos;
+    const double full = makespan(place, false);
+    const double single = nlohmann::json::parse(ran.out)["makespan_s"];
+    CAPTURE(layout, full, single);
+    CHECK(single == Approx(full).epsilon(is_alike ? 1e-6 : 0.02));
+    alike += is_alike ? 1 : 0;
+  }
+  CHECK(alike > 8);
 }
 
 TEST_CASE("a symmetric run says why replicas are of several kinds", "[symmetric]") {

@@ -257,6 +257,7 @@ TEST_CASE("errors in the map have a key, a fault and the allowed values") {
   starts("{checkpoint: {interval: 0}}", "a time above 0 such as 20 min, or auto");
   starts("{checkpoint: {network: 1 GB/s, traffic: 2 GB/s}}", "of the network that it shares");
   starts("{spares: many}", "goodput.spares");
-  starts("{spares: -1}", "allowed: a whole number from 0 to 2147483648, such as 4, 2 racks, or rest");
+  starts("{spares: -1}",
+         "allowed: a whole number from 0 to 2147483648, such as 4, 2 racks, or rest");
   starts("{failures: {rate: 1, nodes: -1}}", "allowed: a whole number from 0 to");
 }
