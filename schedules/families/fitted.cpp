@@ -58,14 +58,14 @@ std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& o
       const std::vector<double>& forward = pipeline.times[PassKind::forward];
       const double mean = std::accumulate(forward.begin(), forward.end(), 0.0) /
                           static_cast<double>(forward.size());
-      Pipeline other = pipeline;
-      const Justifier other_justifier(other);
+      Pipeline planned = pipeline;
+      const Justifier planned_justifier(planned);
       for (const double share : planned_hops) {
-        other.hop = share * mean;
+        planned.hop = share * mean;
         for (std::size_t i = 0; i < seeds; ++i) {
-          const Plan start = other_justifier.plan(plans[i].order);
+          const Plan start = planned_justifier.plan(plans[i].order);
           const Plan improved =
-              other_justifier.improve(start, Pull::fitting, Objective::span, rounds);
+              planned_justifier.improve(start, Pull::fitting, Objective::span, rounds);
           if (Plan plan = justifier.plan(improved.order); std::isfinite(plan.makespan))
             plans.push_back(std::move(plan));
         }

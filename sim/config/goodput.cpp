@@ -290,7 +290,8 @@ constexpr std::array goodput_table{
         {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
     Key<Goodput>{
         {.name = "replaces",
-         .help = "what leaves the job when a node fails: that node, or its whole NVLink rack",
+         .help =
+             "unit that is exchanged for spares when a node fails: the node, or its NVLink rack",
          .default_value = "node"},
         choice<&Goodput::replaces, replaced_units>},
     Key<Goodput>{{.name = "elastic",

@@ -84,10 +84,10 @@ std::optional<ShortRuns> short_runs(const config::Scenario& scenario,
   const auto& chunks = spec[&schedules::Parameters::chunks];
   constexpr std::uint32_t directions = 2;  // of bidirectional schedules
   ShortRuns runs{.period = std::lcm(std::lcm(devices, directions), group ? group->value : 1U)};
-  const std::uint64_t least =
+  const std::uint64_t fewest =
       std::uint64_t{runs.period} * periods * (chunks ? std::max(1U, chunks->value) : 1U);
   const std::uint32_t microbatches = scenario.microbatches.value;
-  const std::uint64_t first = least + (microbatches - least % runs.period) % runs.period;
+  const std::uint64_t first = fewest + (microbatches - fewest % runs.period) % runs.period;
   for (std::size_t i = 0; i < ShortRuns::count; ++i) {
     const std::uint64_t of_run = first + i * runs.period;
     if (of_run >= microbatches) return std::nullopt;
@@ -100,10 +100,10 @@ std::optional<Summary> extrapolate(const ShortRuns& runs, const Summaries& of_ru
                                    std::uint32_t microbatches) {
   Summaries copies = of_runs;
   Summary whole = of_runs.back();
-  std::array<Summary*, ShortRuns::count> all{};
-  for (std::size_t i = 0; i < copies.size(); ++i) all[i] = &copies[i];
+  std::array<Summary*, ShortRuns::count> of_lengths{};
+  for (std::size_t i = 0; i < copies.size(); ++i) of_lengths[i] = &copies[i];
   Line line((microbatches - runs.microbatches.front()) / runs.period);
-  line.extend(all, whole, [](Summary& run) -> auto& { return run.makespan_s; });
+  line.extend(of_lengths, whole, [](Summary& run) -> auto& { return run.makespan_s; });
   for (std::size_t device = 0; device < whole.devices.size(); ++device) {
     std::array<DeviceSummary*, ShortRuns::count> devices{};
     for (std::size_t i = 0; i < copies.size(); ++i) devices[i] = &copies[i].devices[device];

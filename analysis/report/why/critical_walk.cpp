@@ -360,8 +360,8 @@ class CriticalWalk {
       const WaitRow& wait = *waits->second.front();
       add(wait.time, {.part = CriticalPart::norm, .device = step.device});
       if (enter(wait.replica))
-        for (const StepRow* other : index().steps_on(wait.device))
-          if (other->iteration == step.iteration) return step_reduced(*other);
+        for (const StepRow* last_step : index().steps_on(wait.device))
+          if (last_step->iteration == step.iteration) return step_reduced(*last_step);
       add(last->reduced, {.part = CriticalPart::other_replicas, .device = step.device});
     }
     add(last->reduced, {.part = CriticalPart::norm, .device = step.device});

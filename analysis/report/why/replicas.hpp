@@ -27,15 +27,15 @@ class Replicas {
  private:
   const TraceIndex& first_;
   FindTrace find_;
-  std::map<std::uint32_t, TraceIndex> others_;
+  std::map<std::uint32_t, TraceIndex> indices_;
 };
 
 inline const TraceIndex* Replicas::find(std::uint32_t replica) {
   if (replica == 0) return &first_;
-  const auto known_index = others_.find(replica);
-  if (known_index != others_.end()) return &known_index->second;
+  const auto known_index = indices_.find(replica);
+  if (known_index != indices_.end()) return &known_index->second;
   const trace::Trace* const trace = find_ ? find_(replica) : nullptr;
-  return trace == nullptr ? nullptr : &others_.try_emplace(replica, *trace).first->second;
+  return trace == nullptr ? nullptr : &indices_.try_emplace(replica, *trace).first->second;
 }
 
 }  // namespace pipewright::analysis

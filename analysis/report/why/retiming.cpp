@@ -216,9 +216,10 @@ void Retiming::Builder::add_steps() {
   std::vector<Number> reduced;
   for (const StepRow& step : trace_.steps) {
     // The moment at which the last of the other replicas is ready for a reduction stays as it is.
-    const double others = std::clamp(reduction_wait(step), step.start, step.reduced);
-    const Number node = add_node({.start = others, .end = step.reduced});
-    if (others > step.start) add_edge(add_node({.start = others, .end = others}), node);
+    const double waited_until = std::clamp(reduction_wait(step), step.start, step.reduced);
+    const Number node = add_node({.start = waited_until, .end = step.reduced});
+    if (waited_until > step.start)
+      add_edge(add_node({.start = waited_until, .end = waited_until}), node);
     const auto& units = index_.units_on(step.device);
     const auto after = std::ranges::partition_point(units, [&](std::uint32_t unit) {
       return trace_.passes[index_.units()[unit].first].start < step.start;

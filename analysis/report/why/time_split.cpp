@@ -187,7 +187,7 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
   }
   for (const trace::StepRow& row : trace.steps)
     splits[row.device].optimizer_s += std::max(0.0, row.updated - row.synchronized);
-  const OtherReplicas others(trace);
+  const OtherReplicas replicas(trace);
   for (const Idle& idle : idle_times(index)) {
     TimeSplit& split = splits[idle.device];
     const double seconds = idle.end - idle.start;
@@ -211,8 +211,8 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
         // replicas; the rest of the wait is for the norm.
         const trace::StepRow* step = index.step_at(idle.device, idle.end);
         const bool has_step = step != nullptr;
-        const double last = has_step ? others.last_reduced(step->iteration) : idle.start;
-        const double starts = has_step ? others.norm_starts(step->iteration) : idle.start;
+        const double last = has_step ? replicas.last_reduced(step->iteration) : idle.start;
+        const double starts = has_step ? replicas.norm_starts(step->iteration) : idle.start;
         const double waits = std::clamp(last - idle.start, 0.0, seconds);
         const double waits_for_all = std::clamp(starts - idle.start, waits, seconds);
         split.cool_down_s += waits;
@@ -221,16 +221,16 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
         break;
       }
       case IdleCause::peers:
-        if (others.starts_reduction(idle.end))
+        if (replicas.starts_reduction(idle.end))
           split.replicas_s += seconds;
         else
           bubbles[idle.device].add(idle);
         break;
       case IdleCause::finished: {
-        Idle own = idle;
-        own.end = std::clamp(others.own_end(), idle.start, idle.end);
-        split.replicas_s += idle.end - own.end;
-        if (own.end > own.start) bubbles[idle.device].add(own);
+        Idle until_own_end = idle;
+        until_own_end.end = std::clamp(replicas.own_end(), idle.start, idle.end);
+        split.replicas_s += idle.end - until_own_end.end;
+        if (until_own_end.end > until_own_end.start) bubbles[idle.device].add(until_own_end);
         break;
       }
       case IdleCause::input:
