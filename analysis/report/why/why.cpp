@@ -63,6 +63,8 @@ std::string verdict_on(const WhyReport& report) {
       text += fmt::format("; passes of stage {} are {} of it", stage->stage,
                           percent_of(report.makespan_s, share->seconds));
   }
+  if (report.last_replica)
+    text += fmt::format("; replica {} is the last one", *report.last_replica);
   if (report.lost && !report.lost->causes.empty())
     text += fmt::format("; {} is lost, {} of that by {}",
                         percent_of(report.makespan_s, report.lost->seconds),
@@ -115,6 +117,8 @@ WhyReport why(const trace::Trace& trace, const std::string& name, const Reruns& 
     Replicas ideal_run(ideal_index, reruns.ideal);
     report.lost = lost_time(run, path, ideal_run);
   }
+  if (!trace.waits.empty())
+    report.last_replica = std::ranges::max_element(trace.waits, {}, &trace::WaitRow::time)->replica;
   report.devices = time_splits(index);
   report.pass_collectives = over_devices(trace.pass_collectives);
   report.slack = slack(index);

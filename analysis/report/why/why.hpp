@@ -63,7 +63,9 @@ struct WhyReport {
   std::vector<TimeSplit> devices;
   std::vector<PassCollectives> pass_collectives;  // components of the devices' in_passes_s
   Slack slack;
-  std::optional<LostTime> lost;   // if the run was compared with its ideal run
+  std::optional<LostTime> lost;  // if the run was compared with its ideal run
+  // Replica for which the one of the trace waits at the end, if it waits for one.
+  std::optional<std::uint32_t> last_replica;
   std::optional<WhatIf> what_if;  // if changed runs were simulated
 };
 

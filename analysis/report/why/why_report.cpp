@@ -350,6 +350,7 @@ std::string why_json_text(const WhyReport& report) {
            {"assumed", report.evidence.keys},
            {"assumed_gpu", report.evidence.gpu},
            {"verdict", report.verdict},
+           {"last_replica", report.last_replica ? Json(*report.last_replica) : Json()},
            {"knows_inputs", report.knows_inputs},
            {"critical_path", path_json(report.path, report.makespan_s)},
            {"devices", json_rows(split_columns(report.makespan_s), report.devices)},
