@@ -356,8 +356,7 @@ std::uint64_t Draft::library_count(std::string_view key) const {
 }
 
 bool Draft::model_has(std::string_view key) const {
-  return known(fmt::format("model.{}", key)) != nullptr ||
-         config::find(model_, key) != nullptr;
+  return known(fmt::format("model.{}", key)) != nullptr;
 }
 
 void Draft::assume(std::string sentence) { job_.assumed.push_back(std::move(sentence)); }
