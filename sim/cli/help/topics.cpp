@@ -27,6 +27,7 @@ std::span<const Topic> topics() {
       Topic{"two-jobs", "docs/two-jobs.md"},
       Topic{"search", "docs/search.md"},
       Topic{"python", "docs/python.md"},
+      Topic{"agents", "docs/agents.md"},
       Topic{"jobs", "docs/jobs.md"},
       Topic{"reading-a-run", "docs/reading-a-run.md"},
       Topic{"measured-runs", "docs/measured-runs.md"},
