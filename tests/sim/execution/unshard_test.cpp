@@ -143,8 +143,8 @@ TEST_CASE("each iteration gathers stages by the same plan, after the optimizer's
 }
 
 TEST_CASE("a lookahead of one stage exposes the gathers that a wider one hides", "[unshard]") {
-  // One device runs both stages. A lookahead of one starts to gather the second stage only after
-  // the passes of the first one.
+  // One device runs both stages in turn, each in half a second. A lookahead of one starts to gather
+  // the second stage only after the first pass of the first one.
   const auto cluster = tests::mesh_cluster(2);
   const schedules::Parameters sizes{.devices = 1, .microbatches = 2, .chunks = 2};
   const double gather = tests::mesh_latency + parameters / tests::mesh_rate;
@@ -156,7 +156,7 @@ TEST_CASE("a lookahead of one stage exposes the gathers that a wider one hides",
     const auto rows = tests::collectives(trace, 0, CollectiveKind::gather_weights);
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].posted == 0);
-    CHECK(rows[1].posted == Approx(gather + 2).epsilon(1e-9));  // after two forward passes of 1 s
+    CHECK(rows[1].posted == Approx(gather + 0.5).epsilon(1e-9));
     CHECK(tests::last_end(trace) - tests::last_end(Job(2, sizes).run(cluster, engine)) ==
           Approx(gather).epsilon(1e-6));
   }
