@@ -170,13 +170,19 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
 
 void check_fine_tuning(const Value& root, const Model& model, const Training& training) {
   if (!training.lora) {
-    if (training.frozen_groups().all() && !training.trains_vision())
+    constexpr std::array of_experts{WeightGroup::experts, WeightGroup::router};
+    WeightGroups frozen = training.frozen_groups();
+    if (!model.experts)
+      for (const WeightGroup group : of_experts) frozen.set(static_cast<std::size_t>(group));
+    if (frozen.all() && !training.trains_vision())
       throw Error(origin_of(root, "training.frozen"),
                   "training.frozen has all weights of the model, so that nothing is trained",
                   "training.frozen")
-          .suggest("leave out a group, or train adapters: training.lora");
+          .suggest(
+              "leave out a group, or train adapters (training.lora) or parts of an encoder of "
+              "images (modules.vision.tokens)");
     if (!model.experts)
-      for (const WeightGroup group : {WeightGroup::experts, WeightGroup::router})
+      for (const WeightGroup group : of_experts)
         if (training.freezes(group))
           throw Error(origin_of(root, "training.frozen"),
                       fmt::format("training.frozen has {}, which the model does not have",

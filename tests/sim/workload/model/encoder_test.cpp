@@ -38,7 +38,9 @@ std::string text_of(const std::string& vision, const std::string& keys) {
       vision.empty() ? "" : fmt::format(", modules: {{vision: {{model: {}, {}}}}}", shape, vision);
   return fmt::format(
       "{{model: {{layers: 8, hidden: 4096, heads: 32, ffn: 14336, mlp: swiglu, vocabulary: 65536, "
-      "sequence: 4096, biases: false, norm: rmsnorm}}, gpu: h100-sxm, microbatches: 8{}{}}}",
+      "sequence: 4096, biases: false, norm: rmsnorm}}, gpu: h100-sxm, microbatches: 8, stack: "
+      "{{like: megatron-core, host: {{kernel: 1 us, collective: 1 us, pass: 1 us, iteration: 1 "
+      "us}}}}{}{}}}",
       modules, keys.empty() ? "" : ", " + keys);
 }
 
