@@ -39,7 +39,8 @@ Entry text_entry(std::string_view key, std::string_view text) {
 // Returns whether a key of a scenario is only valid together with other keys, so that it cannot be
 // checked alone.
 bool needs_other_keys(std::string_view key) {
-  constexpr std::array<std::string_view, 4> keys{"placement", "activation", "state", "layer_times"};
+  constexpr std::array<std::string_view, 5> keys{"placement", "activation", "state", "layer_times",
+                                                 "modules"};
   return std::ranges::find(keys, key) != keys.end();
 }
 

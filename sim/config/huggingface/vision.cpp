@@ -265,6 +265,9 @@ Value vision_map(Config part, Config outer, const VisionFamily& family, std::uin
   part.find({"out_hidden_size", "hidden_size", "num_key_value_heads", "spatial_patch_size",
              "init_pos_emb_time", "mm_hidden_size", "text_hidden_size", "num_positions",
              "global_head_dim"});
+  // And keys of what takes no time: biases of products, the kernel of attention, and the kind of
+  // positions.
+  part.find({"attention_bias", "qkv_bias", "use_flash_attn", "use_absolute_position_embeddings"});
   check_unread(part);
   return std::move(shape).take();
 }
