@@ -517,6 +517,17 @@ TEST_CASE("encoders of images have the shapes of their families", "[model][huggi
           .vision.value();
   CHECK(mistral.biases == Model::Biases::none);
   CHECK(mistral.projector.ffn == 128);
+  const Model::Vision intern =
+      vision_model(R"("model_type": "internvl", "downsample_ratio": 0.5)",
+                   R"("model_type": "qwen2", )",
+                   R"("model_type": "internvl_vision", "hidden_size": 1024, )"
+                   R"("num_hidden_layers": 24, "num_attention_heads": 16, )"
+                   R"("image_size": [448, 448], "patch_size": [14, 14], "attention_bias": true, )"
+                   R"("intermediate_size": 4096, "use_absolute_position_embeddings": true)")
+          .vision.value();
+  CHECK(intern.positions == 32 * 32 + 1);
+  CHECK(intern.projector.merge == 2);
+  CHECK(intern.projector.ffn == 128);
   const Model unknown =
       vision_model(R"("model_type": "qwen3_vl")", R"("model_type": "qwen3_vl_text", )",
                    R"("model_type": "spectral_eye", "depth": 3)");
