@@ -248,7 +248,7 @@ TEST_CASE("an encoder with ranks of its own is a first stage without layers", "[
   CHECK_THAT(message("parallel: {pp: 1}"), Catch::Contains("the pipeline has 1 device"));
   CHECK_THAT(message("parallel: {pp: 4}, partition: [2, 2, 2, 2]"),
              Catch::Contains("partition gives the first stage 2 layers"));
-  CHECK_THAT(message("parallel: {pp: 4}, schedule: {name: interleaved, chunks: 2}"),
+  CHECK_THAT(message("parallel: {pp: 4}, schedule: {name: interleaved-1f1b, chunks: 2}"),
              Catch::Contains("own_ranks leaves the first of the devices"));
 }
 
