@@ -270,7 +270,7 @@ TEST_CASE("an unknown type is refused with its missing parts, and only misspelt 
     CHECK_THAT(fault_of(typed, layers), Contains(fmt::format("did you mean '{}'?", meant)));
   // Another number is another generation, and other words are another model.
   for (const char* const other : {"llama9", "deepseek_v5", "minimax_m4", "qwen4", "gemma5",
-                                  "nemotron-moe", "glm5_moe", "deepseek"}) {
+                                  "nemotron9", "glm5_moe", "deepseek"}) {
     CAPTURE(other);
     CHECK_THAT(fault_of(other, layers),
                Contains(fmt::format("model_type '{}' is not understood; allowed: arcee", other)));
