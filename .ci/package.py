@@ -64,11 +64,11 @@ def write_wheel(package, version, folder):
                for path in files_of(package)]
     wheel = "Wheel-Version: 1.0\nGenerator: pipewright\nRoot-Is-Purelib: false\n" + \
         "".join(f"Tag: py3-none-{tag}\n" for tag in tags)
-    scripts = "[console_scripts]\n" + \
-        "".join(f"{name} = {target}\n" for name, target in project["scripts"].items())
-    for name, text in (("METADATA", metadata(project, version)), ("WHEEL", wheel),
-                       ("entry_points.txt", scripts)):
+    for name, text in (("METADATA", metadata(project, version)), ("WHEEL", wheel)):
         entries.append((f"{information}/{name}", text.encode(), 0o100644))
+    command = ROOT / ".ci/wheel_command.py"
+    entries.append((f"pipewright-{version}.data/scripts/pipewright", command.read_bytes(),
+                    0o100755))
     record = io.StringIO()
     rows = csv.writer(record, lineterminator="\n")
     for name, data, _ in entries:
