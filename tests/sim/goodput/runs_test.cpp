@@ -12,10 +12,11 @@ using namespace pipewright;
 
 namespace {
 
-goodput::Variant variant(std::uint64_t seeds) {
+// A job that trains for `target` seconds; 1e7 s of ten seeds take about 0.2 s.
+goodput::Variant variant(std::uint64_t seeds, double target) {
   goodput::Setting setting{.nodes = 8,
                            .replicas = 2,
-                           .target = 1e6,
+                           .target = target,
                            .interval = 100,
                            .bytes = 1e9,
                            .storage = 1e8,
@@ -34,9 +35,9 @@ pid_t child() {
   return children >> id ? id : 0;
 }
 
-// Kills the first `kills` children that it sees.
-goodput::RunOptions killing(int kills) {
-  return {.jobs = 2, .look = [kills](double) mutable {
+// Kills a child at each look until no kills are left.
+goodput::RunOptions killing(int& kills) {
+  return {.jobs = 2, .look = [&kills](double) {
             const pid_t victim = kills > 0 ? child() : 0;
             if (victim != 0 && ::kill(victim, SIGKILL) == 0) --kills;
           }};
@@ -49,12 +50,15 @@ std::string lines(const std::vector<std::vector<analysis::GoodputOutcome>>& outc
 }  // namespace
 
 TEST_CASE("the seeds of a killed process are simulated again, with the same results", "[goodput]") {
-  const std::vector<goodput::Variant> variants{variant(40)};
+  const std::vector<goodput::Variant> variants{variant(40, 1e7)};
   const std::string undisturbed = lines(goodput::run(variants, {.jobs = 2}));
-  CHECK(lines(goodput::run(variants, killing(1))) == undisturbed);
+  int kills = 1;
+  CHECK(lines(goodput::run(variants, killing(kills))) == undisturbed);
+  CHECK(kills == 0);
 }
 
 TEST_CASE("seeds whose process is killed each time are an error", "[goodput]") {
-  const std::vector<goodput::Variant> variants{variant(20)};
-  CHECK_THROWS_WITH(goodput::run(variants, killing(1000)), Catch::Contains("signal 9 (Killed)"));
+  const std::vector<goodput::Variant> variants{variant(20, 1e9)};  // does not end before a look
+  int kills = 1000;
+  CHECK_THROWS_WITH(goodput::run(variants, killing(kills)), Catch::Contains("signal 9 (Killed)"));
 }
