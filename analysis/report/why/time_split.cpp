@@ -138,28 +138,31 @@ double TimeSplit::computing_s() const {
 // Moments at which devices of the trace's replica stop waiting for other replicas.
 class OtherReplicas {
  public:
-  explicit OtherReplicas(const trace::Trace& trace) {
+  explicit OtherReplicas(const TraceIndex& index) {
+    const trace::Trace& trace = index.trace();
     std::map<std::uint32_t, double> step_ends;  // by iteration
     for (const trace::StepRow& row : trace.steps) {
-      last_reduced_[row.iteration] = std::max(last_reduced_[row.iteration], row.reduced);
+      // A reduction that waits for another replica does not make this one late.
+      const double ready = waits_in_step(index, row) ? row.start : row.reduced;
+      last_ready_[row.iteration] = std::max(last_ready_[row.iteration], ready);
+      norm_[row.iteration] = std::max(norm_[row.iteration], row.reduced);
       step_ends[row.iteration] = std::max(step_ends[row.iteration], row.end);
     }
     own_end_ = step_ends.empty() ? std::numeric_limits<double>::infinity() : 0;
     for (const auto& [iteration, end] : step_ends) own_end_ = std::max(own_end_, end);
     for (const trace::WaitRow& row : trace.waits) {
-      if (row.event == trace::WaitEvent::norm) norm_[row.iteration] = row.time;
+      if (row.event == trace::WaitEvent::norm)
+        norm_[row.iteration] = std::max(norm_[row.iteration], row.time);
       if (row.event == trace::WaitEvent::reduce_gradients) starts_.push_back(row.time);
     }
     std::ranges::sort(starts_);
   }
 
-  // Time at which the last device of this replica has its gradients.
-  double last_reduced(std::uint32_t iteration) const { return last_reduced_.at(iteration); }
+  // Time at which the last device of this replica has its gradients, or waits for those of another
+  // replica.
+  double last_ready(std::uint32_t iteration) const { return last_ready_.at(iteration); }
   // Time at which the last device of all replicas has its gradients.
-  double norm_starts(std::uint32_t iteration) const {
-    const auto it = norm_.find(iteration);
-    return it == norm_.end() ? last_reduced(iteration) : it->second;
-  }
+  double norm_starts(std::uint32_t iteration) const { return norm_.at(iteration); }
   // True if a device of another replica is ready at this time, as the last one of a reduction.
   bool starts_reduction(double time) const {
     const auto it = std::ranges::lower_bound(starts_, time - time_tolerance(time));
@@ -169,7 +172,19 @@ class OtherReplicas {
   double own_end() const { return own_end_; }
 
  private:
-  std::map<std::uint32_t, double> last_reduced_;
+  static bool waits_in_step(const TraceIndex& index, const trace::StepRow& step) {
+    return std::ranges::any_of(index.trace().waits, [&](const trace::WaitRow& wait) {
+      const auto is_reduction = [&](const trace::CollectiveRow* row) {
+        return row->kind == trace::CollectiveKind::reduce_gradients && row->stage == wait.stage &&
+               row->iteration == wait.iteration;
+      };
+      return wait.event == trace::WaitEvent::reduce_gradients && wait.iteration == step.iteration &&
+             wait.time > step.start &&
+             std::ranges::any_of(index.collectives_on(step.device), is_reduction);
+    });
+  }
+
+  std::map<std::uint32_t, double> last_ready_;  // by iteration
   std::map<std::uint32_t, double> norm_;
   std::vector<double> starts_;
   double own_end_ = 0;
@@ -187,7 +202,7 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
   }
   for (const trace::StepRow& row : trace.steps)
     splits[row.device].optimizer_s += std::max(0.0, row.updated - row.synchronized);
-  const OtherReplicas replicas(trace);
+  const OtherReplicas replicas(index);
   for (const Idle& idle : idle_times(index)) {
     TimeSplit& split = splits[idle.device];
     const double seconds = idle.end - idle.start;
@@ -211,7 +226,7 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
         // replicas; the rest of the wait is for the norm.
         const trace::StepRow* step = index.step_at(idle.device, idle.end);
         const bool has_step = step != nullptr;
-        const double last = has_step ? replicas.last_reduced(step->iteration) : idle.start;
+        const double last = has_step ? replicas.last_ready(step->iteration) : idle.start;
         const double starts = has_step ? replicas.norm_starts(step->iteration) : idle.start;
         const double waits = std::clamp(last - idle.start, 0.0, seconds);
         const double waits_for_all = std::clamp(starts - idle.start, waits, seconds);

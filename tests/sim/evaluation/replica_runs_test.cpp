@@ -59,8 +59,7 @@ TEST_CASE("the explanation of a run names the cause that makes it slow", "[why]"
     const Planted planted = plant(random, devices, replicas, nodes);
     const std::string words = fmt::format(
         "run --set cluster=cluster.xml model=llama-3-8b microbatches={} schedule={} "
-        "training.sequence=2048 parallel='{{tp: {}, pp: {}, dp: {}, zero: {}}}' --trace a.h5 --set "
-        "{}",
+        "training.sequence=2048 parallel='{{tp: {}, pp: {}, dp: {}, zero: {}}}' {} --trace a.h5",
         random.whole(4, 12), random.flip() ? "1f1b" : "zb-h1", tp, devices, replicas,
         random.whole(0, 1), planted.key);
     const tests::ProgramResult ran = place.run(words);
@@ -108,8 +107,8 @@ TEST_CASE("waits for another replica are no bubble of the first one", "[why]") {
   CHECK(slow.lost->causes.front().seconds > 0.9 * slow.lost->seconds);
   for (std::size_t device = 0; device < slow.devices.size(); ++device) {
     CHECK(plain.devices[device].replicas_s == 0);
-    CHECK(slow.devices[device].replicas_s > 0.3 * slow.lost->seconds);
-    CHECK(slow.devices[device].cool_down_s < plain.devices[device].cool_down_s * 1.05);
+    CHECK(slow.devices[device].replicas_s > 0.5 * slow.lost->seconds);
+    CHECK(slow.devices[device].cool_down_s < plain.devices[device].cool_down_s * 1.03);
     CHECK(slow.devices[device].total_s() == Approx(slow.makespan_s));
   }
 }
