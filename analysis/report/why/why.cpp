@@ -63,8 +63,7 @@ std::string verdict_on(const WhyReport& report) {
       text += fmt::format("; passes of stage {} are {} of it", stage->stage,
                           percent_of(report.makespan_s, share->seconds));
   }
-  if (report.last_replica)
-    text += fmt::format("; replica {} is the last one", *report.last_replica);
+  if (report.last_replica) text += fmt::format("; replica {} ends last", *report.last_replica);
   if (report.lost && !report.lost->causes.empty())
     text += fmt::format("; {} is lost, {} of that by {}",
                         percent_of(report.makespan_s, report.lost->seconds),
