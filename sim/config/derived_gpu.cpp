@@ -15,7 +15,6 @@
 #include "sim/config/data_sheet.hpp"
 #include "sim/config/data_type.hpp"
 #include "sim/config/nearest_gpu.hpp"
-#include "sim/config/power_cap.hpp"
 #include "sim/config/published_range.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"

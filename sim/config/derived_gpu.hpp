@@ -16,6 +16,9 @@
 //   - Memory that is free on an empty GPU and power at idle: the same fractions of the whole.
 namespace pipewright::config {
 
+// Exponent with which the power of a chip grows with its clock.
+inline constexpr double power_exponent = 2.5;
+
 // Value of `like` of a GPU that has no numbers of another.
 inline constexpr std::string_view no_gpu = "none";
 

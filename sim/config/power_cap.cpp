@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/derived_gpu.hpp"
+
 namespace pipewright::config {
 
 Gpu with_power_cap(Gpu gpu, const Located<double>& cap) {

@@ -5,10 +5,6 @@
 
 namespace pipewright::config {
 
-// Exponent with which the power of a chip grows with its clock, since the voltage follows the clock
-// (derived_gpu.hpp).
-inline constexpr double power_exponent = 2.5;
-
 // Returns the GPU under a cap of its power in watts. Products and attention, which reach the power
 // limit, run at the clock at which the power above idle is that of the cap; kernels bound by memory
 // keep their rate. A cap above the GPU's own power changes nothing. Throws an Error if the GPU's
