@@ -43,7 +43,7 @@ TEST_CASE("files that are no scenarios are recognised", "[run]") {
 TEST_CASE("times of passes have a unit each, or none", "[run]") {
   const tests::CommandFolder place;
   complains(place, "run -s 4 -b 8 -f '1 ms' --backward-times 2",
-            "backward_times has '2' without a unit, but another pass takes '1 ms'");
+            "backward_times has 2 without a unit, but another pass takes 1 ms");
   complains(place, "run -s 2 -b 8 -f 1 '18 ms' --backward-times 2", "write the unit");
   CHECK(place.run("run -s 4 -b 8 -f '1 ms' --backward-times 0").status == 0);
   CHECK(place.run("run -s 4 -b 8 -f 1 --backward-times 2 --p2p-time '1 ms'").status == 0);
