@@ -6,8 +6,8 @@
 namespace pipewright::rl {
 namespace {
 
-// Seconds of a step by measured points: linear in the batch between points, and at the rate of the
-// last point beyond.
+// Returns the seconds of a decode step from measured points: linear in the batch between points,
+// and at the tokens/s of the last point beyond it.
 double interpolated(const std::vector<DecodePoint>& table, double batch) {
   const auto seconds = [](const DecodePoint& point) { return point.batch / point.tokens_per_s; };
   const auto next = std::ranges::lower_bound(table, batch, {}, &DecodePoint::batch);
@@ -29,21 +29,22 @@ double DecodeCost::steps(std::uint64_t batch, double context, std::uint64_t step
   const auto sequences = static_cast<double>(batch);
   const auto count = static_cast<double>(steps);
   if (!table.empty()) return count * interpolated(table, sequences);
-  // Each token chooses top_k of the experts, whichever others choose.
-  const double missed =
+  // Share of the experts that no sequence chooses, if each chooses top_k of them independently.
+  const double unread =
       experts == 0 ? 1 : std::pow(1 - static_cast<double>(top_k) / experts, sequences);
-  const double read = weight_bytes + expert_bytes * (1 - missed) + bytes_per_sequence * sequences +
+  const double read = weight_bytes + expert_bytes * (1 - unread) + bytes_per_sequence * sequences +
                       bytes_per_token * context;
   const double first = read / bandwidth;
   const double growth = bytes_per_token * sequences / bandwidth;
   const double compute = flop_per_token * sequences / flops;
-  // Memory takes longer from this step on, since the context grows.
-  double bound = 0;
+  // Number of steps that compute limits. After them memory limits, since the context grows.
+  double compute_bound = 0;
   if (first < compute)
-    bound = growth > 0 ? std::min(count, std::ceil((compute - first) / growth)) : count;
-  const double rest = count - bound;
-  return bound * compute + rest * first + growth * (bound * rest + rest * (rest - 1) / 2) +
-         count * fixed;
+    compute_bound = growth > 0 ? std::min(count, std::ceil((compute - first) / growth)) : count;
+  const double memory_bound = count - compute_bound;
+  return compute_bound * compute + memory_bound * first +
+         growth * (compute_bound * memory_bound + memory_bound * (memory_bound - 1) / 2) +
+         count * overhead;
 }
 
 std::uint64_t DecodeCost::steps_within(std::uint64_t batch, double context, std::uint64_t max_steps,

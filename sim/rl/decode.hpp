@@ -15,30 +15,32 @@ struct DecodePoint {
   bool operator==(const DecodePoint&) const = default;
 };
 
-// Time of a decode step, in which each sequence of the batch gets one token. By default it follows
-// from what a step must read and compute (roofline model, Williams et al. 2009): the weights once,
-// the keys and values of all tokens before, and 2 FLOP per active parameter and sequence. Measured
-// points replace this model.
+// Time of a decode step, which adds one token to each sequence of the batch. By default it is a
+// roofline (Williams et al. 2009): a step reads the weights once and the keys and values of all
+// earlier tokens, and computes 2 FLOP per active parameter and sequence. Measured points replace
+// this model.
 struct DecodeCost {
-  double weight_bytes = 0;    // of dense weights on one GPU
-  double expert_bytes = 0;    // of all routed experts on one GPU
-  std::uint32_t experts = 0;  // routed experts of a layer; 0: none
-  std::uint32_t top_k = 1;    // experts of a token
-  double bytes_per_token =
-      0;  // keys and values of a token on one GPU, in layers that see all tokens
-  double bytes_per_sequence = 0;   // of the windows of a sequence in layers that see no others
-  double flop_per_token = 0;       // on one GPU
-  double bandwidth = 0;            // bytes/s that a GPU reads
+  // Bytes and FLOP are those of one GPU of the engine.
+  double weight_bytes = 0;    // all weights but routed experts
+  double expert_bytes = 0;    // all routed experts
+  std::uint32_t experts = 0;  // routed experts in a layer; 0: none
+  std::uint32_t top_k = 1;    // experts that a token uses
+  // Keys and values of a token, in layers whose attention sees all tokens.
+  double bytes_per_token = 0;
+  // Keys and values of a sequence, in layers whose attention sees a window.
+  double bytes_per_sequence = 0;
+  double flop_per_token = 0;
+  double bandwidth = 0;            // bytes/s that a GPU reads from its memory
   double flops = 0;                // FLOP/s that a GPU reaches
-  double fixed = 0;                // seconds of a step beside kernels: host, collectives
-  double prefill_per_token = 0;    // seconds of a token of a prompt
-  std::vector<DecodePoint> table;  // ascending batches; empty: the model
+  double overhead = 0;             // seconds per step for the host and collectives
+  double prefill_per_token = 0;    // seconds per prompt token
+  std::vector<DecodePoint> table;  // measured points by ascending batch; empty: the roofline
 
-  // Seconds of a step of `batch` sequences that have `context` tokens together.
+  // Returns the seconds of a step of `batch` sequences with `context` tokens in total.
   double step(std::uint64_t batch, double context) const;
-  // Seconds of `steps` steps, each of which adds a token to each sequence.
+  // Returns the seconds of `steps` successive steps, between which the context grows.
   double steps(std::uint64_t batch, double context, std::uint64_t steps) const;
-  // Largest number of steps, up to `max_steps`, that take at most `seconds`.
+  // Returns the largest number of steps, up to `max_steps`, that take at most `seconds`.
   std::uint64_t steps_within(std::uint64_t batch, double context, std::uint64_t max_steps,
                              double seconds) const;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double bf16 = 2;  // bytes
 
-// Number of layers whose attention sees all tokens, and of those that see a window.
+// Numbers of layers whose attention sees all tokens, and of those whose attention sees a window.
 struct AttentionLayers {
   double full = 0;
   double windowed = 0;
@@ -35,7 +35,7 @@ AttentionLayers attention_layers(const config::Model& model) {
   return layers;
 }
 
-// Returns why the cache of a model's attention is not modelled; empty if it is.
+// Returns the part of a model whose cache is not modelled; empty if there is none.
 std::string_view unmodelled(const config::Model& model) {
   namespace symbols = config::layer_symbols;
   if (model.compressed || model.indexer) return "sparse attention";
@@ -68,10 +68,9 @@ double dense_weight_bytes(const config::Model& model) {
 DecodeCost decode_cost(const config::Model& model, const config::Gpu& gpu,
                        const config::PostTraining::Rollout& rollout, double collectives) {
   const std::uint32_t tp = rollout.tp.value;
-  const std::string_view left_out = unmodelled(model);
-  if (!left_out.empty() && rollout.table.empty())
-    throw config::Error({},
-                        fmt::format("generation with {}: {} is not modelled", model.name, left_out))
+  const std::string_view part = unmodelled(model);
+  if (!part.empty() && rollout.table.empty())
+    throw config::Error({}, fmt::format("generation with {}: {} is not modelled", model.name, part))
         .suggest("give measured points: rl.rollout.table");
   // A token looks up one row of the embedding.
   const double embedding =
@@ -89,7 +88,7 @@ DecodeCost decode_cost(const config::Model& model, const config::Gpu& gpu,
           2 * (static_cast<double>(workload::active_parameter_count(model)) - embedding) / tp,
       .bandwidth = gpu.memory_bandwidth * gpu.memory_efficiency,
       .flops = gpu.products.bf16->flops * gpu.products.bf16->efficiency * gpu.clock.products,
-      .fixed = rollout.step_overhead + collectives,
+      .overhead = rollout.step_overhead + collectives,
   };
   cost.prefill_per_token = cost.flop_per_token / cost.flops;
   for (const config::PostTraining::Point& point : rollout.table)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Decodes a batch of responses. All of them advance by a token in each step.
+// Decodes a batch of responses. Each decode step adds a token to all of them.
 class Engine {
  public:
   explicit Engine(const Loop& loop) : loop_(&loop) {}
@@ -24,7 +24,7 @@ class Engine {
   double busy() const { return busy_; }
   double sequence_seconds() const { return sequence_seconds_; }
 
-  // Time at which the next response is complete.
+  // Time at which the next response ends.
   double next_end() const { return next_end_; }
 
   // Starts a response at `time`, or at the end of the step that is under way then.
@@ -40,7 +40,8 @@ class Engine {
     plan();
   }
 
-  // Removes the responses that are complete once the next one is, and returns their prompts.
+  // Runs to the end of the next response, removes all responses that end there, and returns their
+  // prompts.
   std::vector<std::uint64_t> finish() {
     run(active_.top().end - step_);
     std::vector<std::uint64_t> prompts;
@@ -54,7 +55,7 @@ class Engine {
     return prompts;
   }
 
-  // Waits from `time` on for so many seconds.
+  // Waits for `length` seconds from `time` on.
   void pause(double time, double length) {
     advance(time);
     clock_ = std::max(clock_, time) + length;
@@ -63,8 +64,8 @@ class Engine {
 
  private:
   struct Response {
-    std::uint64_t end = 0;  // step of the engine in which it is complete
-    double tokens = 0;      // with its prompt
+    std::uint64_t end = 0;  // decode step of the engine that completes it
+    double tokens = 0;      // of the prompt and the complete response
     std::uint64_t prompt = 0;
     bool operator>(const Response& right) const { return end > right.end; }
   };
@@ -98,13 +99,13 @@ class Engine {
   double next_end_ = never;
   std::uint64_t step_ = 0;
   double context_ = 0;   // tokens of all responses and their prompts so far
-  double reserved_ = 0;  // the same at their ends
+  double reserved_ = 0;  // tokens of all responses and their prompts when they are complete
   double busy_ = 0;
   double sequence_seconds_ = 0;
   std::priority_queue<Response, std::vector<Response>, std::greater<>> active_;
 };
 
-// Runs the loop event by event: the next response that an engine completes, or the end of training.
+// Runs the loop from event to event. An event is the end of a response or the end of training.
 class Simulation {
  public:
   explicit Simulation(const Loop& loop) : loop_(loop), engines_(loop.engines, Engine(loop)) {}
@@ -147,7 +148,7 @@ class Simulation {
     return snapshot;
   }
 
-  // Starts the responses that may be started and for which an engine has room.
+  // Starts responses as far as the lag allows and engines have room.
   void fill() {
     const std::uint64_t limit = batches(outcome_.steps.size() + loop_.lag + 1);
     while (started_ < limit) {
@@ -171,7 +172,7 @@ class Simulation {
   void start_training() {
     const std::size_t step = outcome_.steps.size();
     if (training_ || generated_.size() <= step) return;
-    const double trains = now_ + loop_.fixed;
+    const double trains = now_ + loop_.overhead;
     training_ = LoopStep{.generated = generated_[step],
                          .trains = trains,
                          .trained = trains + loop_.training,
@@ -203,9 +204,9 @@ class Simulation {
   std::vector<Engine> engines_;
   double now_ = 0;
   std::uint64_t started_ = 0;
-  std::uint64_t finished_ = 0;             // responses of complete prompts
-  std::vector<std::uint32_t> incomplete_;  // by prompt, responses that are not complete
-  std::vector<double> generated_;  // by step, the time at which its last response was complete
+  std::uint64_t finished_ = 0;  // responses to prompts all of whose responses are complete
+  std::vector<std::uint32_t> incomplete_;  // number of responses that are not complete, by prompt
+  std::vector<double> generated_;          // end of the last response, by step
   std::optional<LoopStep> training_;
   Snapshot at_warm_up_;
   LoopOutcome outcome_;

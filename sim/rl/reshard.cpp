@@ -9,7 +9,8 @@
 namespace pipewright::rl {
 namespace {
 
-// Part of a matrix that both have: the `index`-th of `parts` equal parts, and another such part.
+// Returns the share of a matrix that two parts of it have in common: part `index` of `parts` equal
+// parts, and part `other_index` of `other_parts`.
 double common_part(std::uint32_t index, std::uint32_t parts, std::uint32_t other_index,
                    std::uint32_t other_parts) {
   const double begin = std::max(double(index) / parts, double(other_index) / other_parts);
@@ -23,7 +24,7 @@ class Flows {
 
   std::vector<WeightFlow> take() {
     const config::Parallel& training = layouts_.training;
-    // Ranks of dp and cp that have the same weights. ZeRO-3 cuts the weights over them instead.
+    // Ranks of dp and cp have the same weights; with ZeRO-3, `sharers_` of them divide a copy.
     const std::uint32_t holders = training.dp.value * training.cp.value;
     sharers_ = training.zero == 3 ? holders / training.replicates() : 1;
     const std::uint32_t copies = holders / sharers_;
@@ -53,7 +54,7 @@ class Flows {
       send(gpu(source, member), gpu(engine, member), bytes / layouts_.tp);
   }
 
-  // Each rank of the copy sends what it holds to the members that need it.
+  // Each rank of the copy sends its weights to the GPUs of the engine that need them.
   void from_training(std::uint32_t engine, std::uint32_t copy) {
     const config::Parallel& training = layouts_.training;
     for (std::uint32_t rank = 0; rank < layouts_.ranks.size(); ++rank) {
@@ -92,7 +93,7 @@ class Flows {
 std::vector<WeightFlow> weight_flows(const Layouts& layouts) { return Flows(layouts).take(); }
 
 double transfer_seconds(comm::Paths& paths, std::span<const WeightFlow> flows) {
-  constexpr double together = 1 + 1e-9;  // flows that end at the same time but for rounding
+  constexpr double rounding = 1 + 1e-9;  // flows whose ends differ by less end together
   struct Active {
     const execution::FlowPath* path;
     double bytes;
@@ -111,11 +112,11 @@ double transfer_seconds(comm::Paths& paths, std::span<const WeightFlow> flows) {
     for (std::size_t i = 0; i < active.size(); ++i)
       step = std::min(step, active[i].bytes / shares[i].rate);
     seconds += step;
-    std::vector<Active> rest;
+    std::vector<Active> unfinished;
     for (std::size_t i = 0; i < active.size(); ++i)
-      if (active[i].bytes > step * together * shares[i].rate)
-        rest.push_back({active[i].path, active[i].bytes - step * shares[i].rate});
-    active = std::move(rest);
+      if (active[i].bytes > step * rounding * shares[i].rate)
+        unfinished.push_back({active[i].path, active[i].bytes - step * shares[i].rate});
+    active = std::move(unfinished);
   }
   return seconds;
 }

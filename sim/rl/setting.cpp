@@ -26,7 +26,7 @@ namespace {
 using config::PostTraining;
 using nlohmann::json;
 
-// Keys of the batch of an iteration.
+// Keys that give the batch of an iteration.
 constexpr std::array<std::string_view, 3> batch_keys{"microbatches", "num_batches", "global_batch"};
 
 std::vector<std::uint32_t> response_lengths(const PostTraining& post, std::uint32_t sequence) {
@@ -53,8 +53,8 @@ void erase_key(config::Value& map, std::string_view key) {
   std::erase_if(map.entries, [&](const config::Entry& entry) { return entry.key == key; });
 }
 
-// The scenario of an optimizer step: the prompts and responses of a step, packed into samples of
-// the training's sequence.
+// Returns the scenario of an optimizer step: an iteration over prompts and responses, which are
+// packed into samples of `sequence` tokens.
 config::Scenario update_scenario(const config::Scenario& scenario, const PostTraining& post,
                                  const std::vector<std::uint32_t>& responses,
                                  std::uint32_t sequence) {
@@ -67,9 +67,10 @@ config::Scenario update_scenario(const config::Scenario& scenario, const PostTra
     documents.push_back(std::to_string(tokens + post.prompt_tokens));
   const double tokens = std::accumulate(responses.begin(), responses.end(), 0.0) +
                         static_cast<double>(responses.size()) * post.prompt_tokens;
-  const double in_turn =
+  const double samples_at_once =
       static_cast<double>(scenario.parallel.dp.value) * scenario.training.microbatch_size;
-  const double samples = std::ceil(tokens / sequence / post.updates / in_turn) * in_turn;
+  const double samples =
+      std::ceil(tokens / sequence / post.updates / samples_at_once) * samples_at_once;
   config::Value root = scenario.tree;
   for (const std::string_view key : batch_keys) erase_key(root, key);
   erase_key(root, "rl");
@@ -80,18 +81,19 @@ config::Scenario update_scenario(const config::Scenario& scenario, const PostTra
   return config::read_scenario(root);
 }
 
-// Seconds of forward passes of all microbatches through the pipeline without a backward pass: the
-// first one visits all stages, and the device with most work sets the pace of the others.
+// Returns the seconds of forward passes of all microbatches through the pipeline, without backward
+// passes. The first microbatch visits all stages; after it, the device with most work sets the
+// pace.
 double forward_seconds(const config::Scenario& scenario, const workload::Plan& plan) {
   const std::vector<double>& times = plan.costs.times[schedules::PassKind::forward];
-  std::vector<double> of_device(plan.schedule.devices);
+  std::vector<double> device_times(plan.schedule.devices);
   for (std::uint32_t stage = 0; stage < times.size(); ++stage)
-    of_device[plan.schedule.routes.device(stage, 0)] += times[stage];
+    device_times[plan.schedule.routes.device(stage, 0)] += times[stage];
   return std::accumulate(times.begin(), times.end(), 0.0) +
-         (scenario.microbatches.value - 1.0) * *std::ranges::max_element(of_device);
+         (scenario.microbatches.value - 1.0) * *std::ranges::max_element(device_times);
 }
 
-// Bytes of weights by pipeline device, in bf16.
+// Returns the bytes of the weights in bf16, by pipeline device.
 std::vector<DeviceWeights> device_weights(const config::Scenario& scenario,
                                           const workload::Plan& plan) {
   std::vector<DeviceWeights> weights(plan.schedule.devices);
@@ -109,7 +111,7 @@ std::vector<DeviceWeights> device_weights(const config::Scenario& scenario,
   return weights;
 }
 
-// Seconds of the collectives of a decode step on an engine: two all-reduces a layer.
+// Returns the seconds of the collectives of a decode step on an engine: two all-reduces per layer.
 double step_collectives(const cluster::Cluster& cluster, const config::Model& model,
                         std::uint32_t tp, double batch) {
   if (tp == 1 || cluster.is_ideal()) return 0;
@@ -120,7 +122,7 @@ double step_collectives(const cluster::Cluster& cluster, const config::Model& mo
   return 2.0 * model.layers * comm::simulate(cluster, run, bytes).seconds;
 }
 
-// Weights that move to the engines.
+// Movement of the weights from training to the engines.
 struct Sync {
   double seconds = 0;
   double bytes = 0;
@@ -161,7 +163,7 @@ Sync sync_of(const config::Scenario& scenario, const PostTraining& post,
 
 json to_json(const DecodeCost& cost) {
   return {cost.weight_bytes,     cost.expert_bytes, cost.bytes_per_token, cost.bytes_per_sequence,
-          cost.flop_per_token,   cost.bandwidth,    cost.flops,           cost.fixed,
+          cost.flop_per_token,   cost.bandwidth,    cost.flops,           cost.overhead,
           cost.prefill_per_token};
 }
 
@@ -175,14 +177,14 @@ DecodeCost from_json(const json& numbers, const config::Model& model, const Post
                   .flop_per_token = numbers[4],
                   .bandwidth = numbers[5],
                   .flops = numbers[6],
-                  .fixed = numbers[7],
+                  .overhead = numbers[7],
                   .prefill_per_token = numbers[8]};
   for (const PostTraining::Point& point : post.rollout.table)
     cost.table.push_back({static_cast<double>(point.batch), point.tokens_per_s});
   return cost;
 }
 
-// Measures everything that needs SimGrid, in the child process. Returns it as JSON.
+// Simulates, in the child process, everything that needs SimGrid. Returns the results as JSON.
 std::string measure(const config::Scenario& update, const PostTraining& post, double batch) {
   evaluation::ScenarioRun run(update);
   const evaluation::Hardware& hardware = run.hardware();
@@ -213,8 +215,8 @@ std::string measure(const config::Scenario& update, const PostTraining& post, do
               {"sync_bytes", sync.bytes},
               {"decode", to_json(decode)},
               {"cache_tokens", cache_tokens(decode, gpu, post.rollout)},
-              {"faster", error.rows > 0 ? error.low : 0},
-              {"slower", error.rows > 0 ? error.high : 0},
+              {"error_low", error.rows > 0 ? error.low : 0},
+              {"error_high", error.rows > 0 ? error.high : 0},
               {"notes", evaluation::notes_before(run)}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -262,8 +264,8 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
   setting.forward = result["forward"].get<double>() * post.updates;
   setting.sync = result["sync"];
   setting.sync_bytes = result["sync_bytes"];
-  setting.faster = result["faster"];
-  setting.slower = result["slower"];
+  setting.error_low = result["error_low"];
+  setting.error_high = result["error_high"];
   setting.notes = result["notes"];
   if (scenario.global_batch)
     setting.notes.push_back(fmt::format(
@@ -287,7 +289,7 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
   const double forwards = (post.logprob ? 1.0 : 0.0) + (post.reference ? 1.0 : 0.0);
   loop.training = setting.update * post.updates + setting.forward * forwards;
   loop.sync = setting.sync;
-  loop.fixed = post.overhead;
+  loop.overhead = post.overhead;
   loop.lag = post.versions();
   return setting;
 }

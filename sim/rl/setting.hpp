@@ -9,28 +9,30 @@
 
 namespace pipewright::rl {
 
-// Everything that a simulation of the loop needs, measured in simulations of its parts.
+// Everything that a simulation of the loop needs. Separate simulations give the times of its
+// phases.
 struct Setting {
   config::PostTraining post;
   std::string subject;  // "Qwen3 32B on 32 H100 SXM: tp 4, pp 4, dp 2"
   std::uint32_t training_gpus = 1;
-  std::uint32_t rollout_gpus = 0;  // 0: the training's, in turn
+  std::uint32_t rollout_gpus = 0;  // GPUs that only generate; 0: training and generation share GPUs
   std::uint32_t engines = 1;
-  std::uint64_t samples = 0;  // of an optimizer step, each of the training's sequence
+  std::uint64_t samples = 0;  // packed samples of an optimizer step, each of training.sequence
   double update = 0;          // seconds of an optimizer step
   double forward = 0;         // seconds of forward passes over the responses of a step
-  double sync = 0;            // seconds
-  double sync_bytes = 0;      // that arrive at the engines; 0 if rl.sync gives the time
-  double tokens = 0;          // of a step: prompts and responses
-  // Expected error of the training time: measured times are so much lower or higher, -0.1 for 10 %
-  // less; 0: unknown.
-  double faster = 0;
-  double slower = 0;
+  double sync = 0;            // seconds until the engines have new weights
+  double sync_bytes = 0;      // bytes that move to the engines; 0 if rl.sync gives the time
+  double tokens = 0;          // tokens of the prompts and responses of a step
+  // Range in which the relative error of the training time is expected: -0.1 if a measurement may
+  // take 10 % less than predicted. Both 0: unknown.
+  double error_low = 0;
+  double error_high = 0;
   Loop loop;
   std::vector<std::string> notes;
 };
 
-// Reads a scenario whose batch follows from its section `rl`, and which may state none.
+// Reads a scenario. Its section `rl` gives the batch of an iteration, so global_batch and
+// microbatches may be missing.
 config::Scenario read_loop_scenario(config::Value root);
 
 // Returns the section `rl` of a scenario. Throws config::Error if it has none.

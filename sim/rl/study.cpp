@@ -16,7 +16,7 @@ double mean_of(const Lengths& lengths) {
   return std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(lengths.size());
 }
 
-// Responses of which the longest twentieth has twice as many tokens.
+// Returns the lengths with twice the tokens in the longest 5 % of the responses.
 Lengths with_longer_tail(Lengths lengths) {
   Lengths sorted = lengths;
   std::ranges::sort(sorted);
@@ -78,8 +78,8 @@ analysis::RlReport study(const Setting& setting) {
       .engines_busy = outcome.engines_busy,
       .mean_batch = outcome.mean_batch,
       .generation_is_measured = !post.rollout.table.empty(),
-      .faster = setting.faster,
-      .slower = setting.slower,
+      .error_low = setting.error_low,
+      .error_high = setting.error_high,
       .variants = variants_of(setting.loop),
       .notes = setting.notes};
 }

@@ -10,14 +10,14 @@
 
 namespace pipewright::rl {
 
-// Simulates the loop, and again with one change at a time: no tail, a longer one, weights at once,
-// more engines, faster training.
+// Simulates the loop, and again with one change at a time: no tail of long responses, a longer
+// tail, twice the engines, training in half the time, new weights without delay.
 analysis::RlReport study(const Setting& setting);
 
-// Simulates the loop with every division of `gpus` between training and generation: training keeps
-// its layout but for the number of replicas, and all other GPUs generate. At most `max_count`
-// divisions, evenly spaced. Calls look(finished share) before each. Throws config::Error if no
-// division is possible.
+// Simulates the loop with the possible divisions of `gpus` between training and generation. Only
+// the number of replicas of the training changes; all other GPUs generate. If more than `max_count`
+// divisions are possible, takes as many, evenly spaced. Calls look(share of the finished divisions)
+// before each. Throws config::Error if no division is possible.
 std::vector<analysis::RlSplit> splits(const config::Scenario& scenario,
                                       const config::PostTraining& post, std::uint32_t gpus,
                                       const std::function<void(double)>& look = {},

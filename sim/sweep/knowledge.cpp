@@ -28,6 +28,13 @@ bool is_list_of_maps(std::string_view key) {
          row->value.type == config::ValueType::map;
 }
 
+// Returns whether a key is in a section that another command reads.
+bool is_of_other_command(std::string_view key) {
+  constexpr std::array<std::string_view, 3> sections{"goodput.", "rl.", "sites."};
+  return std::ranges::any_of(sections,
+                             [&](std::string_view section) { return key.starts_with(section); });
+}
+
 // Returns whether constraints may use a key of the scenario as a name: one with a single value
 // without a unit, whether or not the sweep sets it.
 bool has_name(const config::KeyRow& row) {
@@ -40,7 +47,7 @@ bool has_name(const config::KeyRow& row) {
   // Two keys get their names elsewhere: `devices` is named pp, and `sequence` may also come from
   // the model.
   return is_plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
-         !row.name.starts_with("goodput.") && row.name != "training.sequence";
+         !is_of_other_command(row.name) && row.name != "training.sequence";
 }
 
 // Returns the key by which constraints name a key of the scenario.
@@ -168,7 +175,9 @@ constexpr std::array fact_names{
 std::string short_name(const std::string& key) {
   const std::string last = key.substr(key.rfind('.') + 1);
   const bool is_fact = std::ranges::find(fact_names, last, &FactName::name) != fact_names.end();
-  return is_in_whole(key) || (is_fact && key != "training.sequence") ? key : last;
+  // Sizes of an encoder of images have the names of those of the language model.
+  const bool is_of_encoder = key.starts_with("modules.");
+  return is_in_whole(key) || is_of_encoder || (is_fact && key != "training.sequence") ? key : last;
 }
 
 class NameMaker {

@@ -10,7 +10,8 @@
 namespace pipewright::analysis {
 namespace {
 
-// Times of the phases of a step. In turn, they add up to the step; otherwise some run at once.
+// Table of the phases of a step. On policy, their times add up to that of the step; off policy,
+// generation and training overlap.
 std::string phases_text(const RlReport& report) {
   struct Phase {
     std::string_view name;
@@ -19,7 +20,7 @@ std::string phases_text(const RlReport& report) {
   };
   std::vector<Phase> phases{
       {"generation", report.generation_s,
-       fmt::format("{:.0f} sequences on an engine in the mean{}", report.mean_batch,
+       fmt::format("{:.0f} sequences on an engine on average{}", report.mean_batch,
                    report.generation_is_measured ? "" : ", by the model of decoding")},
       {"log-probabilities", report.forward_s, ""},
       {"training", report.training_s, ""},
@@ -112,9 +113,9 @@ std::string rl_text(const RlReport& report) {
   if (!report.variants.empty()) text += "\n" + variants_text(report);
   if (!report.splits.empty()) text += "\n" + splits_text(report);
   text += "\n";
-  if (report.faster < report.slower)
-    text += fmt::format("training: expected error {:+.0f} .. {:+.0f} %\n", 100 * report.faster,
-                        100 * report.slower);
+  if (report.error_low < report.error_high)
+    text += fmt::format("training: expected error {:+.0f} .. {:+.0f} %\n", 100 * report.error_low,
+                        100 * report.error_high);
   if (!report.generation_is_measured)
     text +=
         "generation: no measured engine; a real one takes longer than its memory and compute "
@@ -146,8 +147,8 @@ std::string rl_json(const RlReport& report) {
             {"engines_busy", report.engines_busy},
             {"mean_batch", report.mean_batch},
             {"generation_is_measured", report.generation_is_measured}};
-  if (report.faster < report.slower)
-    json["training_expected_error"] = {{"low", report.faster}, {"high", report.slower}};
+  if (report.error_low < report.error_high)
+    json["training_expected_error"] = {{"low", report.error_low}, {"high", report.error_high}};
   json["variants"] = Json::array();
   for (const RlVariant& variant : report.variants)
     json["variants"].push_back({{"name", variant.name}, {"step_s", variant.step_s}});

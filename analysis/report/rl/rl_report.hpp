@@ -9,7 +9,7 @@
 // Formats the results of `pipewright rl` as text and JSON.
 namespace pipewright::analysis {
 
-// A change of the loop, and the time of a step with it.
+// A changed loop, such as "twice the engines", and the time of a step in it.
 struct RlVariant {
   std::string name;
   double step_s = 0;
@@ -20,38 +20,41 @@ struct RlSplit {
   std::uint32_t training_gpus = 0;
   std::uint32_t rollout_gpus = 0;
   double step_s = 0;
-  double trainer_busy = 0;  // shares of the time
-  double engines_busy = 0;
+  double trainer_busy = 0;  // share of the time in which the trainer's GPUs train
+  double engines_busy = 0;  // share of the time in which the mean engine generates
 };
 
 struct RlReport {
   std::string subject;  // "Qwen3 32B on 32 H100 SXM: tp 4, pp 4, dp 2"
   std::string mode;     // "on-policy"
   std::uint32_t prompts = 0;
-  std::uint32_t responses = 1;  // of a prompt
+  std::uint32_t responses = 1;  // for each prompt
   double mean_response = 0;     // tokens
   double longest_response = 0;
-  double step_tokens = 0;  // of prompts and responses
+  double step_tokens = 0;  // tokens of the prompts and responses of a step
   std::uint32_t training_gpus = 1;
-  std::uint32_t rollout_gpus = 0;  // 0: those of the training, in turn
+  std::uint32_t rollout_gpus = 0;  // GPUs that only generate; 0: training and generation share GPUs
   std::uint32_t engines = 1;
   std::uint32_t engine_gpus = 1;
 
-  double step_s = 0;        // in the steady state
-  double generation_s = 0;  // until the last response is complete; off policy, of the engines
-  double forward_s = 0;     // log-probabilities of the trainer and of the reference
-  double training_s = 0;    // optimizer steps
+  double step_s = 0;  // mean time of a step in the steady state
+  // On policy, the time until the last response is complete; off policy, the time for which the
+  // mean engine generates.
+  double generation_s = 0;
+  double forward_s = 0;   // log-probabilities from the trainer and from the reference model
+  double training_s = 0;  // optimizer steps
   double sync_s = 0;
   double sync_bytes = 0;
   double overhead_s = 0;
-  double trainer_busy = 0;  // shares of the time of a step
-  double engines_busy = 0;
-  double mean_batch = 0;                // sequences of an engine while it generates
-  bool generation_is_measured = false;  // by a table of points
-  double faster = 0;                    // expected error of training, relative; 0: unknown
-  double slower = 0;
+  double trainer_busy = 0;              // as in RlSplit
+  double engines_busy = 0;              // as in RlSplit
+  double mean_batch = 0;                // mean number of sequences on an engine that generates
+  bool generation_is_measured = false;  // rl.rollout.table gives measured points
+  // Range in which the relative error of training_s is expected; both 0: unknown.
+  double error_low = 0;
+  double error_high = 0;
   std::vector<RlVariant> variants;
-  std::vector<RlSplit> splits;  // by training GPUs; empty: not asked
+  std::vector<RlSplit> splits;  // ascending in training GPUs; empty without --split
   std::vector<std::string> notes;
 
   std::uint32_t gpus() const { return training_gpus + rollout_gpus; }

@@ -16,7 +16,7 @@ rl::Loop make_loop(std::vector<std::uint32_t> responses, std::uint32_t engines =
   loop.batch = static_cast<std::uint32_t>(responses.size());
   loop.responses = std::move(responses);
   loop.engines = engines;
-  loop.decode.fixed = 0.01;
+  loop.decode.overhead = 0.01;
   loop.decode.bandwidth = 1;
   loop.decode.flops = 1;
   loop.max_sequences = 1000;
@@ -103,7 +103,7 @@ TEST_CASE("a decode step reads weights and all keys and values, or computes", "[
   decode.bandwidth = 10;
   decode.flop_per_token = 30;
   decode.flops = 10;
-  decode.fixed = 1;
+  decode.overhead = 1;
   SECTION("memory") {
     CHECK(decode.step(3, 40) == Approx((100 + 15 + 80) / 10.0 + 1).epsilon(1e-12));
   }
