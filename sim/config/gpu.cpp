@@ -174,7 +174,7 @@ constexpr std::array scaled_rates_table{
         into<&ScaledAttentionRates::half_length, read_keys_number>({ValueType::number})},
     Key<ScaledAttentionRates>{
         {.name = "backward_half_length",
-         .help = "the same number of the backward pass; default: half_length",
+         .help = "half_length of the backward pass; default: half_length",
          .unit = "tokens"},
         into<&ScaledAttentionRates::backward_half_length, read_keys_number>({ValueType::number})},
     Key<ScaledAttentionRates>{

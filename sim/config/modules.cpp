@@ -112,8 +112,9 @@ constexpr std::array vision_module_table{
          .help = "encoder of images: a map, or a model whose encoder it is",
          .default_value = "the encoder of the model"},
         into<&VisionModule::model, read_encoder>({ValueType::library, false, {}, vision_keys})},
-    Key<VisionModule>{{.name = "images", .help = "images of a sample", .default_value = "1"},
-                      into<&VisionModule::images, read_images>({ValueType::count})},
+    Key<VisionModule>{
+        {.name = "images", .help = "number of images in a sample", .default_value = "1"},
+        into<&VisionModule::images, read_images>({ValueType::count})},
     Key<VisionModule>{
         {.name = "tokens",
          .alias = "patches",

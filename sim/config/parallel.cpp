@@ -327,30 +327,34 @@ constexpr std::array parallel_table{
                   count<&Parallel::max_unsharded_stages, "3">},
     Key<Parallel>{{.name = "unshard_lookahead",
                    .help = "zero 3 with shard and pp: number of a device's next stages whose "
-                           "weights may be on their way: max_unsharded_stages (full), at most "
+                           "gathering may have started: max_unsharded_stages (full), at most "
                            "r + 2 on device r (by_rank), or a list by device",
                    .default_value = "full"},
                   into<&Parallel::unshard_lookahead, read_unshard_lookahead>(
                       {ValueType::choice, false, unshard_rule_names, nullptr})},
-    Key<Parallel>{{.name = "outer_sharding",
-                   .help = "zero 3 with replicate: state that the replicas of a shard divide "
-                           "(hybrid FSDP of Megatron-FSDP)",
-                   .default_value = "none"},
-                  choice<&Parallel::outer_sharding, outer_sharding_names>},
+    Key<Parallel>{
+        {.name = "outer_sharding",
+         .help =
+             "zero 3 with replicate: state that the replicas of a shard divide among themselves "
+             "(hybrid FSDP of Megatron-FSDP)",
+         .default_value = "none"},
+        choice<&Parallel::outer_sharding, outer_sharding_names>},
     Key<Parallel>{{.name = "gtp",
                    .flag = "--gtp",
                    .help = "generalized tensor parallelism: number of adjacent ranks of dp that "
                            "divide each weight and gather it for each use",
                    .default_value = "1"},
                   count<&Parallel::gtp>},
+    Key<Parallel>{{.name = "expert_gtp",
+                   .help = "generalized tensor parallelism of experts: number of ranks that divide "
+                           "each of their weights",
+                   .default_value = "1"},
+                  count<&Parallel::expert_gtp>},
     Key<Parallel>{
-        {.name = "expert_gtp", .help = "the same for the weights of experts", .default_value = "1"},
-        count<&Parallel::expert_gtp>},
-    Key<Parallel>{{.name = "gather_ahead",
-                   .help = "zero 3: weights gathered ahead of the layer in use, in elements of a "
-                           "GPU, as many whole layers as have so many; default: that of the "
-                           "stack, or one layer"},
-                  count<&Parallel::gather_ahead, "500000000">},
+        {.name = "gather_ahead",
+         .help = "zero 3: number of weight elements that a GPU gathers ahead of the layer in use, "
+                 "rounded up to whole layers; default: that of the stack, or one layer"},
+        count<&Parallel::gather_ahead, "500000000">},
     Key<Parallel>{{.name = "order",
                    .help = "order of ranks, innermost axis first",
                    .default_value = "tp-cp-ep-dp-pp"},

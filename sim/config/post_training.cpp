@@ -11,10 +11,13 @@ using Rollout = PostTraining::Rollout;
 using Point = PostTraining::Point;
 
 constexpr std::array point_table{
-    Key<Point>{{.name = "batch", .help = "sequences that are decoded together", .required = true},
+    Key<Point>{{.name = "batch",
+                .help = "number of sequences that are decoded together",
+                .required = true},
                count<&Point::batch, "64">},
-    Key<Point>{{.name = "tokens_per_s", .help = "tokens/s of the batch", .required = true},
-               number<&Point::tokens_per_s, "a rate of tokens">},
+    Key<Point>{
+        {.name = "tokens_per_s", .help = "measured tokens/s of the whole batch", .required = true},
+        number<&Point::tokens_per_s, "a rate of tokens">},
 };
 
 std::vector<Point> read_points(const Field& field) {
@@ -28,37 +31,40 @@ std::vector<Point> read_points(const Field& field) {
 
 constexpr std::array rollout_table{
     Key<Rollout>{{.name = "gpus",
-                  .help = "GPUs that only generate; default: those of the training, in turn"},
+                  .help = "GPUs that only generate; default: the GPUs of the training, which train "
+                          "and generate in turn"},
                  count<&Rollout::gpus, "32">},
-    Key<Rollout>{{.name = "tp", .help = "GPUs of an engine", .default_value = "1"},
-                 count<&Rollout::tp, "4">},
+    Key<Rollout>{
+        {.name = "tp", .help = "GPUs per engine (tensor parallelism)", .default_value = "1"},
+        count<&Rollout::tp, "4">},
     Key<Rollout>{
         {.name = "max_sequences",
-         .help = "largest number of sequences of an engine at a time, max_num_seqs of vLLM",
+         .help = "largest number of sequences on an engine at a time (max_num_seqs of vLLM)",
          .default_value = "256"},
         count<&Rollout::max_sequences, "256">},
     Key<Rollout>{{.name = "memory",
-                  .help = "part of a GPU's memory for weights, keys and values, "
-                          "gpu_memory_utilization of vLLM",
+                  .help = "fraction of a GPU's memory for weights, keys and values "
+                          "(gpu_memory_utilization of vLLM)",
                   .default_value = "90 %"},
                  part<&Rollout::memory, "a part of the memory">},
     Key<Rollout>{{.name = "step_overhead",
-                  .help = "time of a decode step beside kernels and collectives: scheduling, "
-                          "sampling, launches",
+                  .help = "time per decode step for scheduling, sampling and launches, in addition "
+                          "to kernels and collectives",
                   .default_value = "2 ms"},
                  time<&Rollout::step_overhead, "a time">},
     Key<Rollout>{{.name = "table",
-                  .help = "measured points of an engine, {batch, tokens_per_s}, in place of the "
+                  .help = "measured points of an engine, {batch, tokens_per_s}, which replace the "
                           "model of decoding"},
                  into<&Rollout::table, read_points>(
                      {ValueType::map, true, {}, [] { return rows_of(point_table); }})},
 };
 
 constexpr std::array post_training_table{
-    Key<PostTraining>{{.name = "prompts", .help = "prompts of a step", .required = true},
+    Key<PostTraining>{{.name = "prompts", .help = "number of prompts in a step", .required = true},
                       count<&PostTraining::prompts, "64">},
-    Key<PostTraining>{{.name = "responses", .help = "responses of a prompt", .default_value = "1"},
-                      count<&PostTraining::responses, "16">},
+    Key<PostTraining>{
+        {.name = "responses", .help = "number of responses to each prompt", .default_value = "1"},
+        count<&PostTraining::responses, "16">},
     Key<PostTraining>{{.name = "prompt_tokens",
                        .help = "mean length of a prompt",
                        .unit = "tokens",
@@ -73,23 +79,26 @@ constexpr std::array post_training_table{
     Key<PostTraining>{
         {.name = "mode",
          .help = "on-policy: generation waits for the new weights; one-off: responses "
-                 "come from weights of the step before; async: from weights up to "
+                 "come from weights of the previous step; async: from weights up to "
                  "lag steps old",
          .default_value = "on-policy"},
         choice<&PostTraining::mode, post_training_modes>},
-    Key<PostTraining>{
-        {.name = "lag", .help = "steps that weights of async may be old", .unit = "steps"},
-        count<&PostTraining::lag, "4">},
-    Key<PostTraining>{
-        {.name = "updates", .help = "optimizer steps of a step", .default_value = "1"},
-        count<&PostTraining::updates, "4">},
+    Key<PostTraining>{{.name = "lag",
+                       .help = "mode async: number of steps by which weights may be old",
+                       .unit = "steps"},
+                      count<&PostTraining::lag, "4">},
+    Key<PostTraining>{{.name = "updates",
+                       .help = "number of optimizer steps in a step of the loop",
+                       .default_value = "1"},
+                      count<&PostTraining::updates, "4">},
     Key<PostTraining>{{.name = "logprob",
-                       .help = "the trainer computes log-probabilities of the responses first",
+                       .help = "the trainer computes log-probabilities of the responses before it "
+                               "updates the weights",
                        .default_value = "true"},
                       flag<&PostTraining::logprob>},
     Key<PostTraining>{
         {.name = "reference",
-         .help = "a reference model computes log-probabilities too, by the same layout",
+         .help = "a reference model in the same layout computes log-probabilities, too",
          .default_value = "false"},
         flag<&PostTraining::reference>},
     Key<PostTraining>{{.name = "sync",
@@ -97,7 +106,7 @@ constexpr std::array post_training_table{
                                "between the two layouts over the links of the cluster"},
                       time<&PostTraining::sync, "a time">},
     Key<PostTraining>{{.name = "overhead",
-                       .help = "time of a step for rewards, data and the like",
+                       .help = "time per step for rewards, data and the like",
                        .default_value = "0"},
                       time<&PostTraining::overhead, "a time">},
     Key<PostTraining>{{.name = "steps",
@@ -115,7 +124,7 @@ PostTraining read_post_training(const Field& field) {
   };
   if (post.mode == PostTraining::Mode::async && !post.lag)
     throw Error(field.value.origin, field.name + ".mode is async, which needs a lag")
-        .suggest("give the number of steps that weights may be old, such as lag: 4");
+        .suggest("give the number of steps by which weights may be old, such as lag: 4");
   if (post.mode != PostTraining::Mode::async && post.lag)
     throw wrong(at("lag"), "left out unless mode is async");
   if (post.mode != PostTraining::Mode::on_policy && !post.rollout.gpus)

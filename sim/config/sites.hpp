@@ -15,15 +15,15 @@ namespace pipewright::config {
 // Streaming DiLoCo, arXiv 2501.18512). Each site trains a replica as the scenario says. Every few
 // iterations, the sites average the changes of their weights.
 struct Sites {
-  // Type of the averaged changes: fp4 is that of Streaming DiLoCo.
+  // Data type of the weight changes that sites exchange. Streaming DiLoCo uses fp4.
   enum class Precision : std::uint8_t { fp32, bf16, fp8, fp4 };
 
-  Located<std::uint32_t> count;  // sites
+  Located<std::uint32_t> count;  // number of sites
   double bandwidth = 0;          // bytes/s of a site's connection, each way
-  double latency = 0;            // seconds of an exchange beside its bytes
+  double latency = 0;            // seconds of an exchange in addition to its transfer
   std::uint32_t every = 100;     // iterations between two exchanges of the same weights
-  std::uint32_t fragments = 1;   // parts of the weights, which are exchanged in turn
-  std::uint32_t overlap = 0;     // iterations that an exchange may take while training goes on
+  std::uint32_t fragments = 1;   // number of parts of the weights, which are exchanged in turn
+  std::uint32_t overlap = 0;     // iterations for which training may go on during an exchange
   Precision precision = Precision::bf16;
 
   double element_bytes() const {

@@ -251,9 +251,10 @@ constexpr std::array stack_table{
                 .help = "default of parallel.unshard_lookahead of scenarios",
                 .default_value = "full"},
                choice<&Stack::unshard_lookahead, unshard_rule_names>},
-    Key<Stack>{{.name = "gather_ahead",
-                .help = "default of parallel.gather_ahead of scenarios; else one layer"},
-               count<&Stack::gather_ahead, "500000000">},
+    Key<Stack>{
+        {.name = "gather_ahead",
+         .help = "default of parallel.gather_ahead of scenarios; without this key, one layer"},
+        count<&Stack::gather_ahead, "500000000">},
     Key<Stack>{{.name = "sums_copies_once",
                 .help = "zero 3 with replicate: replicas of a shard sum up gradients after the "
                         "last microbatch; false: after each",

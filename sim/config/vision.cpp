@@ -44,11 +44,11 @@ constexpr std::array projector_table{
                     .default_value = "2"},
                    vision_count<&Projector::merge, 64>},
     Key<Projector>{{.name = "averages",
-                    .help = "patches of a token are averaged instead of put side by side",
+                    .help = "the patches of a token are averaged instead of concatenated",
                     .default_value = "false"},
                    flag<&Projector::averages>},
     Key<Projector>{{.name = "count",
-                    .help = "projectors of this shape, more than one with DeepStack",
+                    .help = "number of projectors of this shape, more than one with DeepStack",
                     .default_value = "1"},
                    vision_count<&Projector::count, max_layers>},
 };
