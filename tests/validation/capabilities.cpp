@@ -110,7 +110,9 @@ const std::vector<Capability> capabilities{
        return has_schedule(request.scenario, {"dualpipe", "chimera", "bitpipe"});
      }},
     {"schedule", "slices of sequences", "`schedule: seq1f1b`",
-     [](const Request& request) { return has_schedule(request.scenario, {"seq1f1b"}); }},
+     [](const Request& request) {
+       return has_schedule(request.scenario, {"seq1f1b", "interleaved-seq"});
+     }},
     {"model", "dense transformers", "`model`",
      [](const Request& request) { return request.scenario.model && !request.run.has_experts; }},
     {"model", "mixtures of experts", "`model.experts`",
