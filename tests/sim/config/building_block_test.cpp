@@ -140,7 +140,7 @@ TEST_CASE("a file that is no building block is refused with the required keys",
   CHECK(file_error("0F0,0B0\r\n") ==
         ":1:1: the building block is 0F0,0B0; allowed: a map with at least placement, "
         "interval and cells");
-  CHECK_THAT(file_error("\x89HDF\r\n"), Catch::EndsWith("a building block in plain UTF-8 text"));
+  CHECK_THAT(file_error("\x89HDF\r\n"), Catch::EndsWith("a building block in YAML or JSON"));
   CHECK_THAT(file_error("interval: [1\n"), !Catch::Contains("scenario"));
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("the path of one microbatch passes all stages and hops twice", "[why]"
   using enum CriticalPart;
   CHECK(parts == std::vector{compute, transfer, compute, transfer, compute, compute, transfer,
                              compute, transfer, compute});
-  CHECK(path[1] == CriticalPiece{.part = transfer, .start = 1, .end = 1.25, .device = 1});
+  CHECK(path[1] == CriticalPiece{.part = transfer, .start = 1, .end = 1.25, .device = 1, .row = 0});
   CHECK(path[6].device == 1);
   CHECK(path[6].stage == 2);
   CHECK(path.back().end == Approx(3 * 3 + 4 * 0.25));
