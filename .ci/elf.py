@@ -1,7 +1,7 @@
-"""What an ELF file of x86-64 asks of the system that runs it, and the wheel tag that follows.
+"""What an ELF file of x86-64 needs from the system that runs it, and the wheel tag that follows.
 
-A file may need the libraries of glibc alone: everything else is linked into it. The tag names the
-newest version of glibc whose symbols a file uses, as PEP 600 asks, which is auditwheel's rule.
+A file may need only the libraries of glibc: everything else is linked into it. The tag names the
+newest version of glibc whose symbols a file uses, as PEP 600 says and auditwheel does.
 """
 
 import re
@@ -10,14 +10,14 @@ import struct
 # Every distribution with glibc has these.
 LIBRARIES_OF_GLIBC = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6",
                       "libpthread.so.0", "librt.so.1"}
-OLDEST_GLIBC = 17  # of manylinux2014, below which no installer of Python 3.11 looks
+OLDEST_GLIBC = 17  # manylinux2014: installers of Python 3.11 look for no older tag
 DYNAMIC, LOAD = 2, 1
 NEEDED, STRING_TABLE, RPATH, RUNPATH = 1, 5, 15, 29
 VERSIONS_NEEDED, VERSIONS_NEEDED_COUNT = 0x6ffffffe, 0x6fffffff
 
 
 class Needs:
-    """Libraries, versions of their symbols and search paths that a file asks for."""
+    """Libraries, versions of their symbols and search paths that a file needs."""
 
     def __init__(self, data):
         self.libraries, self.versions, self.paths = [], [], []

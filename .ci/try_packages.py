@@ -22,7 +22,7 @@ RELEASES = {"bullseye": "Debian 11", "bookworm": "Debian 12", "trixie": "Debian 
 # Python with venv, and numpy, which pip cannot fetch without network.
 EXTRA_PACKAGES = "python3,python3-venv,python3-numpy"
 BLOCK = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n((?:(?!```).*\n)*)```\n")
-# Several workers share the candidates as they come, so that a search with one is compared.
+# Several workers share the candidates in an order that varies, so the search has a single worker.
 JSON_COMMANDS = {"run.json": "pipewright run llama.yaml --json",
                  "why.json": "pipewright why llama.h5 --json",
                  "search.json": "pipewright search sweep.yaml --jobs 1 --json"}
@@ -98,7 +98,7 @@ exec chroot "$1/root" "${@:4}"
 
 
 def in_folder(name, path, install):
-    """A script that installs as a reader without rights, repeats the examples and is timed."""
+    """A script that installs as a user without rights, repeats the examples and times starts."""
     return f"""mkdir {name}; cp *.yaml examples notebook.py {name}; chown -R 1000:1000 {name}
 cd {name}; export HOME=/trial/{name} PATH={path}:$PATH TIMEFORMAT=%R
 READER='setpriv --reuid=1000 --regid=1000 --clear-groups'

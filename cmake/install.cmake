@@ -39,8 +39,8 @@ function(install_pipewright)
   endif()
 endfunction()
 
-# A static program contains its libraries, which ask for their licences to stand beside it: of those
-# that `./dev deps --static` built, and of those of the system.
+# Installs the licences of the libraries that a static program contains, both of those that
+# `./dev deps --static` built and of those from the system.
 function(install_licences component destination)
   install(DIRECTORY ${CMAKE_PREFIX_PATH}/licenses/ DESTINATION ${destination}
     COMPONENT ${component})
@@ -103,8 +103,8 @@ function(install_what_the_program_prints)
   endforeach()
 endfunction()
 
-# Two packages of Debian: only pipewright-mpi needs MPI. Which libraries they depend on,
-# dpkg-shlibdeps finds out. The package of a static program depends on none.
+# Two packages of Debian: only pipewright-mpi needs MPI. dpkg-shlibdeps finds the libraries on which
+# they depend. The package of a static program depends on none.
 function(package_pipewright)
   set(CPACK_PACKAGE_NAME pipewright)
   set(CPACK_PACKAGE_CONTACT "The pipewright developers <pipewright@pipewright.invalid>")

@@ -25,8 +25,8 @@ class NextUses {
     std::erase_if(uses_, [&](const Use& use) { return use.stage == stage; });
     uses_.insert(uses_.begin(), {stage, cell});
   }
-  // Returns the number of stages of the nearest passes that a window of `limit` stages holds: one
-  // more if it would cut a pair.
+  // Returns how many stages of the nearest passes a window of `limit` stages holds: one more than
+  // the limit if the window would cut a fused pair.
   std::size_t count(std::size_t limit) const {
     limit = std::min(limit, uses_.size());
     while (limit < uses_.size() && limit > 0 && uses_[limit].cell == uses_[limit - 1].cell) ++limit;

@@ -28,8 +28,8 @@ constexpr std::string_view extension = ".partial";
   throw TraceError(fmt::format("{}: cannot write: {}", path.string(), reason));
 }
 
-// Names the machine, or the container in it, whose process ids are unique: folders are shared
-// between machines.
+// Returns a name of the machine, or of the container in it, within which process ids are unique.
+// Several machines may share a folder.
 const std::string& process_space() {
   static const std::string name = [] {
     std::array<char, 256> host{};

@@ -21,7 +21,7 @@ class Sink {
   virtual void memory(const MemoryRow& row) = 0;
   virtual void collective(const CollectiveRow&) {}  // Data-parallel runs only.
   virtual void step(const StepRow&) {}              // Runs with an optimizer only.
-  virtual void wait(const WaitRow&) {}              // Runs in which replicas differ only.
+  virtual void wait(const WaitRow&) {}              // Only runs in which replicas differ.
   // Traffic of links, reported at the end of a run. An engine records it only if wants_links().
   virtual bool wants_links() const { return false; }
   virtual void link(const LinkRow&) {}

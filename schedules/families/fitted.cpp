@@ -51,9 +51,10 @@ std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& o
     const std::size_t seeds = plans.size();
     for (std::size_t i = 0; i < seeds; ++i)
       plans.push_back(justifier.improve(plans[i], Pull::fitting, Objective::span, rounds));
-    // Waits that no plan knows make transfers longer, and an order for longer transfers may also be
-    // better for shorter ones. These transfer times do not depend on the pipeline's own, so that
-    // the orders to choose from are the same ones for other transfer times.
+    // Plans do not know all waits of a run, which make its transfers longer, and an order for
+    // longer transfers may also be better for shorter ones. So orders for other transfer times are
+    // tried, too. These times are the same for every pipeline, so that a different transfer time of
+    // the pipeline chooses from the same orders.
     if (pipeline.hop > 0) {
       const std::vector<double>& forward = pipeline.times[PassKind::forward];
       const double mean = std::accumulate(forward.begin(), forward.end(), 0.0) /

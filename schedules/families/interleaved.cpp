@@ -10,7 +10,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// Position of a device in the pipeline, and what its warm-up has to pass.
+// Position of a device in the pipeline, from which the length of its warm-up follows.
 struct PipelinePosition {
   std::uint32_t before = 0;          // Number of devices before it.
   std::uint32_t after = 0;           // Number of devices after it.
@@ -35,7 +35,8 @@ std::uint32_t default_group(std::uint32_t microbatches, std::uint32_t filling) {
   return group;
 }
 
-// `filling` microbatches, in slices if they are cut, are as many as the devices.
+// Throws an Error unless groups of this size can be used. `filling` is the number of microbatches
+// whose slices are as many as the devices.
 void check_group(std::string_view name, std::uint32_t microbatches, std::uint32_t group,
                  std::uint32_t filling, std::uint32_t devices) {
   if (group == default_group(microbatches, filling) || fits(microbatches, group, filling)) return;

@@ -124,9 +124,10 @@ std::span<const Command> commands() {
       Command{.name = "rl",
               .help = "simulate reinforcement learning: generation, training, weights to engines",
               .run = rl_command},
-      Command{.name = "sites",
-              .help = "simulate training over several sites that average weights now and then",
-              .run = sites_command},
+      Command{
+          .name = "sites",
+          .help = "simulate training over several sites that average weights every few iterations",
+          .run = sites_command},
       Command{.name = "schedule",
               .help = "list, draw, check, explain and search for schedules",
               .verbs = schedule_verbs,

@@ -110,13 +110,13 @@ struct Model {
   // language model from its results. An image is cut into patches, whose attention has no causal
   // mask and stays within the image.
   struct Vision {
-    // Products behind the layers: `merge` x `merge` neighbouring patches become one token. With
+    // Products after the layers: `merge` x `merge` neighbouring patches become one token. With
     // `ffn`, the projector is an MLP of two matrices, else a single matrix.
     struct Projector {
       std::uint32_t ffn = 0;
       std::uint32_t merge = 2;
       // Patches are averaged before the product (Gemma), so that its input has the width of a
-      // patch; otherwise they stand side by side.
+      // patch; otherwise they are concatenated.
       bool averages = false;
       // Projectors of this shape, whose results enter the language model at different layers (the
       // DeepStack of Qwen3-VL, arXiv 2511.21631); at least one.

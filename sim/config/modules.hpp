@@ -17,8 +17,8 @@
 // Modules that a model has beside its language model.
 namespace pipewright::config {
 
-// Parts of an encoder of images that training can leave as they are: the layers with what makes
-// patches, and the projector.
+// Parts of an encoder of images that training can leave as they are: the layers with the patch
+// embedding, and the projector.
 enum class VisionPart : std::uint8_t { encoder, projector };
 inline constexpr std::array<std::string_view, 2> vision_part_names{"encoder", "projector"};
 using VisionParts = std::bitset<vision_part_names.size()>;
@@ -30,8 +30,8 @@ enum class VisionPlacement : std::uint8_t { first_stage, own_ranks, bubbles };
 inline constexpr std::array<std::string_view, 3> vision_placement_names{"first_stage", "own_ranks",
                                                                         "bubbles"};
 
-// Parallel sizes of an encoder of images: those of the language model, or 1 for ranks that all
-// compute the same.
+// Parallel sizes of an encoder of images: those of the language model, or 1, with which every rank
+// computes the whole encoder or all images.
 struct VisionParallel {
   std::optional<Located<std::uint32_t>> tp;  // default: parallel.tp
   Located<std::uint32_t> cp{1, {}};          // ranks of cp that share the images of a microbatch

@@ -170,7 +170,7 @@ void settle_gtp(const Field& field, bool has_dp, bool has_zero, Parallel& parall
       refuse(
           key,
           fmt::format("parallel.{} is for FSDP, and parallel.gtp is {}", key, parallel.gtp->value),
-          "one of both keys");
+          "only one of the two keys");
   if (has_zero && parallel.zero != 3)
     refuse("zero",
            fmt::format("parallel.zero is {}, and parallel.gtp shards weights", parallel.zero),

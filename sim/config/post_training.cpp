@@ -35,16 +35,16 @@ constexpr std::array rollout_table{
                           "and generate in turn"},
                  count<&Rollout::gpus, "32">},
     Key<Rollout>{
-        {.name = "tp", .help = "GPUs per engine (tensor parallelism)", .default_value = "1"},
+        {.name = "tp", .help = "GPUs per engine, by tensor parallelism", .default_value = "1"},
         count<&Rollout::tp, "4">},
     Key<Rollout>{
         {.name = "max_sequences",
-         .help = "largest number of sequences on an engine at a time (max_num_seqs of vLLM)",
+         .help = "largest number of sequences on an engine at a time, max_num_seqs of vLLM",
          .default_value = "256"},
         count<&Rollout::max_sequences, "256">},
     Key<Rollout>{{.name = "memory",
-                  .help = "fraction of a GPU's memory for weights, keys and values "
-                          "(gpu_memory_utilization of vLLM)",
+                  .help = "fraction of a GPU's memory for weights, keys and values, "
+                          "gpu_memory_utilization of vLLM",
                   .default_value = "90 %"},
                  part<&Rollout::memory, "a part of the memory">},
     Key<Rollout>{{.name = "step_overhead",

@@ -16,8 +16,9 @@ Gpu with_power_cap(Gpu gpu, const Located<double>& cap) {
                                         gpu.name))
         .suggest("add power: {compute: 700 W, idle: 100 W} to the GPU's file");
   if (cap.value <= gpu.power->idle)
-    throw Error(cap.origin, fmt::format("a power cap of {:.4g} W, with {:.4g} W of an idle {}",
-                                        cap.value, gpu.power->idle, gpu.name))
+    throw Error(cap.origin,
+                fmt::format("a power cap of {:.4g} W is not more than the {:.4g} W of an idle {}",
+                            cap.value, gpu.power->idle, gpu.name))
         .allow(fmt::format("more than {:.4g} W", gpu.power->idle));
   if (cap.value >= gpu.power->compute) return gpu;
   const double above_idle = (cap.value - gpu.power->idle) / (gpu.power->compute - gpu.power->idle);

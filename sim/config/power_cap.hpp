@@ -6,9 +6,9 @@
 namespace pipewright::config {
 
 // Returns the GPU under a cap of its power in watts. Products and attention, which reach the power
-// limit, run at the clock at which the power above idle is that of the cap; kernels bound by memory
-// keep their rate. A cap above the GPU's own power changes nothing. Throws an Error if the GPU's
-// file has no power, or if the cap leaves none above idle.
+// limit, run at the lower clock at which they draw as much power as the cap allows; kernels bound
+// by memory keep their rate. A cap above the GPU's own power changes nothing. Throws an Error if
+// the GPU's file has no power, or if the cap leaves none above idle.
 Gpu with_power_cap(Gpu gpu, const Located<double>& cap);
 
 }  // namespace pipewright::config

@@ -333,7 +333,7 @@ void check_module_types(const Value& root, const Model& model, const Training& t
                 "training.lora.base stores frozen weights in a type of its own, and "
                 "training.precision has types of modules",
                 "training.lora.base")
-        .suggest("leave out one of both");
+        .suggest("leave out one of the two");
 }
 
 }  // namespace pipewright::config

@@ -38,7 +38,7 @@ struct HardwareChoices {
   std::vector<std::string> link_classes;
   std::vector<std::string> recipes;            // training recipes
   std::vector<std::string> attention_kernels;  // that all GPUs have and the run does not use
-  std::vector<std::string> attention_types;    // of 8 bits that these kernels take
+  std::vector<std::string> attention_types;    // types of 8 bits that these kernels take
 };
 
 // Changes that are worth trying for a run, in a fixed order. `notes` receives a note if changes

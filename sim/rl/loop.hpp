@@ -27,9 +27,9 @@ struct Loop {
   double training = 0;              // seconds per step for log-probabilities and optimizer steps
   double sync = 0;      // seconds until the engines have new weights; engines and trainer wait
   double overhead = 0;  // seconds per step for rewards and data, in which the trainer waits
-  // By how many versions a response may start with weights older than the trainer's. 0: on-policy
-  // training. While the trainer has `version`, at most (version + lag + 1) batches are started
-  // (AReaL, arXiv 2505.24298, equation 3).
+  // Number of versions by which the weights of a new response may be older than those of the
+  // trainer; 0: on-policy training. At most (version + lag + 1) batches are started while the
+  // trainer has `version` (AReaL, arXiv 2505.24298, equation 3).
   std::uint32_t lag = 0;
 };
 

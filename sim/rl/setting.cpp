@@ -269,8 +269,8 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
   setting.notes = result["notes"];
   if (scenario.global_batch)
     setting.notes.push_back(fmt::format(
-        "global_batch is left out: the responses of a step make {} samples of {} tokens "
-        "an update",
+        "global_batch is not used: the responses of a step make {} samples of {} tokens "
+        "per optimizer step",
         setting.samples, sequence));
   setting.tokens = std::accumulate(setting.loop.responses.begin(), setting.loop.responses.end(),
                                    batch * post.prompt_tokens);

@@ -41,7 +41,7 @@ std::vector<analysis::RlVariant> variants_of(const Loop& loop) {
       [](Loop& changed) { changed.responses = with_longer_tail(std::move(changed.responses)); });
   add("twice the engines", [](Loop& changed) { changed.engines *= 2; });
   add("training in half the time", [](Loop& changed) { changed.training /= 2; });
-  add("weights at once", [](Loop& changed) { changed.sync = 0; });
+  add("new weights without delay", [](Loop& changed) { changed.sync = 0; });
   return variants;
 }
 
@@ -66,7 +66,8 @@ analysis::RlReport study(const Setting& setting) {
       .engines = setting.engines,
       .engine_gpus = post.rollout.tp.value,
       .step_s = outcome.seconds_per_step,
-      // Off policy, generation runs beside training: the time that engines need for a step.
+      // Off policy, generation overlaps with training, so this is the time for which engines are
+      // busy.
       .generation_s = setting.loop.lag == 0 ? outcome.generation
                                             : outcome.engines_busy * outcome.seconds_per_step,
       .forward_s = setting.loop.training - updates,
@@ -95,8 +96,8 @@ std::vector<analysis::RlSplit> splits(const config::Scenario& scenario,
     if ((gpus - dp * replica) % post.rollout.tp.value == 0) replicas.push_back(dp);
   if (replicas.empty())
     throw config::Error(post.rollout.tp.origin,
-                        fmt::format("{} GPUs cannot be divided: a replica of the training has {}, "
-                                    "an engine {}",
+                        fmt::format("{} GPUs cannot be divided: a replica of the training needs "
+                                    "{}, an engine {}",
                                     gpus, replica, post.rollout.tp.value))
         .suggest("give more GPUs, or a smaller layout");
   std::vector<analysis::RlSplit> splits;

@@ -117,8 +117,8 @@ Verdict Gate::judge(const Head& head) {
   // The cookie's rule SameSite admits pages that another port of this machine serves. Such a page
   // has another origin, so its requests are refused here.
   constexpr std::array<std::string_view, 3> own_sites{"", "same-origin", "none"};
-  // A browser that reloads the page repeats the site of the link that opened it. Another site
-  // cannot read the page to which its link leads.
+  // A link on another site may open the page, since that site cannot read it. A browser that
+  // reloads the page states the site of that link again.
   if (head.mode == "navigate" && path_of(head.target) == "/") return Verdict::welcome;
   return std::ranges::find(own_sites, head.site) != own_sites.end() ? Verdict::welcome
                                                                     : Verdict::wrong_origin;

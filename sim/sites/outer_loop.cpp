@@ -11,12 +11,12 @@ double OuterLoop::exchange() const {
 }
 
 OuterOutcome simulate(const OuterLoop& loop) {
-  // Exchanges that overlap with the iterations of a later round settle within a few rounds.
+  // Exchanges may end in a later round; their ends repeat from round to round after a few rounds.
   constexpr std::uint64_t warm_up = 4;
   constexpr std::uint64_t measured = 8;
   struct Exchange {
-    std::uint64_t due = 0;  // iteration at whose end training needs it
-    double end = 0;         // seconds
+    std::uint64_t due = 0;  // training waits for it at the end of this iteration
+    double end = 0;         // seconds from the start of the first round
   };
   const double exchange = loop.exchange();
   std::deque<Exchange> under_way;
@@ -34,7 +34,7 @@ OuterOutcome simulate(const OuterLoop& loop) {
       wait_until(under_way.front().end);
       under_way.pop_front();
     }
-    // The fragments whose turn comes at the end of this iteration of the round.
+    // Number of fragments whose exchange begins at the end of this iteration of the round.
     const std::uint64_t in_round = (iteration - 1) % loop.every;
     const std::uint64_t before = in_round * loop.fragments / loop.every;
     const std::uint64_t sent = (in_round + 1) * loop.fragments / loop.every - before;

@@ -6,30 +6,32 @@
 namespace pipewright::sites {
 
 struct OuterLoop {
-  double iteration = 0;  // seconds, without any exchange
-  double bytes = 0;      // of the changes of all weights
+  double iteration = 0;  // seconds of an iteration without exchanges
+  double bytes = 0;      // bytes of the changes of all weights
   std::uint32_t sites = 2;
-  double bandwidth = 0;       // bytes/s of a site, each way
-  double latency = 0;         // seconds of an exchange
-  std::uint32_t every = 100;  // iterations
-  std::uint32_t fragments = 1;
-  std::uint32_t overlap = 0;  // iterations
+  double bandwidth = 0;         // bytes/s of a site's connection, each way
+  double latency = 0;           // seconds of an exchange in addition to its transfer
+  std::uint32_t every = 100;    // iterations between two exchanges of the same weights
+  std::uint32_t fragments = 1;  // number of parts of the weights, which are exchanged in turn
+  std::uint32_t overlap = 0;    // iterations for which training may go on during an exchange
 
-  // Seconds in which all sites exchange and average one fragment: a ring sends 2 (1 - 1 / sites)
-  // of its bytes (arXiv 2501.18512, appendix; arXiv 2503.09799, appendix A).
+  // Returns the seconds in which all sites exchange and average one fragment. In a ring, each site
+  // sends 2 (1 - 1 / sites) times the bytes of the fragment (arXiv 2501.18512, appendix; arXiv
+  // 2503.09799, appendix A).
   double exchange() const;
 };
 
 struct OuterOutcome {
   double utilisation = 0;      // share of the time in which sites train
-  double round = 0;            // seconds of `every` iterations with their exchanges
-  double longest_wait = 0;     // seconds that training waits for one exchange
+  double round = 0;            // mean seconds of `every` iterations with their exchanges
+  double longest_wait = 0;     // most seconds for which training waits for an exchange
   double connection_busy = 0;  // share of the time in which connections carry changes
 };
 
-// Simulates rounds of the loop until they repeat. Fragment p of P is sent at the end of iteration
-// (p + 1) every / P of a round. Exchanges share a connection one after the other. Training waits
-// for an exchange that has not ended `overlap` iterations later.
+// Simulates enough rounds of the loop for a steady state. A round has `every` iterations. The
+// exchange of fragment p of P begins at the end of iteration (p + 1) every / P of a round, or when
+// the exchange before it ends. Training waits for an exchange that has not ended `overlap`
+// iterations after that iteration.
 OuterOutcome simulate(const OuterLoop& loop);
 
 // Returns the least bandwidth, in bytes/s, that gives a utilisation; 0 if none does.

@@ -14,10 +14,10 @@ namespace {
 
 constexpr double gigabit = 1e9 / 8;  // bytes
 
-// Ways of training over the same sites.
+// Ways of training over the same sites, as in analysis::SitesUtilisation.
 struct Ways {
-  OuterLoop every_iteration;  // gradients of all weights are averaged in each iteration
-  OuterLoop whole;            // weights without fragments and overlap
+  OuterLoop every_iteration;
+  OuterLoop whole;
   OuterLoop loop;
 
   void set_bandwidth(double bandwidth) {

@@ -9,8 +9,9 @@ namespace pipewright::sites {
 // Returns the section `sites` of a scenario. Throws config::Error if it has none.
 config::Sites sites_of(const config::Scenario& scenario);
 
-// Simulates an iteration of one site in a child process, and rounds of the outer loop with the
-// scenario's bandwidth and others. Throws config::Error for a scenario without a model.
+// Simulates an iteration of one site in a child process, and then rounds of the outer loop, with
+// the bandwidth of the scenario and with other ones. Throws config::Error for a scenario without a
+// model.
 analysis::SitesReport study(const config::Scenario& scenario, const config::Sites& sites);
 
 }  // namespace pipewright::sites

@@ -72,7 +72,7 @@ struct StageCosts {
   // proportional to tokens. Empty if all microbatches are equal.
   ByKindAndStage attention_share;
   ByKindAndStage experts_share;
-  ByKindAndStage encoder_share;  // in the encoder of images; empty: as the tokens of the text
+  ByKindAndStage encoder_share;  // empty: the encoder's work is proportional to tokens
   std::vector<std::vector<std::uint32_t>> expert_layers;  // per virtual stage
   // A collective within a pass, with its time on the cluster. Together, these calls cause
   // collective_waits.

@@ -125,7 +125,7 @@ struct StageTraffic {
   // Bytes of frozen weights, which are gathered if they are sharded. 0: every rank has them whole.
   std::uint64_t frozen_bytes = 0;
   std::uint64_t frozen_expert_bytes = 0;
-  // Bytes of gathered weights of other types than the recipe's, relative to those of the recipe's.
+  // Bytes by which gathered weights of other types than the recipe's exceed weights of its type.
   double other_gathered = 0;
   double expert_other_gathered = 0;
   // Number of dense parameters that are tied to another stage's, so that their gradients are also

@@ -13,11 +13,11 @@ namespace {
 
 using config::Scenario;
 
-// Something that a user can ask for.
+// Something that a scenario can describe.
 struct Capability {
   std::string_view group;
   std::string_view name;
-  std::string_view key;  // the scenario key or value that asks for it
+  std::string_view key;  // the scenario key, or the value of a key
   bool (*is_in)(const Request&);
 };
 
@@ -79,14 +79,14 @@ const std::vector<Capability> capabilities{
      }},
     {"layout", "FSDP, ZeRO-3", "`parallel.zero: 3`",
      [](const Request& request) { return is_sharded(request.scenario, 3); }},
-    {"layout", "sharding inside replicas (HSDP)", "`parallel.shard`, `replicate`",
+    {"layout", "FSDP with replicas (HSDP)", "`parallel.shard`, `replicate`",
      [](const Request& request) { return request.scenario.parallel.replicates() > 1; }},
     {"layout", "uneven stages", "`partition`",
      [](const Request& request) {
        return request.scenario.devices.value > 1 &&
               request.scenario.partition.rule != config::Partition::Rule::even;
      }},
-    {"layout", "vocabulary cut over the pipeline", "`parallel.vocab_parallel`",
+    {"layout", "vocabulary parallelism", "`parallel.vocab_parallel`",
      [](const Request& request) { return request.scenario.parallel.cuts_vocabulary(); }},
     {"layout", "GPUs of several types", "`cluster`, `placement.gpu_types`",
      [](const Request& request) { return request.has_mixed_gpus; }},
@@ -101,15 +101,15 @@ const std::vector<Capability> capabilities{
      [](const Request& request) {
        return has_schedule(request.scenario, {"zb-h", "zb-1p", "zb-2p", "interleaved-zb"});
      }},
-    {"schedule", "V shapes", "`schedule: v-half`, `zb-v` ..",
+    {"schedule", "V-shaped schedules", "`schedule: v-half`, `zb-v` ..",
      [](const Request& request) {
        return has_schedule(request.scenario, {"v-", "zb-v", "1f1b-v", "stp"});
      }},
-    {"schedule", "both directions", "`schedule: dualpipe`, `chimera` ..",
+    {"schedule", "bidirectional schedules", "`schedule: dualpipe`, `chimera` ..",
      [](const Request& request) {
        return has_schedule(request.scenario, {"dualpipe", "chimera", "bitpipe"});
      }},
-    {"schedule", "slices of sequences", "`schedule: seq1f1b`",
+    {"schedule", "sequence slices", "`schedule: seq1f1b`",
      [](const Request& request) {
        return has_schedule(request.scenario, {"seq1f1b", "interleaved-seq"});
      }},
@@ -142,7 +142,7 @@ const std::vector<Capability> capabilities{
      [](const Request& request) { return request.scenario.model && request.run.bits == 16; }},
     {"precision", "fp8, one scale per tensor", "`fp8`",
      [](const Request& request) { return request.run.precision == "fp8"; }},
-    {"precision", "fp8, scales of blocks", "`fp8-block`",
+    {"precision", "fp8, one scale per block", "`fp8-block`",
      [](const Request& request) { return request.run.precision == "fp8-block"; }},
     {"precision", "MXFP8", "`mxfp8`",
      [](const Request& request) { return request.run.precision == "mxfp8"; }},
@@ -214,7 +214,7 @@ std::uint64_t capabilities_of(const Request& request) {
 
 std::string capability_table(const std::vector<Table>& tables) {
   std::string text =
-      "| | what can be asked | by | iterations: runs | mean error, bias | peak memory: runs | mean "
+      "| | feature | key | iterations: runs | mean error, bias | peak memory: runs | mean "
       "error, bias |\n|---|---|---|---:|---:|---:|---:|\n";
   std::string_view group;
   for (std::size_t i = 0; i < capabilities.size(); ++i) {

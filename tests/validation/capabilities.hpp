@@ -11,7 +11,7 @@
 
 namespace pipewright::accuracy {
 
-// A run of a scenario, as far as the table of capabilities distinguishes runs.
+// The properties of a run that the table of capabilities needs.
 struct Request {
   const config::Scenario& scenario;
   const evaluation::RunKind& run;
@@ -21,7 +21,7 @@ struct Request {
 // Returns which capabilities a run has: bit i stands for row i of the table of capabilities.
 std::uint64_t capabilities_of(const Request& request);
 
-// Returns the table of capabilities in Markdown: what can be asked, by which key, and the mean
+// Returns the table of capabilities in Markdown: each capability, its scenario key, and the mean
 // errors of the iteration times and of the peak memories of all measured runs that have it.
 std::string capability_table(const std::vector<Table>& tables);
 

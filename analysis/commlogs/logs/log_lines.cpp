@@ -195,7 +195,7 @@ bool LogLines::next() {
   return true;
 }
 
-// A device such as /dev/zero has lines without an end, so that parts of a line are checked, too.
+// A line of a device such as /dev/zero has no end, so parts of a line are checked, too.
 void LogLines::check_text(std::string_view part) const {
   if (std::memchr(part.data(), '\0', part.size()) != nullptr)
     fail(number_, "the line has bytes that are not text; expected the output of a benchmark");

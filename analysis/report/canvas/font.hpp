@@ -4,9 +4,9 @@
 
 namespace pipewright::analysis {
 
-// The face in which pictures have their text, which lives as long as the process. DejaVu Sans is
-// part of the program if the build found its files, so that pictures are the same on every machine.
-// A program without them asks the system for the font by its name.
+// Returns the font face for the text of pictures, which lives as long as the process. If the build
+// found the files of DejaVu Sans, they are part of the program, so that pictures are the same on
+// every machine. Otherwise the program asks the system for the font by its name.
 cairo_font_face_t* picture_font(bool bold);
 
 }  // namespace pipewright::analysis

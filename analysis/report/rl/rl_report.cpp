@@ -118,8 +118,8 @@ std::string rl_text(const RlReport& report) {
                         100 * report.error_high);
   if (!report.generation_is_measured)
     text +=
-        "generation: no measured engine; a real one takes longer than its memory and compute "
-        "allow. rl.rollout.table takes measured points\n";
+        "generation: not measured; real engines take longer than this model of memory and compute. "
+        "rl.rollout.table takes measured points\n";
   return text;
 }
 

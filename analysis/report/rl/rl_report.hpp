@@ -38,8 +38,8 @@ struct RlReport {
   std::uint32_t engine_gpus = 1;
 
   double step_s = 0;  // mean time of a step in the steady state
-  // On policy, the time until the last response is complete; off policy, the time for which the
-  // mean engine generates.
+  // The time until the last response is complete (on policy), or the time for which the mean engine
+  // generates (off policy).
   double generation_s = 0;
   double forward_s = 0;   // log-probabilities from the trainer and from the reference model
   double training_s = 0;  // optimizer steps

@@ -30,7 +30,8 @@ enum class Basis : std::uint8_t {
 
 // Nodes and network traffic of a candidate, which its goodput run needs. Not stored in files.
 struct Site {
-  // Machines with hosts of their own: of a rack whose GPUs share NVLink, the compute trays.
+  // Nodes are machines with hosts of their own: a rack whose GPUs share NVLink has several nodes,
+  // its compute trays.
   std::uint32_t nodes = 0;
   std::uint32_t cluster_nodes = 0;  // 0: no cluster
   std::uint32_t racks = 0;          // racks of several nodes that the job uses

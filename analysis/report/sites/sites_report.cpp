@@ -8,7 +8,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// "2.5 Gbit/s"
+// Returns a text such as "2.5 Gbit/s".
 std::string format_connection(double bytes_per_s) {
   if (bytes_per_s == 0) return "none";
   const double bits = 8 * bytes_per_s;
@@ -17,14 +17,15 @@ std::string format_connection(double bytes_per_s) {
                      : fmt::format("{:.3g} Mbit/s", bits / 1e6);
 }
 
-std::string loop_name(const SitesReport& report) {
+std::string loop_text(const SitesReport& report) {
   std::string name =
       report.fragments == 1 ? "whole" : fmt::format("{} fragments", report.fragments);
   if (report.overlap > 0) name += fmt::format(", overlap {}", report.overlap);
   return name;
 }
 
-// A table with a row per value of `heads`, and a column for each way of training.
+// Returns a table with a column for each way of training. `heads` names the rows, and `head` their
+// column.
 template <class Row, class Write>
 std::string ways_text(const SitesReport& report, const char* head, const std::vector<Row>& rows,
                       const std::vector<std::string>& heads, const Write& write) {
@@ -40,7 +41,7 @@ std::string ways_text(const SitesReport& report, const char* head, const std::ve
   table.add_numbers({head}, heads);
   table.add_numbers({"every", "iteration"}, every_iteration);
   table.add_numbers({fmt::format("every {}", report.every), "whole"}, whole);
-  table.add_numbers({fmt::format("every {}", report.every), loop_name(report)}, loop);
+  table.add_numbers({fmt::format("every {}", report.every), loop_text(report)}, loop);
   return table.text();
 }
 
@@ -53,7 +54,7 @@ std::string sites_text(const SitesReport& report) {
       format_connection(report.bandwidth),
       report.latency_s > 0 ? fmt::format(" and a latency of {}", format_seconds(report.latency_s))
                            : "",
-      counted(report.every, "iteration"), loop_name(report),
+      counted(report.every, "iteration"), loop_text(report),
       format_bytes(static_cast<std::uint64_t>(report.fragment_bytes * report.fragments)),
       report.precision);
   text +=

@@ -178,7 +178,7 @@ class Explorer {
 }
 
 async function main() {
-  // The token in the address is no longer needed, and need not stand in the history.
+  // The token in the address is no longer needed, so it need not stay in the history.
   if (location.search) history.replaceState(null, "", "/");
   const answer = await fetch("/api/form");
   if (!answer.ok) throw new Error(await answer.text());

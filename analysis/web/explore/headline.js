@@ -28,8 +28,8 @@ export function headlineOf(runs, reference) {
   return cards;
 }
 
-// Adds to each figure that follows from the iteration time the range in which measurements are
-// expected, and to the others that no measurement tells their error.
+// Adds the range in which measurements are expected to each figure that follows from the iteration
+// time, and a remark that the error is not known to all other figures.
 function addExpected(cards, summary) {
   const error = summary.expected_error;
   if (!error) return;

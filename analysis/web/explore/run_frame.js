@@ -17,7 +17,7 @@ export class RunFrame {
     frame.src = `/results/${id}.html`;
     this.place.append(frame);
     await new Promise((done) => { frame.onload = done; });
-    const draws = frame.contentDocument?.getElementById("data");  // other pages are complete at once
+    const draws = frame.contentDocument?.getElementById("data");  // other pages draw nothing
     for (let i = 0; i < 600 && draws && frame.isConnected && !frame.contentWindow.pipewright; ++i)
       await new Promise((done) => setTimeout(done, 10));
     if (this.loading !== frame || !frame.isConnected) return;

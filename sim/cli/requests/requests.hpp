@@ -22,9 +22,8 @@ std::span<const Request> requests();
 Json answer_run(Message& request, const Connection& client);
 
 // {"tree": tree, "changes": [["parallel.tp", tree or null], ..], "check": true} -> {"tree": tree,
-// "yaml": .., "checked": {..}}, the scenario with the changes; null removes a key. Instead of a
-// tree,
-// {"file": ..} is read, or {"text": .., "name": ..}, which errors call by the name.
+// "yaml": .., "checked": {..}}, the scenario with the changes; null removes a key. {"file": ..} or
+// {"text": .., "name": ..} may replace the tree; errors in the text state the name.
 Json answer_scenario(Message& request, const Connection& client);
 // {} -> {"keys": [{"name": "parallel.tp", "alias": "tensor", ..}, ..], "versions": ".."}, the keys
 // of a scenario, and the versions of the program and of SimGrid.

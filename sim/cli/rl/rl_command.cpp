@@ -18,7 +18,8 @@ po::options_description rl_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("split", several_words("N"),
-      "divide N GPUs between training and generation in all ways, by the replicas of the training");
+      "divide N GPUs between training and generation in up to 12 ways, by the replicas of the "
+      "training");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no notes");
   add_scenario_options(options);
@@ -33,8 +34,8 @@ int print_rl_help() {
       "Simulates reinforcement learning of a language model: engines generate responses, the\n"
       "trainer computes log-probabilities and updates the weights, and the engines get the new\n"
       "weights. Prints the time of a step, how long each pool of GPUs is idle, and what a longer\n"
-      "tail of responses, more engines or faster weights would do. The scenario describes the\n"
-      "training; its map `rl` describes the rest.\n"
+      "tail of responses, more engines or a faster transfer of weights would change. The scenario\n"
+      "describes the training; its map `rl` describes the rest.\n"
       "\n"
       "  pipewright rl grpo.yaml\n"
       "  pipewright rl grpo.yaml --set rl.mode=one-off rl.rollout.gpus=16\n"

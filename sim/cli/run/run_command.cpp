@@ -111,10 +111,12 @@ void check_repeat(const RunRequest& request) {
 void check_steady_state(const RunRequest& request, const std::vector<Output>& outputs) {
   if (!request.steady_state) return;
   if (request.scenario.trace || needs_traces(outputs))
-    throw UsageError("--steady-state simulates few of the passes, and a trace or a picture has all")
+    throw UsageError(
+        "--steady-state simulates only some passes, but a trace or a picture shows all of them")
         .suggest("leave out --steady-state, or the trace and the pictures");
   if (request.repeat > 1)
-    throw UsageError("--repeat draws the times of all passes, and --steady-state simulates few");
+    throw UsageError(
+        "--repeat draws the times of all passes, but --steady-state simulates only some");
 }
 
 // Scenario with as few microbatches as short runs of all its schedules need.

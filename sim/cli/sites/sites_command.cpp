@@ -28,7 +28,7 @@ int print_sites_help() {
       "\n"
       "Simulates training over several sites with slow connections. Each site trains as the\n"
       "scenario says, and the sites average their weights every few iterations (DiLoCo). Prints\n"
-      "the share of the time in which sites train, and the bandwidth that a share needs.\n"
+      "the share of the time in which sites train, and the bandwidth for given shares.\n"
       "\n"
       "  pipewright sites llama.yaml --set sites.count=4 sites.bandwidth='10 Gbit/s'\n"
       "  pipewright sites llama.yaml --set sites.every=50 sites.fragments=5 sites.overlap=5\n"

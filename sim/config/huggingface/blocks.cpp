@@ -54,7 +54,8 @@ std::string ffn_of(const Value& part, std::uint32_t hidden) {
 Layout add_blocks(Config& config, Shape& shape) {
   const Config::Match match = config.find({"block_configs"});
   if (!match)
-    throw Error(config.origin(), "block_configs is missing in config.json: parts of each layer");
+    throw Error(config.origin(),
+                "config.json lacks block_configs, which gives the parts of each layer");
   const std::uint32_t hidden = config.required_number({"hidden_size"}).value;
   const Number heads = config.required_number({"num_attention_heads"});
   std::string pattern;

@@ -260,13 +260,13 @@ Value vision_map(Config part, Config outer, const VisionFamily& family, std::uin
   add_positions(part, family, patch.value, shape);
   add_windows(part, family, patch.value, shape);
   add_projector(part, outer, family, hidden.value, std::max(1U, patch.value), text_hidden, shape);
-  // Marks keys as read whose values follow from others: of the results, and of keys and values,
-  // which have as many heads as queries.
+  // Marks keys as read whose values follow from others: the size of the results, and the number of
+  // heads of keys and values, which is that of queries.
   part.find({"out_hidden_size", "hidden_size", "num_key_value_heads", "spatial_patch_size",
              "init_pos_emb_time", "mm_hidden_size", "text_hidden_size", "num_positions",
              "global_head_dim"});
-  // And keys of what takes no time: biases of products, the kernel of attention, and the kind of
-  // positions.
+  // Also marks keys of things that take no time: biases of products, the kernel of attention, and
+  // the kind of positions.
   part.find({"attention_bias", "qkv_bias", "use_flash_attn", "use_absolute_position_embeddings"});
   check_unread(part);
   return std::move(shape).take();
@@ -283,7 +283,7 @@ void add_vision(const Config& config, std::uint32_t text_hidden, Shape& shape) {
     const std::string& type = own_type.empty() ? owner : own_type;
     const VisionFamily* const family = vision_family(type, owner);
     const auto leave_out = [&](std::string_view reason) {
-      shape.note(fmt::format("{}: left out, since {}; modules.vision.model gives an encoder of "
+      shape.note(fmt::format("{}: left out, since {}; modules.vision.model can give an encoder of "
                              "images",
                              key, reason),
                  part->origin);

@@ -125,6 +125,8 @@ void Synchronizer::Last::add(ReplicaDevice member, double now, std::uint32_t rep
 
 void Synchronizer::note_wait(const Key& key, const Last& last) {
   if (last.copy.replica == job_.reported_replica) return;
+  // The parts of a stage's weights follow each other, so that only the first one waits.
+  if (key.purpose == Purpose::weights && key.part.part > 0) return;
   std::optional<trace::WaitEvent> event;
   if (key.purpose == Purpose::gradients) event = trace::WaitEvent::reduce_gradients;
   if (key.purpose == Purpose::weights) event = trace::WaitEvent::gather_weights;
@@ -165,13 +167,12 @@ Synchronizer::Joined Synchronizer::gradients(ReplicaDevice copy, const PartOfSta
 
 Synchronizer::Joined Synchronizer::weights(ReplicaDevice copy, const PartOfStage& part,
                                            CollectiveListener* listener) {
-  return join({.purpose = Purpose::weights, .part = part}, copy,
-              replica_groups_.members(part.stage), listener,
-              &streams_[replica_groups_.holders(part.stage).front()], [&] {
-                const std::uint32_t times =
-                    part.pass ? job_.conditions.gathers_in(part.pass->kind) : 1;
-                return replica_groups_.weights(part.stage, part.with_copies, times);
-              });
+  return join(
+      {.purpose = Purpose::weights, .part = part}, copy, replica_groups_.members(part.stage),
+      listener, &streams_[replica_groups_.holders(part.stage).front()], [&] {
+        const std::uint32_t times = part.pass ? job_.conditions.gathers_in(part.pass->kind) : 1;
+        return replica_groups_.weights(part.stage, part.with_copies, times);
+      });
 }
 
 Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice copy, std::uint32_t iteration) {

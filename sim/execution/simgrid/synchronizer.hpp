@@ -103,7 +103,7 @@ struct PartOfStage {
   std::uint32_t iteration = 0;
   std::uint32_t part = 0;
   std::optional<PassOfStage> pass;
-  bool with_copies = true;  // It includes the copies of shards, if any.
+  bool with_copies = true;  // The collective includes the copies of shards, if any.
 
   auto operator<=>(const PartOfStage&) const = default;
 };
@@ -142,7 +142,7 @@ class Synchronizer {
     void add(ReplicaDevice member, double now, std::uint32_t reported_replica);
   };
   struct Open {
-    std::uint32_t members = 0;  // still to join
+    std::uint32_t members = 0;  // number of members that have yet to join
     Joined collective;
     Last last;
   };

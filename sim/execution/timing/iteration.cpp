@@ -109,7 +109,7 @@ class CollectiveQueue {
   struct Collective {
     std::uint32_t stage = 0;
     std::size_t number = 0;  // in the order in which the first device is ready
-    double ready = 0;        // the last member is ready
+    double ready = 0;        // time at which the last member is ready
     Member last;             // the first reported member if several are last
     double start = 0;
     double end = 0;

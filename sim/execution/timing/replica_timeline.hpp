@@ -28,8 +28,8 @@ struct StageCollectives {
   // Number of parts of a stage's weights, by stage; 0: no other GPU holds the stage, or weights are
   // never gathered (no ZeRO).
   std::vector<std::uint32_t> weight_parts;
-  std::vector<double> gradients;  // of a part, by stage
-  std::vector<double> weights;    // of a part, by stage
+  std::vector<double> gradients;  // seconds to reduce a part, by stage
+  std::vector<double> weights;    // seconds to gather a part, by stage
   // The same without the collectives between copies of shards.
   std::vector<double> shard_gradients;
   std::vector<double> shard_weights;

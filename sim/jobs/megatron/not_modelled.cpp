@@ -156,7 +156,7 @@ constexpr std::array unmodelled_rows{
     SettingRow{Changes::time_and_memory, "the backward pass of attention would be in 16 bits",
                "nvte_fp8_dpa_bwd", on},
     SettingRow{Changes::time_and_memory, "weights would be stored and gathered in FP4",
-               "fp4_param fp4_param_gather"},
+               "fp4_param"},
     SettingRow{Changes::time_and_memory, "a recipe of FP4 that is not read", "fp4_recipe",
                "nvfp4 off"},
     SettingRow{Changes::time_and_memory,

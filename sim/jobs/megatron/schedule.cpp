@@ -184,7 +184,7 @@ void read_warmup_transfers(Draft& draft, bool interleaved) {
       throw refusal(*overlap,
                     "Pipeline parallel communication overlapping in warmup and flush is only "
                     "compatible with overlap_p2p_comm but not batch_p2p_comm")
-          .suggest(interleaved ? "leave out one of both flags"
+          .suggest(interleaved ? "leave out one of the two flags"
                                : "set the virtual pipeline size too, or leave the flag out");
     draft.set("p2p", "eager", *overlap);
   } else if (overlaps_steady && overlap != nullptr) {

@@ -431,7 +431,10 @@ void write_hybrid_fsdp(SettingsWriter& writer) {
 void write_parallel(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   const config::Parallel& parallel = scenario.parallel;
-  if (parallel.zero == 0) writer.remove({"overlap_param_gather"});  // nothing is gathered
+  // Without a distributed optimizer, no updated weights are gathered.
+  const bool has_whole_optimizer =
+      parallel.zero == 0 || (parallel.gtp && !parallel.shards_optimizer_over_copies());
+  if (has_whole_optimizer) writer.remove({"overlap_param_gather"});
   if (parallel.sequence && parallel.tp.value > 1) writer.add("sequence_parallel");
   constexpr std::array<std::string_view, 4> strategies{"no_shard", "optim", "optim_grads",
                                                        "optim_grads_params"};

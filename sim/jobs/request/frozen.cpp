@@ -45,7 +45,7 @@ void read_frozen(Draft& draft) {
   if (!adapts && !parts.empty())
     draft.set("modules.vision.frozen", config::make_list(parts, first->origin), *first);
   draft.assume(
-      "all tokens are those of texts: modules.vision.tokens sets the patches of an image, which "
+      "all tokens are text: modules.vision.tokens sets the patches of an image, which "
       "depend on the data");
 }
 

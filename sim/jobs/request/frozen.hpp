@@ -25,8 +25,8 @@ inline constexpr std::array frozen_flags{
 struct FrozenName {
   std::string_view name, frozen;
 };
-// Renames the settings of a request that have one of these names. If the request has one of them,
-// those of `frozen_by_default` that are left out are added, as frozen.
+// Renames the settings of a request that have one of these names. If it has at least one, adds the
+// settings of `frozen_by_default` that it leaves out, as frozen.
 void rename_frozen(std::span<const FrozenName> names,
                    std::span<const std::string_view> frozen_by_default, Request& request);
 

@@ -45,7 +45,7 @@ void read_filter(Draft& draft, const Setting& filter, std::span<const LinearName
     const std::string key = fmt::format("training.precision.{}", module);
     const bool is_head = linear.module == config::PrecisionModule::head;
     if (filtered > 0 && filtered < count)
-      draft.not_understood(filter, fmt::format("it names a part of the products {} alone", module));
+      draft.not_understood(filter, fmt::format("it names only a part of the products {}", module));
     else if (is_head && filtered == 0)
       draft.set(key, type, filter);
     else if (!is_head && filtered > 0)

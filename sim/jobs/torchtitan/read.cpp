@@ -228,8 +228,8 @@ void read_data_parallel(Draft& draft) {
 
 // Reads which stages of a pipeline FSDP gathers at a time (torchtitan/config/configs.py,
 // ParallelismConfig, and _build_pipeline_schedule of torchtitan/distributed/pipeline_parallel.py).
-// A job that has one of both settings is of a version whose defaults are all stages of a rank, and
-// "auto"; PyTorch's own defaults, which other versions use, belong to the stack.
+// A job that has one of the two settings is of a version whose defaults are all stages of a rank,
+// and "auto"; PyTorch's own defaults, which other versions use, belong to the stack.
 void read_unshard_window(Draft& draft) {
   const Setting* const stages = draft.find("parallelism.pp_max_unsharded_active_stages");
   const Setting* const ahead = draft.find("parallelism.pp_num_unshard_lookahead_factor");

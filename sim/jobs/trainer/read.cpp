@@ -57,8 +57,8 @@ void read_method(Draft& draft) {
   throw refusal(*bits, "frozen weights in this number of bits are not modelled").allow("4");
 }
 
-// Gives the settings of adapters the names of lora_flags. Those that the Trainer reads, too, keep
-// theirs beside.
+// Gives the settings of adapters the names of lora_flags. Settings that the Trainer reads, too,
+// also keep their own names.
 void name_adapters(Request& request) {
   constexpr std::array names{LoraName{"finetuning_type", "lora"},
                              LoraName{"quantization_bit", "lora_base"}};
@@ -146,8 +146,8 @@ void read_prefetch(Draft& draft, const Setting& stage) {
   if (bucket == nullptr) return;
   if (whole_number(stage) != 3) return draft.without_effect(*bucket, "without ZeRO-3");
   const auto elements = base::parse_number<double>(draft.text(name));
-  constexpr double most = 2147483648;
-  if (elements && *elements >= 1 && *elements <= most)
+  constexpr double max_elements = 2147483648;
+  if (elements && *elements >= 1 && *elements <= max_elements)
     draft.set("parallel.gather_ahead", fmt::format("{:.0f}", *elements), *bucket);
   else
     draft.without_effect(*bucket, "weights are gathered one layer ahead");

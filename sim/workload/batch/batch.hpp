@@ -81,8 +81,8 @@ struct Batch {
 // Draws the documents of a run and distributes them over the microbatches of all replicas.
 Batch deal(const config::Lengths& lengths, std::uint32_t sequence, std::uint32_t microbatch_size);
 
-// Returns the batch of documents with these lengths, and that of a training whose document lengths
-// are configured. Each thread caches recent batches.
+// Return the batch of documents with these lengths, or with the configured lengths of a training.
+// Each thread caches recent batches.
 std::shared_ptr<const Batch> batch_of(const config::Lengths& lengths, std::uint32_t sequence,
                                       std::uint32_t microbatch_size);
 std::shared_ptr<const Batch> batch_of(const config::Training& training, std::uint32_t sequence);

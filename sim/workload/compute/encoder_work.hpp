@@ -8,7 +8,7 @@
 // has no backward pass; where only the projector is, the backward pass ends there.
 namespace pipewright::workload {
 
-// Returns the kernels that make hidden states of patches.
+// Returns the kernels of the patch embedding, which turns patches into hidden states.
 PassKernels patch_kernels(const Encoder& encoder);
 // Returns the kernels of the projectors, and those that put their results into the places of the
 // images among the tokens of the text.
@@ -24,7 +24,7 @@ struct EncoderFlops {
   double recomputed = 0;
 };
 EncoderFlops encoder_flops(const Encoder& encoder);
-// Returns the FLOP of a forward pass over so many patches.
+// Returns the FLOP of a forward pass over these patches.
 double encoder_forward_flops(const Encoder& encoder, const Patches& patches);
 
 }  // namespace pipewright::workload

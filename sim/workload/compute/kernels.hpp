@@ -102,7 +102,7 @@ struct PassKernels {
 void add_memory(std::vector<Kernel>& kernels, Part part, std::string_view name, double bytes);
 
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind);
-// Returns the kernels of a norm of so many elements.
+// Returns the kernels of a norm of `elements` elements.
 PassKernels norm_kernels(const ModelSetting& setting, Part part, double elements);
 // Erases those kernels of I in a layer or in the head that compute gradients below the first
 // product whose weights, or whose adapters, are trained; all of them if it trains none. No weights

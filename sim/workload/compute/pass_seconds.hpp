@@ -82,8 +82,8 @@ PartSeconds embedding_seconds(const ModelSetting& setting, const config::Gpu& gp
 PartSeconds head_seconds(const ModelSetting& setting, const config::Gpu& gpu);
 
 // Returns the seconds of an optimizer step for `parameters` parameters, which reads gradients,
-// reads and writes optimizer state, and writes weights. `other_bytes` are what it moves besides for
-// weights of other types than the recipe's.
+// reads and writes optimizer state, and writes weights. `other_bytes` are the additional bytes that
+// it moves for weights of other types than the recipe's.
 double optimizer_seconds(const config::Training& training, double parameters,
                          const config::Gpu& gpu, double other_bytes = 0);
 // Returns the seconds of Adafactor's step for matrices with `parameters` elements, whose operations

@@ -31,8 +31,8 @@ class StageSums {
   void add_layers(const ModelSetting& setting, const LayerSeconds& layer_seconds,
                   const Adjust& adjust);
 
-  // Sets what the first stage does not compute, where excess(kernels of I) is the part of a layer's
-  // or the head's I below the first product that is trained.
+  // Sets the work that the first stage does not compute. excess(kernels) returns the part of a
+  // layer's or the head's I that lies below the first trained product.
   template <class Excess>
   void set_untrained(const ModelSetting& setting, const Excess& excess);
 
@@ -42,10 +42,10 @@ class StageSums {
   PartSeconds encoder_;
   PartSeconds mtp_;
   PartSeconds head_;                    // all runs of the head
-  std::uint32_t untrained_layers_ = 0;  // without a backward pass on the first stage
+  std::uint32_t untrained_layers_ = 0;  // layers without a backward pass on the first stage
   bool trains_mtp_ = true;
-  PartSeconds lowest_excess_;  // what the lowest layer that is trained does not compute
-  PartSeconds head_excess_;    // what the head does not compute if nothing below it is trained
+  PartSeconds lowest_excess_;  // part of I that the lowest trained layer does not compute
+  PartSeconds head_excess_;  // part of I that the head does not compute if nothing below is trained
 };
 
 // The model setting of one GPU of each device. Most devices have the same setting, which is stored

@@ -49,8 +49,8 @@ double gathered_bytes(const Parameters& parameters, const config::Training& trai
 
 // Returns the number of parameters whose optimizer state is on one GPU.
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
-// Returns the bytes that updates of weights whose products have other types than the recipe's move
-// besides.
+// Returns the additional bytes that updates move for weights whose products have other data types
+// than the recipe's.
 double updated_other_bytes(const Parameters& parameters, const ZeroGroups& zero);
 
 // Returns the bytes of the buffers for transfers and for collectives within passes: incoming and
@@ -67,8 +67,8 @@ struct GatherWindow {
   std::uint32_t matrices = 0;  // Number of matrices that are gathered one by one; 0: layers are.
 };
 // Returns the largest window of a stage over its embedding, layers and head: the part in use, and
-// those of parallel.gather_ahead after it. Generalized tensor parallelism gathers single matrices,
-// one ahead, and the experts of a layer, one layer ahead.
+// the parts after it that parallel.gather_ahead gathers. Generalized tensor parallelism gathers
+// single matrices, one ahead, and the experts of whole layers, one layer ahead.
 GatherWindow gather_window(const ModelSetting& setting, const StageParts& stage,
                            const config::Parallel& parallel, const ZeroGroups& zero);
 

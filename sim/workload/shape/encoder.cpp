@@ -71,7 +71,8 @@ bool has_biases(const Encoder& encoder) {
   return encoder.shape.biases == config::Model::Biases::all;
 }
 
-// Returns the parameters of products, with biases of so many elements and other vectors.
+// Returns the parameters of products with their biases, plus `vectors` other elements, such as
+// those of norms.
 Parameters parameters_of_linears(const Encoder& encoder, const std::vector<Linear>& linears,
                                  std::uint64_t vectors) {
   Parameters sum{.dense = vectors};

@@ -19,9 +19,9 @@ struct Encoder {
   Sizes sizes;                // patches of a microbatch on one GPU
   config::Model::Vision shape;
   double merged = 0;             // tokens that a microbatch's patches become
-  double merged_everywhere = 0;  // those of all ranks of cp that share the images
+  double merged_everywhere = 0;  // tokens of all ranks of cp that share the images
   std::uint64_t text_hidden = 0;
-  bool trains_layers = false;  // or adapters beside the layers
+  bool trains_layers = false;  // the layers, or adapters of theirs, are trained
   bool trains_projector = false;
 
   ModelSetting setting() const { return {model, training, sizes}; }
@@ -48,13 +48,14 @@ bool has_uneven_images(const config::Training& training);
 // of the language model.
 std::optional<Encoder> encoder_of(const ModelSetting& setting);
 
-// Returns the product that makes hidden states of patches. Every rank of tp computes all of it.
+// Returns the matrix product that turns patches into hidden states. Every rank of tp computes all
+// of it.
 Linear patch_embedding(const Encoder& encoder);
 // Returns the products of the projectors: an MLP, whose first matrix is cut by outputs and whose
 // second by inputs, or a single matrix that each rank of tp has whole.
 std::vector<Linear> projector_linears(const Encoder& encoder);
 
-// Returns the parameters on one GPU of each part that runs at a time: what makes patches, each
+// Returns the parameters on one GPU of each part that runs at a time: the patch embedding, each
 // layer, and the projectors.
 std::vector<Parameters> encoder_parameters(const Encoder& encoder);
 // Returns the number of weight tensors that are trained.

@@ -25,7 +25,8 @@ bool is_in_16_bits(const ModelSetting& setting, std::uint32_t layer);
 ModelSetting setting_of_layer(const ModelSetting& setting, std::uint32_t layer);
 ModelSetting setting_of_mtp(const ModelSetting& setting);
 
-// Adds the bytes of so many weights of a part whose products have another type than the recipe's.
+// Adds the OtherTypeBytes of `weights` weights of a part to `parameters`, if the products of the
+// part have another data type than the recipe's.
 void add_other_type(const ModelSetting& setting, Part part, double weights, Parameters& parameters);
 
 // Values of a model's layers, computed once for each kind of layer, and once more for layers of

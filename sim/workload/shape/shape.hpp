@@ -303,14 +303,13 @@ Linear mtp_projection(const config::Model& model, const Sizes& sizes);
 // Returns all products of a layer with weight matrices.
 std::vector<Linear> linears_of(const Layer& layer);
 
-// Bytes of weights whose products have another type than the recipe's, relative to those of the
-// recipe's: as they are stored, as ZeRO gathers them, of the casts of gathered weights, and of what
-// an update of weights reads and writes.
+// Weights whose products have another data type than the recipe's: by how many bytes they exceed
+// weights of the recipe's type (negative: fewer bytes).
 struct OtherTypeBytes {
-  double stored = 0;
-  double gathered = 0;
-  double casts = 0;
-  double updated = 0;
+  double stored = 0;    // as stored
+  double gathered = 0;  // as gathered by ZeRO
+  double casts = 0;     // read and written by casts of gathered weights
+  double updated = 0;   // read and written by an update
 
   OtherTypeBytes& operator+=(const OtherTypeBytes& rhs) {
     stored += rhs.stored;

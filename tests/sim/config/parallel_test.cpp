@@ -204,7 +204,8 @@ TEST_CASE("every fault of a layout has a message") {
        "t:1:14: parallel.gtp is 3, which does not divide parallel.dp (8); allowed: a divisor of "
        "dp"},
       {"{dp: 8, gtp: 4, shard: 2}",
-       "t:1:24: parallel.shard is for FSDP, and parallel.gtp is 4; allowed: one of both keys"},
+       "t:1:24: parallel.shard is for FSDP, and parallel.gtp is 4; allowed: only one of the two "
+       "keys"},
       {"{dp: 8, gtp: 4, zero: 1}",
        "t:1:23: parallel.zero is 1, and parallel.gtp shards weights; allowed: zero 3, or leave it "
        "out; outer_sharding optimizer for the distributed optimizer"},

@@ -28,9 +28,10 @@ std::string error_when(const std::string& key, const std::string& value) {
 
 const std::string all_keys =
     "cluster, devices (or num_stages), placement, microbatches (or num_batches), global_batch, "
-    "iterations, schedule, model, gpu, stack, parallel, partition, training, communication, "
+    "iterations, schedule, model, gpu, stack, parallel, partition, training, modules, "
+    "communication, "
     "variation, "
-    "goodput, "
+    "goodput, rl, sites, "
     "symmetric, layer_times, forward_times, backward_times, input_grad_times, weight_grad_times, "
     "overlap, "
     "fused_times, pass_overhead, p2p_time, "
@@ -78,7 +79,8 @@ TEST_CASE("an error about a missing key names its option") {
   CHECK(missing("[1, 2]") ==
         "t.yaml:1:1: the scenario is a list; allowed: a map with keys of: cluster, devices, "
         "placement, microbatches, global_batch, iterations, schedule, model, gpu, stack, parallel, "
-        "partition, training, communication, variation, goodput, symmetric, layer_times, "
+        "partition, training, modules, communication, variation, goodput, rl, sites, symmetric, "
+        "layer_times, "
         "forward_times, "
         "backward_times, "
         "input_grad_times, weight_grad_times, overlap, fused_times, pass_overhead, p2p_time, "
@@ -154,8 +156,9 @@ TEST_CASE("every key refuses invalid values") {
       {"tokens_per_microbatch", "[1]",
        "tokens_per_microbatch is a list; allowed: a number of tokens, such as 3"},
       {"p2p", "eagr",
-       "p2p is the text 'eagr'; did you mean 'eager'? allowed: one of eager, rendezvous, blocking"},
-      {"p2p", "x", "p2p is the text 'x'; allowed: one of eager, rendezvous, blocking"},
+       "p2p is the text 'eagr'; did you mean 'eager'? allowed: one of eager, rendezvous, blocking, "
+       "steady"},
+      {"p2p", "x", "p2p is the text 'x'; allowed: one of eager, rendezvous, blocking, steady"},
       {"engine", "{a: b}", "engine is a map; allowed: one of simgrid, timing"},
       {"schedule", "[]",
        "schedule is an empty list; allowed: a name, a map, or a list of those, such as 1f1b or "
@@ -268,11 +271,13 @@ TEST_CASE("a cluster and the ideal network's latency exclude each other") {
 
 TEST_CASE("messages show hostile texts harmlessly") {
   CHECK(error_when("p2p", "\"a\\tb\\nc\"") ==
-        "--set: p2p is the text 'a\\x09b\\x0ac'; allowed: one of eager, rendezvous, blocking");
+        "--set: p2p is the text 'a\\x09b\\x0ac'; allowed: one of eager, rendezvous, blocking, "
+        "steady");
   std::string euros;
   for (int i = 0; i < 30; ++i) euros += "\u20ac";
-  CHECK(error_when("p2p", "x" + euros) == "--set: p2p is the text 'x" + euros.substr(0, 57) +
-                                              "...'; allowed: one of eager, rendezvous, blocking");
+  CHECK(error_when("p2p", "x" + euros) ==
+        "--set: p2p is the text 'x" + euros.substr(0, 57) +
+            "...'; allowed: one of eager, rendezvous, blocking, steady");
 }
 
 }  // namespace

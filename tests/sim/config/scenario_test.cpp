@@ -135,8 +135,9 @@ TEST_CASE("a scenario can be set without a file") {
   Value root = empty_scenario();
   override_key(root, "num_stages", "4", {"--num-stages", 0, 0, ""});
   override_key(root, "microbatches", "8", {"--num-batches", 0, 0, ""});
-  set_key(root, "forward_times", make_list({"1", "2", "1", "1 s"}, {"--forward-times", 0, 0, ""}));
-  override_key(root, "backward_times", "2", {"--backward-times", 0, 0, ""});
+  set_key(root, "forward_times",
+          make_list({"1 s", "2 s", "1 s", "1000 ms"}, {"--forward-times", 0, 0, ""}));
+  override_key(root, "backward_times", "2 s", {"--backward-times", 0, 0, ""});
   override_key(root, "schedule", "interleaved-1f1b", {"--schedule", 0, 0, ""});
   override_key(root, "schedule.chunks", "2", {"--chunks", 0, 0, ""});
   const Scenario s = read_scenario(root);
@@ -247,7 +248,9 @@ TEST_CASE("every listed choice and every default can be read") {
                                                       "stack.fused",
                                                       "stack.attention",
                                                       "stack.rules"};
-    if (std::find(varying.begin(), varying.end(), row.name) == varying.end())
+    // Modules follow the recipe of training.precision.default.
+    const bool is_module = row.info.default_value == "default";
+    if (!is_module && std::find(varying.begin(), varying.end(), row.name) == varying.end())
       CHECK(std::find(values.begin(), values.end(), row.info.default_value) != values.end());
     for (const std::string_view value : values) {
       Value root = read_yaml_text(small, "t");
@@ -259,8 +262,13 @@ TEST_CASE("every listed choice and every default can be read") {
         override_key(root, "parallel.zero", "3", {});
       if (row.name == "training.recompute.method")
         override_key(root, "training.recompute.num_layers", "1", {});
-      if (row.name == "parallel.reshard_after_forward")
+      if (row.name == "parallel.reshard_after_forward" || row.name == "parallel.outer_sharding" ||
+          row.name == "parallel.unshard_lookahead")
         override_key(root, "parallel.zero", "3", {});
+      if (row.name == "parallel.unshard_lookahead")
+        override_key(root, "parallel.reshard_after_forward", "false", {});
+      if (is_module || row.name == "training.precision.head")
+        override_key(root, "training.precision.default", value, {});
       // The optimizer that has every key of moments and of matrices.
       if (row.name.starts_with("training.optimizer.") && row.name != "training.optimizer.name" &&
           !row.name.starts_with("training.optimizer.offload."))

@@ -131,7 +131,7 @@ TEST_CASE("keys of other optimizers than the named one are refused", "[training]
   };
   CHECK(fault_of("name: muon, ns_steps: 3, split_qkv: false, exp_avg: bf16").empty());
   CHECK_THAT(fault_of("ns_steps: 3"),
-             Catch::StartsWith("t.yaml:1:25: training.optimizer.ns_steps is a key of muon, and "
+             Catch::StartsWith("t.yaml:1:24: training.optimizer.ns_steps is a key of muon, and "
                                "training.optimizer.name is adam") &&
                  Catch::Contains("leave out ns_steps, or set name to muon"));
   for (const char* const key : {"mode: fsdp", "layout: padded", "tp_mode: blockwise",

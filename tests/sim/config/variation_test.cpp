@@ -92,7 +92,7 @@ TEST_CASE("every fault of a variation has a message") {
   }
   CHECK(error_of([] { variation("{jiter: 0.1}"); }) ==
         "t:1:2: unknown key 'jiter' in variation; did you mean 'jitter'? allowed: jitter, "
-        "distribution, seed, stragglers, slow_links, bandwidth, latency");
+        "distribution, seed, stragglers, slow_links, bandwidth, latency, power_cap");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_CASE("a script of Megatron-LM gives model, layout, schedule and batch", "[j
   CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 4);
   CHECK(scenario.microbatches.value == 32);  // 256 / (2 x 4)
   CHECK(scenario.training.precision == config::DataType::bf16);
-  CHECK(scenario.p2p == config::P2p::eager);
+  CHECK(scenario.p2p == config::P2p::steady);
   CHECK(tests::has_note(job.without_effect, "--lr 3e-4"));
   CHECK(tests::has_note(job.without_effect, "--train-iters $ITERATIONS"));
   CHECK(job.not_modelled.empty());

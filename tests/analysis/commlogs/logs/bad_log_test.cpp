@@ -16,7 +16,7 @@ TEST_CASE("the error of a file without a table names the expected formats") {
 
 TEST_CASE("a file that is not text is refused") {
   CHECK(log_error(std::string("\x89HDF\r\n\x1a\n\0\0", 10)).find("not text") != std::string::npos);
-  // A line of zero bytes is refused before its end, which a device does not have.
+  // A line of zero bytes is refused before its end, since a device such as /dev/zero has no ends.
   CHECK(log_error(std::string(100'000, '\0')).find("1: the line has bytes that are not text") == 0);
   CHECK(log_error(std::string(100'000, 'x') + std::string(10'000, '\0')).find("not text") !=
         std::string::npos);

@@ -107,7 +107,7 @@ TEST_CASE("keys and values of --set are completed", "[cli]") {
   CHECK(words_for({"run", "--engine=t"}) == std::vector<std::string>{"--engine=timing"});
   // bash passes an option with `=` as several words.
   CHECK(words_for({"run", "--engine", "=", "t"}) == std::vector<std::string>{"--engine=timing"});
-  CHECK(words_for({"run", "--set", "p2p", "="}).size() == 3);
+  CHECK(words_for({"run", "--set", "p2p", "="}).size() == 4);
 }
 
 TEST_CASE("completion prints a script for each shell, and lists the shells in errors", "[cli]") {

@@ -151,7 +151,7 @@ TEST_CASE("sizes of MLPs that do not fit the layers are refused", "[model]") {
              Contains("ffn_by_layer needs layers of attention and MLPs alone"));
 }
 
-TEST_CASE("layers of nothing are left out with a note, and other replacements are refused",
+TEST_CASE("layers with neither attention nor MLP are left out, and other replacements are refused",
           "[model][huggingface]") {
   const std::string sizes = R"("hidden_size": 64, "num_attention_heads": 8, "vocab_size": 100)";
   const config::Model model = read(nemotron(
