@@ -354,6 +354,9 @@ void settle_vision(Scenario& scenario) {
   if (!scenario.model)
     throw Error(vision.origin, "modules.vision encodes images for a model, and there is no model")
         .suggest("give model, or leave out modules.vision");
+  if (vision.adapters && !scenario.training.lora)
+    throw Error(vision.origin, "modules.vision.adapters is true, and there are no adapters")
+        .suggest("give training.lora, or leave out modules.vision.adapters");
   vision.patches.replicas = scenario.parallel.dp.value;
   vision.patches.microbatches = scenario.microbatches.value;
   vision.patches.iterations = scenario.iterations.value;

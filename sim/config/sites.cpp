@@ -36,7 +36,10 @@ constexpr std::array sites_table{
     Key<Sites>{{.name = "overlap",
                 .help = "number of iterations for which training may go on during an exchange",
                 .default_value = "0"},
-               count<&Sites::overlap, "5">},
+               {[](const Field& field, Sites& sites) {
+                  sites.overlap = field.value.text == "0" ? 0 : read_count(field, "5");
+                },
+                {ValueType::count}}},
     Key<Sites>{{.name = "precision",
                 .help = "data type of the weight changes that sites exchange",
                 .default_value = "bf16"},
@@ -52,6 +55,9 @@ Sites read_sites(const Field& field) {
         .allow(allowed);
   };
   if (sites.count.value < 2) fail("count", "1", "2 sites or more");
+  constexpr std::uint32_t max_every = 100'000;
+  if (sites.every > max_every)
+    fail("every", std::to_string(sites.every), fmt::format("at most {} iterations", max_every));
   if (sites.fragments > sites.every)
     fail("fragments",
          fmt::format("{}, with an exchange every {} iterations", sites.fragments, sites.every),

@@ -32,6 +32,9 @@ std::string layout_key(const config::Scenario& scenario) {
   if (!parallel.tp_by_device.empty())
     key += workload::cuts_boundary(parallel, scenario.communication) ? " cut" : "";
   key += scenario.engine == config::Engine::timing ? " timing" : "";
+  // GPUs under a power cap are others.
+  const auto& cap = scenario.variation.power_cap;
+  key += cap ? fmt::format(" power {}", cap->value) : "";
   key += scenario.communication.nccl ? fmt::format(" nccl {}", *scenario.communication.nccl) : "";
   for (const char* name : {"placement", "gpu"})
     if (const config::Value* const value = config::find(scenario.tree, name))

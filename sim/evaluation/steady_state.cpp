@@ -141,7 +141,13 @@ Summary steady_run(const config::Scenario& scenario, const config::ScheduleSpec&
     Summaries summaries;
     for (std::size_t i = 0; i < summaries.size(); ++i)
       summaries[i] = simulate(runs->microbatches[i]);
-    if (auto whole = extrapolate(*runs, summaries, microbatches)) return *std::move(whole);
+    const auto whole = extrapolate(*runs, summaries, microbatches);
+    if (!whole) continue;
+    // A schedule may take longer to reach its steady state than the short runs show.
+    const std::uint32_t farther = runs->microbatches.back() + 4 * periods * runs->period;
+    if (farther >= microbatches) return simulate(microbatches);
+    const double expected = extrapolate(*runs, summaries, farther)->makespan_s;
+    if (std::abs(simulate(farther).makespan_s - expected) <= rounding * expected) return *whole;
   }
   throw config::Error(
       spec.origin,

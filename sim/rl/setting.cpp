@@ -245,6 +245,12 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
     throw config::Error({.source = scenario.title},
                         "a loop of reinforcement learning needs a model")
         .suggest("give a model, such as model: llama-3-8b");
+  if (scenario.schedules.size() > 1)
+    throw config::Error(
+        scenario.schedules[1].origin,
+        fmt::format("a loop of reinforcement learning has one schedule, and the scenario has {}",
+                    scenario.schedules.size()))
+        .suggest("name one: --schedule 1f1b");
   const config::Model& model = scenario.model->value;
   const std::uint32_t sequence = workload::sequence_of(model, scenario.training);
   Setting setting{.post = post};

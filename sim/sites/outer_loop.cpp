@@ -50,7 +50,7 @@ OuterOutcome simulate(const OuterLoop& loop) {
     }
   }
   outcome.round = (time - start) / measured;
-  outcome.utilisation = loop.every * loop.iteration / outcome.round;
+  outcome.utilisation = std::min(1.0, loop.every * loop.iteration / outcome.round);
   outcome.connection_busy = loop.fragments * exchange / outcome.round;
   return outcome;
 }

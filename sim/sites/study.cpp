@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "sim/base/enum_names.hpp"
 #include "sim/goodput/iteration.hpp"
 #include "sim/sites/outer_loop.hpp"
@@ -56,6 +58,11 @@ analysis::SitesReport study(const config::Scenario& scenario, const config::Site
   if (!scenario.model)
     throw config::Error({.source = scenario.title}, "training over sites needs a model")
         .suggest("give a model, such as model: llama-3-70b");
+  if (scenario.schedules.size() > 1)
+    throw config::Error(scenario.schedules[1].origin,
+                        fmt::format("the study of sites has one schedule, and the scenario has {}",
+                                    scenario.schedules.size()))
+        .suggest("name one: --schedule 1f1b");
   const goodput::Iteration iteration = goodput::simulate_iteration(scenario);
   const OuterLoop loop{.iteration = iteration.seconds,
                        .bytes = trained_parameters(scenario) * sites.element_bytes(),

@@ -53,16 +53,17 @@ Value scenario_with(const Entry& entry, const Value* cluster) {
                         (find(entry.value, "pp") || find(entry.value, "pipeline") ||
                          find(entry.value, "tp_by_device"));
   Value scenario;
-  const auto add = [&](std::string_view name, bool is_implied) {
-    if (!is_implied && key != name) scenario.entries.push_back(text_entry(name, "1"));
+  const auto add = [&](std::string_view name, bool is_implied, const char* value) {
+    if (!is_implied && key != name) scenario.entries.push_back(text_entry(name, value));
   };
-  add("devices", pipeline);
-  add("microbatches", key == "global_batch");
-  add("forward_times", false);
-  add("backward_times", halves);
+  add("devices", pipeline, "1");
+  add("microbatches", key == "global_batch", "1");
+  // A time of 0 goes with times of any unit.
+  add("forward_times", false, "0");
+  add("backward_times", halves, "0");
   if (halves) {
-    add("input_grad_times", false);
-    add("weight_grad_times", false);
+    add("input_grad_times", false, "0");
+    add("weight_grad_times", false, "0");
   }
   if (key == "variation" && cluster != nullptr)
     scenario.entries.push_back({"cluster", cluster->origin, *cluster});
@@ -186,6 +187,13 @@ void refuse_jitter(const Value& value, bool under_jitter) {
 // scenario. Combinations of values that are not allowed are found later, for each candidate.
 void check_values(const Value& scenario) {
   const std::vector<OpenPlace> places = open_places(scenario);
+  for (const OpenPlace& place : places)
+    for (const std::string_view command : {"rl", "sites"})
+      if (place.key.starts_with(fmt::format("{}.", command)))
+        throw Error(
+            place.values.front().origin,
+            fmt::format("{} has several values, and changes no figure of a search", place.key))
+            .suggest(fmt::format("try its values with 'pipewright {}'", command));
   const auto clusters = std::ranges::find(places, "cluster", &OpenPlace::key);
   const Value* const cluster = clusters == places.end() ? nullptr : &clusters->values.front();
   for (const Entry& entry : scenario.entries) {

@@ -206,6 +206,8 @@ std::optional<analysis::TrainingQuestion> training_question(const RunRequest& re
   const workload::Gpus& gpus = run.hardware().gpus;
   if (training && !training->power && !gpus.empty() && gpus.front().power)
     training->power = {{gpus.front().power->compute, gpus.front().power->idle}};
+  if (const auto& cap = run.scenario().variation.power_cap; cap && training && training->power)
+    training->power->compute = std::min(training->power->compute, cap->value);
   return training;
 }
 

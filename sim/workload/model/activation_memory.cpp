@@ -405,9 +405,13 @@ ActivationBytes layer_bytes(const ModelSetting& model_setting, LayerRange stage,
                                        setting.is_in_16_bits};
   if (!recomputes) return layer_bytes(without_recompute, kind);
   ActivationBytes bytes = layer_bytes(setting, kind);
-  // Layers that are recomputed as a group save only the input of the first one.
-  if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= residual_states(setting);
-  bytes.working += (recompute.uniform - 1) * layer_bytes(without_recompute, kind).held;
+  // Layers that are recomputed as a group save only the input of the first one. The last group of a
+  // stage has the layers that are left.
+  const std::uint32_t in_group = (layer - stage.first) % recompute.uniform;
+  if (in_group != 0) bytes.held -= residual_states(setting);
+  const std::uint32_t group_start = layer - stage.first - in_group;
+  const std::uint32_t group = std::min(recompute.uniform, stage.count - group_start);
+  bytes.working += (group - 1) * layer_bytes(without_recompute, kind).held;
   return bytes;
 }
 

@@ -80,12 +80,12 @@ TEST_CASE("without frozen weights, training takes three forward passes", "[fine 
     const config::Model model = library_model(name);
     CHECK(workload::training_flops(model, training_of("{}"), 2, 4096) ==
           3 * workload::forward_flops(model, 2, 4096));
-    // All weights and nothing else frozen leaves only gradients of inputs and scores.
+    // With the head alone trained, the backward pass ends there.
     const double frozen = workload::training_flops(
         model, training_of("{frozen: [embedding, attention, mlp, experts, router, norms]}"), 2,
         4096);
-    CHECK(frozen < 3 * workload::forward_flops(model, 2, 4096));
-    CHECK(frozen > 2 * workload::forward_flops(model, 2, 4096));
+    CHECK(frozen > workload::forward_flops(model, 2, 4096));
+    CHECK(frozen < 1.25 * workload::forward_flops(model, 2, 4096));
   }
 }
 
