@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/execution/same_time.hpp"
 #include "sim/execution/simgrid/carry.hpp"
 
 namespace pipewright::execution {
@@ -116,9 +117,8 @@ Synchronizer::Joined Synchronizer::join(const Key& key, ReplicaDevice copy, std:
 // Several members may be last at once. The reported replica, if it is one of them, waits for no
 // other.
 void Synchronizer::Last::add(ReplicaDevice member, double now, std::uint32_t reported_replica) {
-  constexpr double tolerance = 1e-9;  // of events that an engine may merge, in seconds
-  const bool is_later = now > time + tolerance;
-  const bool is_reported = member.replica == reported_replica && now >= time - tolerance;
+  const bool is_later = now > time + same_time;
+  const bool is_reported = member.replica == reported_replica && now >= time - same_time;
   if (is_later || (is_reported && copy.replica != reported_replica)) copy = member;
   time = std::max(time, now);
 }

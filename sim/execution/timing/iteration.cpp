@@ -323,7 +323,7 @@ void TimedIterations::report_last(trace::WaitEvent event, std::uint32_t stage,
   std::uint32_t last_device = devices.front();
   for (std::size_t replica = 0; replica < times.size(); ++replica)
     for (const std::uint32_t device : devices)
-      if (times[replica][device] > times[last_replica][last_device]) {
+      if (times[replica][device] > times[last_replica][last_device] + same_time) {
         last_replica = replica;
         last_device = device;
       }

@@ -209,6 +209,6 @@ TEMPLATE_TEST_CASE_SIG("a search of a random space finds what simulating all of 
   }
   // Checks that the spaces have enough candidates that their stacks accept, and that bounds saved
   // at least a fifth of the simulations.
-  CHECK(could_be > 2 * int(spaces));
+  CHECK(could_be > 3 * int(spaces) / 2);
   CHECK(simulated < could_be * 4 / 5);
 }

@@ -97,8 +97,13 @@ TEST_CASE("both stages of a device share its part of the vocabulary in V-Half", 
     CHECK(broadcast_bytes(device) == 0);
     CHECK(broadcast_bytes(7 - device) == 4 * tokens * hidden);
   }
-  CHECK(cut.costs.state[2].buffers - whole.costs.state[2].buffers ==
-        plan("vocab-2").costs.state[2].buffers - plan("none").costs.state[2].buffers);
+  // Logits take as much as in 1F1B, apart from the padding of smaller parts.
+  const auto added = [&](const workload::Plan& with, const workload::Plan& without) {
+    return static_cast<double>(with.costs.state[2].buffers) -
+           static_cast<double>(without.costs.state[2].buffers);
+  };
+  CHECK(added(cut, whole) ==
+        Approx(added(plan("vocab-2"), plan("none"))).margin(4.0 * tokens * hidden));
   for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::weight_grad}) {
     for (const double seconds : cut.costs.times[kind])
       CHECK(seconds == Approx(cut.costs.times[kind][0]));
