@@ -6,6 +6,8 @@
 #include <ranges>
 #include <utility>
 
+#include "sim/execution/same_time.hpp"
+
 namespace pipewright::execution {
 
 // Computes when the collectives run that reduce or gather stages over replicas, one for each part
