@@ -545,9 +545,9 @@ AttentionKernel scaled_attention_kernel_of(const Gpu& gpu,
     if (kernel != AttentionKernel::unfused && fused_rates(gpu, kernel) &&
         fused_rates(gpu, kernel)->of(type))
       return kernel;
-  throw Error(fmt::format("the GPU {} has no attention kernel in {} {}", in_quotes(gpu.name),
-                          name_of(type),
-                          names.empty() ? "in its file" : "among those of the stack"))
+  const std::string_view where = names.empty() ? "" : " among those of the stack";
+  throw Error(fmt::format("the GPU {} has no attention kernel in {}{}", in_quotes(gpu.name),
+                          name_of(type), where))
       .allow(
           names.empty()
               ? std::string("bf16 (rates in other types belong under attention in the GPU's file)")

@@ -45,7 +45,7 @@ struct Variation {
   std::vector<Straggler> stragglers;
   std::vector<SlowLink> links;
   std::vector<Bandwidth> bandwidth;
-  double latency = 1;  // factor on the latency of all routes
+  double latency = 1;                        // factor on the latency of all routes
   std::optional<Located<double>> power_cap;  // watts of each GPU
 
   bool is_random() const { return jitter > 0; }
