@@ -32,8 +32,8 @@ Error refusal(const Field& map, std::string_view key, std::string_view found) {
 // Sets the sizes of MLPs that differ from layer to layer, and the largest of them.
 void complete_mlps(Model& model, const Field& field) {
   if (model.ffn_by_layer.empty()) return;
-  const auto refuse = [&](std::string message) {
-    return refusal(field, "ffn_by_layer", std::move(message));
+  const auto refuse = [&](const std::string& message) {
+    return refusal(field, "ffn_by_layer", message);
   };
   if (model.ffn > 0) throw refuse("ffn and ffn_by_layer exclude each other");
   namespace symbols = layer_symbols;

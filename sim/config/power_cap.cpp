@@ -23,7 +23,8 @@ Gpu with_power_cap(Gpu gpu, const Located<double>& cap) {
   if (cap.value >= gpu.power->compute) return gpu;
   const double above_idle = (cap.value - gpu.power->idle) / (gpu.power->compute - gpu.power->idle);
   const double ratio = std::pow(above_idle, 1 / power_exponent);
-  gpu = with_products_clock(std::move(gpu), gpu.clock.products * ratio);
+  const double products_clock = gpu.clock.products * ratio;
+  gpu = with_products_clock(std::move(gpu), products_clock);
   gpu.clock.attention *= ratio;
   gpu.power->compute = cap.value;
   return gpu;

@@ -49,7 +49,7 @@ constexpr std::array sites_table{
 }  // namespace
 
 Sites read_sites(const Field& field) {
-  const Sites sites = read_map<sites_table>(field);
+  Sites sites = read_map<sites_table>(field);
   const auto fail = [&](const char* key, const std::string& value, const std::string& allowed) {
     throw Error(origin_of(field.value, key), fmt::format("{}.{} is {}", field.name, key, value))
         .allow(allowed);

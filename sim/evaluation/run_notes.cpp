@@ -60,7 +60,7 @@ void add_vision_notes(const workload::ModelSetting& setting, Notes& notes) {
       setting.sizes.tokens * setting.sizes.cp, parameters_text(parameters.total()),
       config::frozen_text(frozen)));
   if (encoder->sizes.tp < setting.sizes.tp && encoder->has_backward())
-    notes.push_back(
+    notes.emplace_back(
         "modules.vision: ranks of tp that all compute the encoder have the same gradients; an "
         "all-reduce over tp, with which frameworks keep them equal, is not modelled");
 }
@@ -149,7 +149,7 @@ void add_replica_note(const config::Scenario& scenario, const workload::Plan& pl
   if (!uneven || !uneven->replicas_differ()) return;
   const std::uint32_t replicas = scenario.parallel.dp.value;
   if (scenario.training.lengths->balance == config::Lengths::Balance::context_parallel)
-    notes.push_back(
+    notes.emplace_back(
         "bubble: ranks that share documents compute for as long as the slowest of them, "
         "in all replicas alike");
   else if (replicas > 1)

@@ -102,7 +102,8 @@ std::optional<Summary> extrapolate(const ShortRuns& runs, const Summaries& of_ru
   Summary whole = of_runs.back();
   std::array<Summary*, ShortRuns::count> of_lengths{};
   for (std::size_t i = 0; i < copies.size(); ++i) of_lengths[i] = &copies[i];
-  Line line((microbatches - runs.microbatches.front()) / runs.period);
+  const std::uint32_t periods = (microbatches - runs.microbatches.front()) / runs.period;
+  Line line(periods);
   line.extend(of_lengths, whole, [](Summary& run) -> auto& { return run.makespan_s; });
   for (std::size_t device = 0; device < whole.devices.size(); ++device) {
     std::array<DeviceSummary*, ShortRuns::count> devices{};

@@ -258,6 +258,9 @@ std::string slack_table(const WhyReport& report) {
   if (std::ranges::any_of(report.devices,
                           [](const TimeSplit& split) { return split.in_passes_s > 0; }))
     more += "passes count without their collectives, which keep their duration\n";
+  if (report.last_replica)
+    more += fmt::format("slack and cost are those of replica 0 alone, which waits for replica {}\n",
+                        *report.last_replica);
   return table + more;
 }
 

@@ -89,7 +89,7 @@ Layout add_blocks(Config& config, Shape& shape) {
   if (pattern.empty()) throw Error(match.value->origin, "block_configs has no layers");
   shape.set("pattern", pattern, match.value->origin);
   const bool has_mlps = !sizes.empty();
-  if (has_mlps) shape.set_list("ffn_by_layer", std::move(sizes), match.value->origin);
+  if (has_mlps) shape.set_list("ffn_by_layer", sizes, match.value->origin);
   if (group > 0) shape.set("kv_heads", heads.value / group, match.value->origin);
   if (empty > 0)
     shape.note(fmt::format("block_configs: {} layers with neither attention nor an MLP are left "

@@ -160,11 +160,15 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<StagePart
   if (setting.model.mtp_layers > 0)
     flops += setting.model.mtp_layers * recomputed_kernel_flops(mtp_kernels(whole));
   const std::uint32_t untrained = layers_below_training(whole);
-  for (const StageParts& stage : stages)
+  for (const StageParts& stage : stages) {
+    // The first stage has no backward pass of layers below all that is trained.
+    const bool is_lowest = stage.embedding && stage.layers.first == 0;
+    const std::uint32_t first_trained = is_lowest ? untrained : 0;
     for (std::uint32_t layer = stage.layers.first; layer < stage.layers.first + stage.layers.count;
          ++layer)
-      if (is_recomputed(recompute, stage.layers, layer) && !(stage.embedding && layer < untrained))
+      if (is_recomputed(recompute, stage.layers, layer) && layer >= first_trained)
         flops += layer_flops_by_kind[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+  }
   return flops;
 }
 

@@ -275,7 +275,7 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
     add(bytes);
   }
   const bool cut = setting.sizes.cuts_vocabulary;
-  if (stage.embedding && !(cut && !stage.is_first())) add(embedding_bytes(setting));
+  if (stage.embedding && (!cut || stage.is_first())) add(embedding_bytes(setting));
   if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
     for (const ActivationBytes& part : encoder_bytes(*encoder)) add(part);
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));

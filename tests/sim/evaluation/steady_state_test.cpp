@@ -79,7 +79,7 @@ TEST_CASE("runs whose passes or memory do not repeat are not extrapolated", "[st
   };
   CHECK_THAT(error("--schedule gpipe"), Catch::Contains("gpipe does not repeat"));
   CHECK_THAT(error("--set variation.jitter=0.1"), Catch::Contains("microbatches differ"));
-  CHECK_THAT(error("--trace a.h5"), Catch::Contains("a trace or a picture has all"));
+  CHECK_THAT(error("--trace a.h5"), Catch::Contains("a trace or a picture shows all"));
 }
 
 TEST_CASE("a batch of millions is extrapolated in a moment", "[steady]") {
