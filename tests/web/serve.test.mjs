@@ -185,7 +185,8 @@ test("what-ifs appear as they are finished", { skip }, async () => {
 
 test("figures show where measurements are expected", { skip }, async () => {
   const time = await page.locator('#headline a[href="#makespan"]').locator("..").innerText();
-  const [, first, last] = time.match(/expected ([\d.]+) \.\. ([\d.]+)\ss/);
+  assert.match(time, /expected/);
+  const [, first, last] = time.match(/expected\s([\d.]+)\s\.\.\s([\d.]+)\ss/);
   const predicted = await seconds();
   assert.ok(Number(first) < predicted && predicted < Number(last), time);
   const memory = await page.locator('#headline a[href="#memory-peak"]').locator("..").innerText();
@@ -200,7 +201,7 @@ test("a search finds a faster candidate, which goes into the form", { skip }, as
   await page.locator("#pane-search .controls button").first().click();
   await page.getByRole("button", { name: "put the best into the form" }).waitFor({ timeout: 60000 });
   assert.match(await page.locator("#pane-search pre").textContent(), /best/);
-  await page.frameLocator("#pane-search iframe:not(.behind)").locator("h1").waitFor();
+  await page.frameLocator("#pane-search iframe:not(.behind)").locator("h1").waitFor({ state: "attached" });
   const before = await seconds();
   await after(() => page.getByRole("button", { name: "put the best into the form" }).click());
   assert.ok(await seconds() <= before);
