@@ -191,7 +191,7 @@ void check_values(const Value& scenario) {
     for (const std::string_view command : {"rl", "sites"})
       if (place.key.starts_with(fmt::format("{}.", command)))
         throw Error(
-            place.values.front().origin,
+            place.origin,
             fmt::format("{} has several values, and changes no figure of a search", place.key))
             .suggest(fmt::format("try its values with 'pipewright {}'", command));
   const auto clusters = std::ranges::find(places, "cluster", &OpenPlace::key);
