@@ -12,6 +12,7 @@
 
 #include "analysis/report/job.hpp"
 #include "sim/comm/prediction.hpp"
+#include "sim/config/command_sections.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/process/run.hpp"
@@ -217,26 +218,14 @@ config::Scenario read_loop_scenario(config::Value root) {
 }
 
 config::PostTraining post_training_of(const config::Scenario& scenario) {
-  const config::Value* section = config::find(scenario.tree, "rl");
-  if (section == nullptr)
-    throw config::Error({.source = scenario.title}, "the scenario has no section rl")
-        .suggest(
-            "describe the loop, such as rl: {prompts: 64, responses: 16, lengths: {mean: 1000, "
-            "p95: 3000}}");
-  return config::read_post_training({*section, "rl"});
+  return config::read_post_training(
+      config::section_of(scenario, "rl",
+                         "describe the loop, such as rl: {prompts: 64, responses: 16, lengths: "
+                         "{mean: 1000, p95: 3000}}"));
 }
 
 Setting make_setting(const config::Scenario& scenario, const PostTraining& post) {
-  if (!scenario.model)
-    throw config::Error({.source = scenario.title},
-                        "a loop of reinforcement learning needs a model")
-        .suggest("give a model, such as model: llama-3-8b");
-  if (scenario.schedules.size() > 1)
-    throw config::Error(
-        scenario.schedules[1].origin,
-        fmt::format("a loop of reinforcement learning has one schedule, and the scenario has {}",
-                    scenario.schedules.size()))
-        .suggest("name one: --schedule 1f1b");
+  config::check_single_run(scenario, "a loop of reinforcement learning");
   const config::Model& model = scenario.model->value;
   const std::uint32_t sequence = workload::sequence_of(model, scenario.training);
   Setting setting{.post = post};
