@@ -259,15 +259,6 @@ bool dequantizes(const Training& training) {
   return has_own_base(training) && !is_scaled(training.precision);
 }
 
-std::string trained_text(const Training& training) {
-  if (training.trains_all()) return "";
-  const WeightGroups frozen = training.frozen_groups();
-  if (!training.lora && frozen.all()) return "parts of the encoder of images alone";
-  if (!training.lora) return fmt::format("all weights but {}", groups_text(frozen));
-  return to_string(*training.lora) +
-         (frozen.all() ? "" : ", and all weights of " + groups_text(~frozen));
-}
-
 double optimizer_bytes(const Training& training) {
   const bool is_given =
       training.bytes.optimizer && (training.optimizer.name == Optimizer::Name::adam ||
