@@ -70,10 +70,11 @@ constexpr std::array post_training_table{
                        .unit = "tokens",
                        .default_value = "512"},
                       count<&PostTraining::prompt_tokens, "512">},
-    Key<PostTraining>{{.name = "lengths",
-                       .help = "lengths of responses: a list, a histogram or a distribution",
-                       .required = true},
-                      section<&PostTraining::lengths, read_lengths, lengths_keys>},
+    Key<PostTraining>{
+        {.name = "lengths",
+         .help = "lengths of responses: a list, a histogram or a distribution",
+         .required = true},
+        section<&PostTraining::lengths, read_unpacked_lengths, unpacked_lengths_keys>},
     Key<PostTraining>{{.name = "rollout", .help = "GPUs and engines that generate responses"},
                       map_of<&PostTraining::rollout, rollout_table>},
     Key<PostTraining>{
