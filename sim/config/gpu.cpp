@@ -207,8 +207,8 @@ constexpr Key<AttentionRates> half_length{
     into<&AttentionRates::half_length, read_keys_number>({ValueType::number})};
 constexpr Key<AttentionRates> uneven_backward_rate{
     {.name = "uneven_backward",
-     .help = "fraction of peak FLOP/s that long fused attention reaches, backward, for heads "
-             "whose keys and values differ in size, such as 192 and 128; default: backward"},
+     .help = "fraction of peak FLOP/s that long fused attention reaches, backward, if keys and "
+             "values of a head differ in size, such as 192 and 128; default: backward"},
     efficiency<&AttentionRates::uneven_backward>};
 
 constexpr std::array rates_table{forward_rate, backward_rate, half_length, uneven_backward_rate};

@@ -105,15 +105,14 @@ constexpr std::array vision_module_table{
     Key<VisionModule>{
         {.name = "images", .help = "number of images in a sample", .default_value = "1"},
         into<&VisionModule::images, read_images>({ValueType::count})},
-    Key<VisionModule>{
-        {.name = "tokens",
-         .alias = "patches",
-         .help = "patches of an image: a number, a list that is repeated, or a distribution as "
-                 "in training.lengths; 0: no images, and no encoder",
-         .unit = "patches",
-         .required = true},
-        into<&VisionModule::patches, read_patches>(
-            {ValueType::count, true, {}, unpacked_lengths_keys})},
+    Key<VisionModule>{{.name = "tokens",
+                       .alias = "patches",
+                       .help = "patches of an image: a number, a list that is repeated, or a "
+                               "distribution of lengths; 0: no images, and no encoder",
+                       .unit = "patches",
+                       .required = true},
+                      into<&VisionModule::patches, read_patches>(
+                          {ValueType::count, true, {}, unpacked_lengths_keys})},
     Key<VisionModule>{{.name = "frozen",
                        .help = "parts that are not trained",
                        .default_value = "none; with training.lora both"},

@@ -84,8 +84,8 @@ constexpr std::array training_table{
                       {ValueType::choice, false, recompute_names, recompute_keys})},
     Key<Training>{{.name = "precision",
                    .flag = "--precision",
-                   .help = "precision recipe: data type of the matrix products of layers, or a map "
-                           "of modules; tf32 and fp32 keep all tensors in 32 bits",
+                   .help = "precision recipe: data type of the matrix products of layers, or a "
+                           "map of modules; tf32 and fp32 keep all tensors in 32 bits",
                    .default_value = "bf16"},
                   {[](const Field& field, Training& training) {
                      Precision precision = read_precision(field);
