@@ -100,6 +100,15 @@ std::string library_title(const std::string& name, const Word& word_of) {
   return title;
 }
 
+// Returns whether the job has generalized tensor parallelism, which says how its ranks of dp shard
+// weights.
+bool divides_weights(const JobInfo& job) { return job.gtp > 1 || job.expert_gtp > 1; }
+
+void add_weight_shards(std::string& text, const JobInfo& job) {
+  add_size(text, "gtp", job.gtp, 1);
+  add_size(text, "expert gtp", job.expert_gtp, 1);
+}
+
 }  // namespace
 
 std::string describe(const JobInfo& job) {
@@ -116,8 +125,11 @@ std::string describe(const JobInfo& job) {
   if (job.ep > 1) add_size(text, "etp", job.etp, job.tp);
   add_size(text, "pp", job.pp, 1);
   add_size(text, "dp", job.dp, 1);
-  add_size(text, "replicate", job.replicate, 1);
-  add_size(text, "zero", job.zero, 0);
+  add_weight_shards(text, job);
+  if (!divides_weights(job)) {
+    add_size(text, "replicate", job.replicate, 1);
+    add_size(text, "zero", job.zero, 0);
+  }
   text += fmt::format(", batch {} of {} tokens", job.global_batch, job.sequence);
   add_sample_settings(text, job);
   add_compute_settings(text, job);
@@ -148,8 +160,11 @@ std::string job_title(const JobInfo& job, std::uint64_t gpus, const std::string&
   if (job.ep > 1) add_size(layout, "etp", job.etp, job.tp);
   add_size(layout, "pp", job.pp, 1);
   add_size(layout, "dp", job.dp, 1);
-  if (job.zero > 0) layout += fmt::format("{}ZeRO-{}", job.dp > 1 ? " + " : ", ", job.zero);
-  add_size(layout, "replicate", job.replicate, 1);
+  add_weight_shards(layout, job);
+  if (!divides_weights(job)) {
+    if (job.zero > 0) layout += fmt::format("{}ZeRO-{}", job.dp > 1 ? " + " : ", ", job.zero);
+    add_size(layout, "replicate", job.replicate, 1);
+  }
   layout += fmt::format(", batch {} x {}", job.global_batch, job.sequence);
   add_sample_settings(layout, job);
   add_compute_settings(layout, job);

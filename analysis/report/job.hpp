@@ -21,6 +21,9 @@ struct JobInfo {
   std::uint32_t etp = 1;  // ranks that share each expert
   std::uint32_t dp = 1;
   std::uint32_t replicate = 1;  // copies of the state that dp ranks hold in shards
+  // Generalized tensor parallelism: ranks of dp that divide each weight, and each of an expert.
+  std::uint32_t gtp = 1;
+  std::uint32_t expert_gtp = 1;
   std::uint32_t pp = 1;
   bool sequence_parallel = false;
   std::uint32_t zero = 0;             // level

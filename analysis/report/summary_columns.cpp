@@ -79,7 +79,7 @@ ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
 
 using JobMember = std::variant<std::string JobInfo::*, std::uint32_t JobInfo::*,
                                std::uint64_t JobInfo::*, double JobInfo::*, bool JobInfo::*>;
-constexpr std::array<std::pair<const char*, JobMember>, 32> job_fields{{
+constexpr std::array<std::pair<const char*, JobMember>, 34> job_fields{{
     {"model", &JobInfo::model},
     {"gpu", &JobInfo::gpu},
     {"stack", &JobInfo::stack},
@@ -90,6 +90,8 @@ constexpr std::array<std::pair<const char*, JobMember>, 32> job_fields{{
     {"etp", &JobInfo::etp},
     {"dp", &JobInfo::dp},
     {"replicate", &JobInfo::replicate},
+    {"gtp", &JobInfo::gtp},
+    {"expert_gtp", &JobInfo::expert_gtp},
     {"pp", &JobInfo::pp},
     {"sp", &JobInfo::sequence_parallel},
     {"zero", &JobInfo::zero},

@@ -249,6 +249,14 @@ std::string describe(const po::options_description& options) {
   return text.str();
 }
 
+std::string describe_section(std::string_view name, const std::vector<KeyRow>& keys) {
+  std::string text =
+      fmt::format("keys of the map `{}` of a scenario (* required in its section):\n", name);
+  for (const KeyRow& key : keys)
+    text += fmt::format("  {:<26} {}{}\n", key.name, help_line(key), key.info.required ? " *" : "");
+  return text;
+}
+
 void add_scenario_options(po::options_description& options,
                           std::span<const std::string_view> keys) {
   for (const KeyRow& row : option_rows())

@@ -13,6 +13,7 @@
 
 #include "schedules/parameters.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/config/keys.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/variation.hpp"
 
@@ -54,6 +55,10 @@ std::uint32_t read_count(const po::variables_map& flags, const std::string& opti
 
 // Returns the help of the options as text, one line or more for each option.
 std::string describe(const po::options_description& options);
+
+// Returns the help of the keys in a section of a scenario as text: a heading, and a line for each
+// key.
+std::string describe_section(std::string_view name, const std::vector<config::KeyRow>& keys);
 
 // Keys of a scenario that describe a pipeline with split backward passes: sizes, times, network.
 inline constexpr std::array<std::string_view, 7> split_pass_keys{

@@ -21,7 +21,7 @@ constexpr auto text_names = [] {
   return names;
 }();
 
-CudaGraphs read_modules(const Field& field) {
+CudaGraphs read_graph_modules(const Field& field) {
   CudaGraphs graphs{.scope = Scope::modules};
   for (const Field& item : items(field, "one module or more, such as [attn, moe_router]"))
     graphs.modules.set(read_choice(item, graph_modules));
@@ -52,7 +52,7 @@ CudaGraphs read_cuda_graphs(const Field& field) {
     const std::size_t name = read_choice(field, text_names);
     if (name < cuda_graph_names.size()) return {.scope = static_cast<Scope>(name)};
   }
-  const CudaGraphs graphs = read_modules(field);
+  const CudaGraphs graphs = read_graph_modules(field);
   check_expert_modules(field, graphs);
   return graphs;
 }

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 #include <fstream>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -90,6 +91,11 @@ constexpr std::array lengths_table{
          .default_value = "longest"},
         choice<&Lengths::pad_to, pad_names>},
 };
+
+// Keys of the lengths alone, which come before those of packing.
+constexpr std::size_t packing_begins = 6;
+static_assert(lengths_table[packing_begins].info.name == "packed");
+constexpr auto unpacked_table = std::span(lengths_table).first<packing_begins>();
 
 // Creates the error for a line of a length file: "lengths.csv:7: 'abc' is no length; allowed: ...".
 Error bad_line(const std::filesystem::path& file, std::size_t line, std::string_view text) {
@@ -188,6 +194,12 @@ void check_lengths(const Field& field, const Lengths& lengths) {
             fmt::format("{} to {:.0f}, 3.86 times the mean", *lengths.mean, std::floor(largest)));
 }
 
+// Checks lengths, and reads their file if they have one.
+void settle_lengths(const Field& field, Lengths& lengths) {
+  check_lengths(field, lengths);
+  if (lengths.file) load_lengths(*lengths.file, lengths);
+}
+
 }  // namespace
 
 // Solves mean = exp(m + s^2/2) and p95 = exp(m + 1.645 s) for s; the smaller solution has the
@@ -220,7 +232,7 @@ std::string to_string(const Lengths& lengths) {
 
 Lengths read_lengths(const Field& field) {
   Lengths lengths = read_map<lengths_table>(field);
-  check_lengths(field, lengths);
+  settle_lengths(field, lengths);
   if (!lengths.packed && lengths.packing != Lengths::Packing::cut)
     throw wrong({*find(field.value, "packing"), field.name + ".packing"},
                 "cut for documents that are not packed (packed: false)");
@@ -236,10 +248,19 @@ Lengths read_lengths(const Field& field) {
   if (!shares && lengths.tokens_per_rank)
     throw wrong({*find(field.value, "tokens_per_rank"), field.name + ".tokens_per_rank"},
                 "left out without balance: context_parallel");
-  if (lengths.file) load_lengths(*lengths.file, lengths);
   return lengths;
 }
 
 std::vector<KeyRow> lengths_keys() { return rows_of(lengths_table); }
+
+Lengths read_unpacked_lengths(const Field& field) {
+  Lengths lengths;
+  read_keys<Lengths>(field, unpacked_table, lengths);
+  settle_lengths(field, lengths);
+  lengths.packed = false;
+  return lengths;
+}
+
+std::vector<KeyRow> unpacked_lengths_keys() { return rows_of(unpacked_table); }
 
 }  // namespace pipewright::config

@@ -70,4 +70,8 @@ std::string to_string(const Lengths& lengths);
 Lengths read_lengths(const Field& field);
 std::vector<KeyRow> lengths_keys();
 
+// Read lengths of what is not packed, without the keys of packing.
+Lengths read_unpacked_lengths(const Field& field);
+std::vector<KeyRow> unpacked_lengths_keys();
+
 }  // namespace pipewright::config

@@ -23,10 +23,6 @@ Model::Vision read_encoder(const Field& field) {
   return *model.vision;
 }
 
-// Keys of training.lengths that say how documents are packed, which images are not.
-constexpr std::array<std::string_view, 5> packing_keys{"packed", "packing", "balance",
-                                                       "tokens_per_rank", "pad_to"};
-
 // Largest numbers of patches of an image and of images of a sample, far above any real ones. They
 // keep the time to count them within range.
 constexpr std::uint32_t max_patches = 1U << 24U;
@@ -50,29 +46,23 @@ std::uint32_t read_images(const Field& field) {
 // No documents: 0 patches.
 Lengths read_patches(const Field& field) {
   if (field.value.kind == Value::Kind::text && field.value.text == "0") return {};
+  if (field.value.kind == Value::Kind::map) return read_unpacked_lengths(field);
   Lengths patches;
-  if (field.value.kind == Value::Kind::map) {
-    for (const Entry& entry : field.value.entries)
-      if (std::ranges::find(packing_keys, entry.key) != packing_keys.end())
-        throw Error(
-            entry.origin,
-            fmt::format("{}.{} packs documents, and images are not packed", field.name, entry.key),
-            field.name)
-            .suggest("leave it out");
-    patches = read_lengths(field);
-  } else {
-    for (const Field& item :
-         items(field, "a number of patches, a list such as [784, 1024], or {mean, p95}"))
-      patches.documents.push_back(read_patch_count(item));
-  }
+  for (const Field& item :
+       items(field, "a number of patches, a list such as [784, 1024], or {mean, p95}"))
+    patches.documents.push_back(read_patch_count(item));
   patches.packed = false;
   return patches;
 }
 
+constexpr std::string_view no_part = "none";
+constexpr std::array<std::string_view, 3> frozen_names{no_part, vision_part_names[0],
+                                                       vision_part_names[1]};
+
 VisionParts read_parts(const Field& field) {
   VisionParts parts;
   for (const Field& item : items(field, "encoder, projector, or [encoder, projector]")) {
-    if (item.value.kind == Value::Kind::text && item.value.text == "none" &&
+    if (item.value.kind == Value::Kind::text && item.value.text == no_part &&
         field.value.kind == Value::Kind::text)
       return parts;
     parts.set(read_choice(item, vision_part_names));
@@ -115,20 +105,19 @@ constexpr std::array vision_module_table{
     Key<VisionModule>{
         {.name = "images", .help = "number of images in a sample", .default_value = "1"},
         into<&VisionModule::images, read_images>({ValueType::count})},
-    Key<VisionModule>{
-        {.name = "tokens",
-         .alias = "patches",
-         .help = "patches of an image: a number, a list that is repeated, or a distribution as "
-                 "in training.lengths; 0: no images, and no encoder",
-         .unit = "patches",
-         .required = true},
-        into<&VisionModule::patches, read_patches>({ValueType::count, true, {}, lengths_keys})},
-    Key<VisionModule>{
-        {.name = "frozen",
-         .help = "parts that are not trained: encoder, projector, a list of both, or none",
-         .default_value = "none; with training.lora both"},
-        into<&VisionModule::frozen, read_parts>(
-            {ValueType::choice, true, vision_part_names, nullptr})},
+    Key<VisionModule>{{.name = "tokens",
+                       .alias = "patches",
+                       .help = "patches of an image: a number, a list that is repeated, or a "
+                               "distribution of lengths; 0: no images, and no encoder",
+                       .unit = "patches",
+                       .required = true},
+                      into<&VisionModule::patches, read_patches>(
+                          {ValueType::count, true, {}, unpacked_lengths_keys})},
+    Key<VisionModule>{{.name = "frozen",
+                       .help = "parts that are not trained",
+                       .default_value = "none; with training.lora both"},
+                      into<&VisionModule::frozen, read_parts>(
+                          {ValueType::choice, true, frozen_names, nullptr, vision_part_names})},
     Key<VisionModule>{{.name = "adapters",
                        .help = "add the adapters of training.lora to the encoder's layers, too",
                        .default_value = "false"},

@@ -164,8 +164,9 @@ void settle_gtp(const Field& field, bool has_dp, bool has_zero, Parallel& parall
     parallel.outer_sharding = OuterSharding::none;
     return;
   }
-  for (const std::string_view key : {"shard", "dp_shard", "replicate", "dp_replicate",
-                                     "reshard_after_forward", "max_unsharded_stages"})
+  for (const std::string_view key :
+       {"shard", "dp_shard", "replicate", "dp_replicate", "reshard_after_forward",
+        "max_unsharded_stages", "unshard_lookahead", "gather_ahead"})
     if (find(field.value, key) != nullptr)
       refuse(
           key,

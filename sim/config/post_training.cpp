@@ -31,8 +31,8 @@ std::vector<Point> read_points(const Field& field) {
 
 constexpr std::array rollout_table{
     Key<Rollout>{{.name = "gpus",
-                  .help = "GPUs that only generate; default: the GPUs of the training, which train "
-                          "and generate in turn"},
+                  .help = "GPUs that only generate; default: the GPUs of the training, which take "
+                          "turns at training and generation"},
                  count<&Rollout::gpus, "32">},
     Key<Rollout>{
         {.name = "tp", .help = "GPUs per engine, by tensor parallelism", .default_value = "1"},
@@ -48,8 +48,8 @@ constexpr std::array rollout_table{
                   .default_value = "90 %"},
                  part<&Rollout::memory, "a part of the memory">},
     Key<Rollout>{{.name = "step_overhead",
-                  .help = "time per decode step for scheduling, sampling and launches, in addition "
-                          "to kernels and collectives",
+                  .help = "time per decode step for scheduling, sampling and launches, beside "
+                          "kernels and collectives",
                   .default_value = "2 ms"},
                  time<&Rollout::step_overhead, "a time">},
     Key<Rollout>{{.name = "table",
@@ -70,10 +70,11 @@ constexpr std::array post_training_table{
                        .unit = "tokens",
                        .default_value = "512"},
                       count<&PostTraining::prompt_tokens, "512">},
-    Key<PostTraining>{{.name = "lengths",
-                       .help = "lengths of responses: a list, a histogram or a distribution",
-                       .required = true},
-                      section<&PostTraining::lengths, read_lengths, lengths_keys>},
+    Key<PostTraining>{
+        {.name = "lengths",
+         .help = "lengths of responses: a list, a histogram or a distribution",
+         .required = true},
+        section<&PostTraining::lengths, read_unpacked_lengths, unpacked_lengths_keys>},
     Key<PostTraining>{{.name = "rollout", .help = "GPUs and engines that generate responses"},
                       map_of<&PostTraining::rollout, rollout_table>},
     Key<PostTraining>{
@@ -129,8 +130,8 @@ PostTraining read_post_training(const Field& field) {
     throw wrong(at("lag"), "left out unless mode is async");
   if (post.mode != PostTraining::Mode::on_policy && !post.rollout.gpus)
     throw wrong(at("mode"),
-                "on-policy if generation and training take turns on the same GPUs, "
-                "without rollout.gpus");
+                "on-policy if generation and training take turns on the "
+                "same GPUs, without rollout.gpus");
   if (post.simulated_steps() < post.versions() + 3)
     throw wrong(at("steps"), fmt::format("at least {} with this mode", post.versions() + 3));
   if (post.rollout.gpus && post.rollout.gpus->value % post.rollout.tp.value != 0)

@@ -132,8 +132,8 @@ constexpr std::array scenario_table{
                 {[](const Field& field, Scenario&) { read_post_training(field); },
                  {ValueType::map, false, {}, post_training_keys}}},
     ScenarioKey{{.name = "sites",
-                 .help = "training over several sites that average weights every few iterations, "
-                         "for 'pipewright sites'"},
+                 .help = "training over several sites that average weights every few "
+                         "iterations, for 'pipewright sites'"},
                 {[](const Field& field, Scenario&) { read_sites(field); },
                  {ValueType::map, false, {}, sites_keys}}},
     ScenarioKey{{.name = "symmetric",

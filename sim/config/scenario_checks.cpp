@@ -462,9 +462,15 @@ void check_optimizer_offload(const Scenario& scenario, const Value& root) {
   check(offload->weights, "weights", "weights", 3);
 }
 
-// Checks keys of gathered weights that depend on the pipeline.
+// Checks keys of gathered weights that depend on the model or on the pipeline.
 void check_gathered_weights(const Scenario& scenario, const Value& root) {
   const Parallel& parallel = scenario.parallel;
+  if (parallel.expert_gtp && parallel.expert_gtp->value > 1 && scenario.model &&
+      !scenario.model->value.experts)
+    throw Error(parallel.expert_gtp->origin,
+                fmt::format("parallel.expert_gtp is {}, and the model has no experts",
+                            parallel.expert_gtp->value))
+        .suggest("leave it out; parallel.gtp divides all other weights");
   if (parallel.shards_optimizer_over_copies() && parallel.keeps_weights())
     throw Error(origin_of(root, "parallel.outer_sharding"),
                 "parallel.outer_sharding is for weights that each pass gathers, and FSDP keeps "

@@ -23,6 +23,7 @@ struct JobSizes {
   std::uint32_t etp = 1;                // of experts
   std::uint32_t shards = 1;             // ranks of dp that shard weights or optimizer state
   std::uint32_t zero = 0;               // ZeRO level; 0 if there is a single rank to shard over
+  std::uint32_t gtp = 1;                // the larger of parallel.gtp and parallel.expert_gtp
   std::uint32_t layers = 0;             // of the model; 0 without a model
   std::uint32_t microbatches = 1;       // of a replica
   std::uint32_t stages = 1;             // into which the layers are divided
@@ -40,6 +41,8 @@ struct JobSizes {
   bool offloads = false;          // activations move to host memory
   bool shards_sequence = false;   // sequence parallelism over the ranks of tp
   bool blocks_transfers = false;  // devices do not compute while they exchange boundary tensors
+  bool shards_copies = false;     // copies of a shard divide the optimizer state
+  bool scales_attention = false;  // attention computes in a scaled data type
   bool gathers_early = false;     // weights are gathered beside forward passes
   bool reduces_early = false;     // gradients are reduced beside backward passes
   // State of the optimizer or sums of gradients have fewer than 32 bits, or the CPU updates
@@ -93,6 +96,15 @@ struct StackRule {
 // - no_tp, no_cp, no_pp: Composer's Trainer before 24 May 2024 shards by fsdp_config alone; its
 //   tp_config came with version 0.23. InternEvo of March 2024, internlm/initialize/launch.py, has
 //   no axis for cp.
+// - no_gtp: Megatron-LM has generalized tensor parallelism since 25 July 2026
+//   (--tensor-parallel-num-weight-shards of megatron/training/arguments.py); torchtitan, DeepSpeed,
+//   PyTorch and MaxText have nothing like it.
+// - no_outer_sharding: Megatron-FSDP divides the optimizer state among the copies of a shard
+//   (--outer-dp-sharding-strategy of the same file). PyTorch's fully_shard replicates it over the
+//   outer dimension of its mesh (torch/distributed/fsdp/_fully_shard/_fully_shard.py), and
+//   DeepSpeed's MiCS over its replicas (deepspeed/runtime/zero/mics.py).
+// - no_fp8_attention: Transformer Engine alone has attention in FP8 (fp8_dpa of its recipes).
+//   PyTorch's scaled_dot_product_attention and FlashAttention 2 compute in 16 bits.
 // - no_zero_1: torchtitan, torchtitan/distributed/fsdp.py, shards parameters by fully_shard; its
 //   policies of resharding are ZeRO-2 and ZeRO-3, as in all of PyTorch's FSDP.
 // - no_zero_2: nanotron, src/nanotron/helpers.py and optim/zero.py, shards optimizer state only.
@@ -201,6 +213,21 @@ inline constexpr std::array stack_rules{
     StackRule{"no_pp", "there is no pipeline parallelism", "set parallel.pp to 1",
               [](const JobSizes& job) -> std::string {
                 return job.pp > 1 ? fmt::format("pp is {}", job.pp) : "";
+              }},
+    StackRule{"no_gtp", "there is no generalized tensor parallelism",
+              "leave out parallel.gtp and parallel.expert_gtp, or use parallel.shard",
+              [](const JobSizes& job) -> std::string {
+                return job.gtp > 1 ? fmt::format("gtp is {}", job.gtp) : "";
+              }},
+    StackRule{"no_outer_sharding", "copies of a shard have the same optimizer state",
+              "leave out parallel.outer_sharding",
+              [](const JobSizes& job) -> std::string {
+                return job.shards_copies ? "parallel.outer_sharding is optimizer" : "";
+              }},
+    StackRule{"no_fp8_attention", "attention computes in 16 bits",
+              "leave out training.precision.attention",
+              [](const JobSizes& job) -> std::string {
+                return job.scales_attention ? "training.precision.attention has 8 bits" : "";
               }},
     StackRule{"no_zero_1", "optimizer state is not sharded alone",
               "set parallel.zero to 3, to 2 or, for replicas, to 0",

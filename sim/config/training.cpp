@@ -84,8 +84,8 @@ constexpr std::array training_table{
                       {ValueType::choice, false, recompute_names, recompute_keys})},
     Key<Training>{{.name = "precision",
                    .flag = "--precision",
-                   .help = "precision recipe: data type of the matrix products of layers, or a map "
-                           "of modules; tf32 and fp32 keep all tensors in 32 bits",
+                   .help = "precision recipe: data type of the matrix products of layers, or a "
+                           "map of modules; tf32 and fp32 keep all tensors in 32 bits",
                    .default_value = "bf16"},
                   {[](const Field& field, Training& training) {
                      Precision precision = read_precision(field);
@@ -257,15 +257,6 @@ bool has_own_base(const Training& training) {
 
 bool dequantizes(const Training& training) {
   return has_own_base(training) && !is_scaled(training.precision);
-}
-
-std::string trained_text(const Training& training) {
-  if (training.trains_all()) return "";
-  const WeightGroups frozen = training.frozen_groups();
-  if (!training.lora && frozen.all()) return "parts of the encoder of images alone";
-  if (!training.lora) return fmt::format("all weights but {}", groups_text(frozen));
-  return to_string(*training.lora) +
-         (frozen.all() ? "" : ", and all weights of " + groups_text(~frozen));
 }
 
 double optimizer_bytes(const Training& training) {

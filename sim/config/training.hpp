@@ -125,10 +125,6 @@ double main_weight_bytes(const Training& training);
 double optimizer_bytes(const Training& training);
 double matrix_optimizer_bytes(const Training& training);
 
-// Describes what is trained of a model: "adapters of rank 16 in linear_qkv", "all weights but
-// embedding and head". Empty: all weights.
-std::string trained_text(const Training& training);
-
 Training read_training(const Field& field);
 // Sets the stack of the training. The stack determines flash_attention, fused_loss,
 // recompute.early_stop, fragmentation and reserved unless the section training of the scenario

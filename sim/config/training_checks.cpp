@@ -149,6 +149,27 @@ void check_modules(const Value& root, const Model& model, std::string_view key,
 
 }  // namespace
 
+WeightGroups groups_of(const Model& model) {
+  WeightGroups groups = ~WeightGroups{};
+  const auto lacks = [&](WeightGroup group) { groups.reset(static_cast<std::size_t>(group)); };
+  if (!model.experts) {
+    lacks(WeightGroup::experts);
+    lacks(WeightGroup::router);
+  }
+  if (model.tied_embeddings) lacks(WeightGroup::head);
+  return groups;
+}
+
+std::string trained_text(const Model& model, const Training& training) {
+  const WeightGroups frozen = training.frozen_groups() & groups_of(model);
+  const WeightGroups trained = groups_of(model) & ~frozen;
+  if (!training.lora && frozen.none()) return "";
+  if (!training.lora && trained.none()) return "parts of the encoder of images alone";
+  if (!training.lora) return fmt::format("all weights but {}", groups_text(frozen));
+  return to_string(*training.lora) +
+         (trained.none() ? "" : ", and all weights of " + groups_text(trained));
+}
+
 void check_cuda_graphs(const Value& root, const Model& model, const Training& training) {
   check_modules<GraphModule>(root, model, "training.cuda_graphs", graph_modules,
                              training.cuda_graphs.modules);

@@ -21,6 +21,13 @@ bool has_module(const Model& model, RecomputeModule module);
 bool has_module(const Model& model, GraphModule module);
 bool has_module(const Model& model, LoraModule module);
 
+// Returns the groups of weights that a model has. A tied output matrix belongs to the embedding.
+WeightGroups groups_of(const Model& model);
+
+// Describes what is trained of a model: "adapters of rank 16 in linear_qkv", "all weights but
+// embedding and head". Empty: all weights.
+std::string trained_text(const Model& model, const Training& training);
+
 // Throws an Error if training.recompute or training.offload names a module that the model does not
 // have, or more layers than `stage_layers`, the maximum of a stage.
 void check_recompute(const Value& root, const Model& model, const Training& training,

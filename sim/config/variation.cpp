@@ -35,10 +35,11 @@ constexpr std::array device_straggler_table{
     Key<Straggler>{{.name = "replica",
                     .help = "number of the slow data-parallel replica, from 0; default: all"},
                    index<&Straggler::replica, "a replica">},
-    Key<Straggler>{
-        {.name = "factor", .help = "slowdown factor of the device's passes", .required = true},
-        within<&Straggler::factor, "a slowdown", "a slowdown of at most 1e6, such as 1.2", 0,
-               1'000'000>},
+    Key<Straggler>{{.name = "factor",
+                    .help = "slowdown factor of the device's passes; below 1, the device is faster",
+                    .required = true},
+                   within<&Straggler::factor, "a slowdown",
+                          "a slowdown of at most 1e6, such as 1.2", 0, 1'000'000>},
 };
 
 constexpr std::array slow_link_table{

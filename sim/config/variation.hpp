@@ -16,7 +16,8 @@ struct Variation {
   // Distribution of a pass's time; `jitter` is its standard deviation relative to the mean.
   enum class Distribution : std::uint8_t { normal, lognormal, uniform };
 
-  // A device whose passes take `factor` times as long, in a replica or in all replicas.
+  // A device whose passes take `factor` times as long, in a replica or in all replicas. Below 1,
+  // the device is faster than the others.
   struct Straggler {
     std::uint32_t device = 0;
     std::optional<std::uint32_t> replica;

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/settings.hpp"
+#include "sim/config/training_checks.hpp"
 #include "sim/evaluation/job_traffic.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/workload/batch/batch.hpp"
@@ -53,6 +54,8 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
       .etp = parallel.expert_tp(),
       .dp = parallel.dp.value,
       .replicate = parallel.replicates(),
+      .gtp = parallel.gtp ? parallel.gtp->value : 1,
+      .expert_gtp = parallel.expert_gtp ? parallel.expert_gtp->value : 1,
       .pp = parallel.pp.value,
       .sequence_parallel = parallel.sequence,
       .zero = parallel.zero,
@@ -77,7 +80,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
   job.recompute = to_string(training.recompute);
   job.offload = offload_text(training);
   job.optimizer = to_string(training.optimizer, parallel.zero);
-  job.trained = config::trained_text(training);
+  job.trained = config::trained_text(model, training);
   job.partition = to_string(scenario.partition);
   if (model.experts && parallel.ep.value > 1) {
     job.dispatch = config::dispatch_text(training.experts);

@@ -36,12 +36,13 @@ std::string parameters_text(std::uint64_t count) {
 
 // Returns a note that names what is trained and what is frozen; empty if all weights are trained.
 std::string frozen_note(const config::Model& model, const config::Training& training) {
-  if (training.trains_all()) return {};
+  const std::string trained = config::trained_text(model, training);
+  if (trained.empty()) return {};
   const workload::Parameters parameters = workload::whole_parameters(model, training);
   return fmt::format("trains {} of {} parameters, {}; frozen: {}",
                      parameters_text(parameters.trained().total()),
-                     parameters_text(parameters.total()), config::trained_text(training),
-                     config::groups_text(training.frozen_groups()));
+                     parameters_text(parameters.total()), trained,
+                     config::groups_text(training.frozen_groups() & config::groups_of(model)));
 }
 
 // Returns a note on the encoder of images: its size, its images, and what of it is frozen; and on
@@ -94,6 +95,21 @@ void add_rule_notes(const ScenarioRun& run, Notes& notes) {
       if (!of_layout.contains(refusal.message()))
         notes.push_back(fmt::format("{}: {}", schedule.name, refusal.message()));
   }
+}
+
+// Adds a note for each key of FSDP that the layout leaves without effect.
+void add_idle_sharding_notes(const config::Scenario& scenario, Notes& notes) {
+  const config::Parallel& parallel = scenario.parallel;
+  const auto add = [&](std::string_view key, std::string_view reason) {
+    if (config::value_at(scenario.tree, key) != nullptr)
+      notes.push_back(fmt::format("{} has no effect: {}", key, reason));
+  };
+  if (parallel.pp.value == 1)
+    for (const char* const key : {"parallel.max_unsharded_stages", "parallel.unshard_lookahead"})
+      add(key, "it is for stages of a pipeline, and parallel.pp is 1");
+  if (parallel.keeps_weights())
+    add("parallel.gather_ahead",
+        "FSDP gathers whole stages of a pipeline (parallel.reshard_after_forward false)");
 }
 
 void add_chunk_notes(const std::vector<workload::Plan>& plans, Notes& notes) {
@@ -181,6 +197,7 @@ Notes notes_before(const ScenarioRun& run) {
   Notes notes;
   add_rule_notes(run, notes);
   add_model_notes(run.scenario(), notes);
+  add_idle_sharding_notes(run.scenario(), notes);
   add_chunk_notes(run.plans(), notes);
   const Hardware& hardware = run.hardware();
   if (std::string note = straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();

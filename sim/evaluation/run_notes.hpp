@@ -10,8 +10,9 @@
 namespace pipewright::evaluation {
 
 // Notes that need no simulation: about rules of the stack that the job breaks, the model,
-// recomputation without effect, interleaved schedules with one chunk, groups spread over slower
-// links than necessary, symmetric runs with several kinds of replicas, and idle nodes.
+// recomputation and keys of FSDP without effect, interleaved schedules with one chunk, groups
+// spread over slower links than necessary, symmetric runs with several kinds of replicas, and idle
+// nodes.
 std::vector<std::string> notes_before(const ScenarioRun& run);
 // Note about schedules from PyTorch files that place SEND and RECV themselves: the simulation keeps
 // their order of passes, but not their placement of transfers.

@@ -237,6 +237,16 @@ std::vector<std::string> notes_of(const Goodput& goodput, const Iteration& itera
         "simulated; --spares rest stays within the cluster",
         goodput.spares_are_racks ? analysis::counted(spares, "node") : fmt::format("{}", spares),
         analysis::counted(cluster_nodes, "node"), nodes, spares + nodes));
+  const std::uint32_t exchanged = goodput.replaces == Goodput::Unit::rack && iteration.racks > 0
+                                      ? 1 + drained_with(goodput, iteration, 1)
+                                      : 1;
+  // A job with fewer replicas may also gain from nodes that complete no rack.
+  if (const std::uint64_t rest = spares % exchanged; rest > 0 && !goodput.elastic)
+    notes.push_back(fmt::format(
+        "goodput.spares is {}, and goodput.replaces is rack, which exchanges {} nodes at a time: "
+        "{} {} no effect; give a multiple of {} nodes, or a number of racks, such as 1 rack",
+        spares, exchanged, analysis::counted(rest, "spare node"), rest == 1 ? "has" : "have",
+        exchanged));
   for (const Goodput::Failure& failure : goodput.failures)
     if (failure.nodes.value_or(0) > nodes)
       notes.push_back(config::locate(

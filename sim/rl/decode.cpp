@@ -14,7 +14,7 @@ double interpolated(const std::vector<DecodePoint>& table, double batch) {
   if (next == table.end()) return batch / table.back().tokens_per_s;
   if (next == table.begin()) return seconds(*next);
   const DecodePoint& last = *(next - 1);
-  const double share = (batch - last.batch) / (next->batch - last.batch);
+  const double share = (batch - last.batch) / static_cast<double>(next->batch - last.batch);
   return seconds(last) + share * (seconds(*next) - seconds(last));
 }
 

@@ -3,17 +3,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/config/post_training.hpp"
+
 // Cost of generating tokens on an engine: the GPUs that hold one copy of the weights and decode a
 // batch of sequences together.
 namespace pipewright::rl {
 
-// A measured point of an engine: tokens/s of the whole batch.
-struct DecodePoint {
-  double batch = 0;
-  double tokens_per_s = 0;
-
-  bool operator==(const DecodePoint&) const = default;
-};
+using DecodePoint = config::PostTraining::Point;
 
 // Time of a decode step, which adds one token to each sequence of the batch. By default it is a
 // roofline (Williams et al. 2009): a step reads the weights once and the keys and values of all

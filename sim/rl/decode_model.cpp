@@ -9,8 +9,6 @@
 namespace pipewright::rl {
 namespace {
 
-constexpr double bf16 = 2;  // bytes
-
 // Numbers of layers whose attention sees all tokens, and of those whose attention sees a window.
 struct AttentionLayers {
   double full = 0;
@@ -47,9 +45,9 @@ std::string_view unmodelled(const config::Model& model) {
 // Bytes of the keys and values of a token in one layer, on one GPU of an engine.
 double layer_cache_bytes(const config::Model& model, std::uint32_t tp) {
   // Every GPU has the whole compressed vector of latent attention.
-  if (model.latent) return bf16 * (model.latent->kv_rank + model.latent->rope_head_dim);
+  if (model.latent) return bf16_bytes * (model.latent->kv_rank + model.latent->rope_head_dim);
   const double heads = std::max(1.0, static_cast<double>(model.kv_heads) / tp);
-  return bf16 * heads * (model.head_dim + (model.keys_as_values ? 0 : model.value_size()));
+  return bf16_bytes * heads * (model.head_dim + (model.keys_as_values ? 0 : model.value_size()));
 }
 
 }  // namespace
@@ -58,11 +56,12 @@ double expert_weight_bytes(const config::Model& model) {
   if (!model.experts || model.experts->count <= model.experts->top_k) return 0;
   const double idle = static_cast<double>(workload::parameter_count(model)) -
                       static_cast<double>(workload::active_parameter_count(model));
-  return bf16 * idle * model.experts->count / (model.experts->count - model.experts->top_k);
+  return bf16_bytes * idle * model.experts->count / (model.experts->count - model.experts->top_k);
 }
 
 double dense_weight_bytes(const config::Model& model) {
-  return bf16 * static_cast<double>(workload::parameter_count(model)) - expert_weight_bytes(model);
+  return bf16_bytes * static_cast<double>(workload::parameter_count(model)) -
+         expert_weight_bytes(model);
 }
 
 DecodeCost decode_cost(const config::Model& model, const config::Gpu& gpu,
@@ -78,7 +77,7 @@ DecodeCost decode_cost(const config::Model& model, const config::Gpu& gpu,
   const AttentionLayers layers = attention_layers(model);
   const double layer_bytes = layer_cache_bytes(model, tp);
   DecodeCost cost{
-      .weight_bytes = (dense_weight_bytes(model) - bf16 * embedding) / tp,
+      .weight_bytes = (dense_weight_bytes(model) - bf16_bytes * embedding) / tp,
       .expert_bytes = expert_weight_bytes(model) / tp,
       .experts = model.experts ? model.experts->count : 0,
       .top_k = model.experts ? model.experts->top_k : 1,
@@ -89,10 +88,9 @@ DecodeCost decode_cost(const config::Model& model, const config::Gpu& gpu,
       .bandwidth = gpu.memory_bandwidth * gpu.memory_efficiency,
       .flops = gpu.products.bf16->flops * gpu.products.bf16->efficiency * gpu.clock.products,
       .overhead = rollout.step_overhead + collectives,
+      .table = rollout.table,
   };
   cost.prefill_per_token = cost.flop_per_token / cost.flops;
-  for (const config::PostTraining::Point& point : rollout.table)
-    cost.table.push_back({static_cast<double>(point.batch), point.tokens_per_s});
   return cost;
 }
 

@@ -2,12 +2,16 @@
 
 #include <cstdint>
 
+#include "sim/config/data_type.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/model.hpp"
 #include "sim/config/post_training.hpp"
 #include "sim/rl/decode.hpp"
 
 namespace pipewright::rl {
+
+// Bytes of an element of what engines hold: weights, keys and values.
+inline constexpr double bf16_bytes = config::element_bytes(config::DataType::bf16);
 
 // Return the bytes in bf16 of a model's weights: without those of routed experts, and of routed
 // experts alone.

@@ -12,6 +12,7 @@
 
 #include "analysis/report/job.hpp"
 #include "sim/comm/prediction.hpp"
+#include "sim/config/command_sections.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/process/run.hpp"
@@ -20,7 +21,18 @@
 #include "sim/workload/batch/document_lengths.hpp"
 #include "sim/workload/shape/shape.hpp"
 
+// Defines the conversion of DecodePoint to and from JSON, in the namespace of the type.
+namespace pipewright::config {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PostTraining::Point, batch, tokens_per_s)
+}  // namespace pipewright::config
+
 namespace pipewright::rl {
+
+// Defines the conversion of DecodeCost to and from JSON.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DecodeCost, weight_bytes, expert_bytes, experts, top_k,
+                                   bytes_per_token, bytes_per_sequence, flop_per_token, bandwidth,
+                                   flops, overhead, prefill_per_token, table)
+
 namespace {
 
 using config::PostTraining;
@@ -97,15 +109,14 @@ double forward_seconds(const config::Scenario& scenario, const workload::Plan& p
 std::vector<DeviceWeights> device_weights(const config::Scenario& scenario,
                                           const workload::Plan& plan) {
   std::vector<DeviceWeights> weights(plan.schedule.devices);
-  constexpr double bf16 = 2;
   const config::Parallel& parallel = scenario.parallel;
   for (std::uint32_t stage = 0; stage < plan.costs.traffic.size(); ++stage) {
     const workload::StageTraffic& traffic = plan.costs.traffic[stage];
     const std::uint32_t device = plan.schedule.routes.device(stage, 0);
     weights[device].dense +=
-        bf16 * static_cast<double>(traffic.parameters) * parallel.tp_of(device) +
+        bf16_bytes * static_cast<double>(traffic.parameters) * parallel.tp_of(device) +
         static_cast<double>(traffic.frozen_bytes);
-    weights[device].experts += bf16 * static_cast<double>(traffic.expert_parameters) *
+    weights[device].experts += bf16_bytes * static_cast<double>(traffic.expert_parameters) *
                                parallel.ep.value * parallel.expert_tp();
   }
   return weights;
@@ -115,10 +126,9 @@ std::vector<DeviceWeights> device_weights(const config::Scenario& scenario,
 double step_collectives(const cluster::Cluster& cluster, const config::Model& model,
                         std::uint32_t tp, double batch) {
   if (tp == 1 || cluster.is_ideal()) return 0;
-  constexpr double bf16 = 2;
   const comm::BenchmarkRun run =
       comm::make_single_group(cluster, analysis::Operation::all_reduce, tp);
-  const auto bytes = static_cast<std::uint64_t>(bf16 * batch * model.hidden);
+  const auto bytes = static_cast<std::uint64_t>(bf16_bytes * batch * model.hidden);
   return 2.0 * model.layers * comm::simulate(cluster, run, bytes).seconds;
 }
 
@@ -161,29 +171,6 @@ Sync sync_of(const config::Scenario& scenario, const PostTraining& post,
   return sync;
 }
 
-json to_json(const DecodeCost& cost) {
-  return {cost.weight_bytes,     cost.expert_bytes, cost.bytes_per_token, cost.bytes_per_sequence,
-          cost.flop_per_token,   cost.bandwidth,    cost.flops,           cost.overhead,
-          cost.prefill_per_token};
-}
-
-DecodeCost from_json(const json& numbers, const config::Model& model, const PostTraining& post) {
-  DecodeCost cost{.weight_bytes = numbers[0],
-                  .expert_bytes = numbers[1],
-                  .experts = model.experts ? model.experts->count : 0,
-                  .top_k = model.experts ? model.experts->top_k : 1,
-                  .bytes_per_token = numbers[2],
-                  .bytes_per_sequence = numbers[3],
-                  .flop_per_token = numbers[4],
-                  .bandwidth = numbers[5],
-                  .flops = numbers[6],
-                  .overhead = numbers[7],
-                  .prefill_per_token = numbers[8]};
-  for (const PostTraining::Point& point : post.rollout.table)
-    cost.table.push_back({static_cast<double>(point.batch), point.tokens_per_s});
-  return cost;
-}
-
 // Simulates, in the child process, everything that needs SimGrid. Returns the results as JSON.
 std::string measure(const config::Scenario& update, const PostTraining& post, double batch) {
   evaluation::ScenarioRun run(update);
@@ -213,7 +200,7 @@ std::string measure(const config::Scenario& update, const PostTraining& post, do
               {"forward", forward_seconds(update, plan)},
               {"sync", sync.seconds},
               {"sync_bytes", sync.bytes},
-              {"decode", to_json(decode)},
+              {"decode", decode},
               {"cache_tokens", cache_tokens(decode, gpu, post.rollout)},
               {"error_low", error.rows > 0 ? error.low : 0},
               {"error_high", error.rows > 0 ? error.high : 0},
@@ -231,26 +218,14 @@ config::Scenario read_loop_scenario(config::Value root) {
 }
 
 config::PostTraining post_training_of(const config::Scenario& scenario) {
-  const config::Value* section = config::find(scenario.tree, "rl");
-  if (section == nullptr)
-    throw config::Error({.source = scenario.title}, "the scenario has no section rl")
-        .suggest(
-            "describe the loop, such as rl: {prompts: 64, responses: 16, lengths: {mean: 1000, "
-            "p95: 3000}}");
-  return config::read_post_training({*section, "rl"});
+  return config::read_post_training(
+      config::section_of(scenario, "rl",
+                         "describe the loop, such as rl: {prompts: 64, responses: 16, lengths: "
+                         "{mean: 1000, p95: 3000}}"));
 }
 
 Setting make_setting(const config::Scenario& scenario, const PostTraining& post) {
-  if (!scenario.model)
-    throw config::Error({.source = scenario.title},
-                        "a loop of reinforcement learning needs a model")
-        .suggest("give a model, such as model: llama-3-8b");
-  if (scenario.schedules.size() > 1)
-    throw config::Error(
-        scenario.schedules[1].origin,
-        fmt::format("a loop of reinforcement learning has one schedule, and the scenario has {}",
-                    scenario.schedules.size()))
-        .suggest("name one: --schedule 1f1b");
+  config::check_single_run(scenario, "a loop of reinforcement learning");
   const config::Model& model = scenario.model->value;
   const std::uint32_t sequence = workload::sequence_of(model, scenario.training);
   Setting setting{.post = post};
@@ -289,7 +264,7 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
   // Responses of a prompt share its keys and values (prefix caching).
   loop.prefill_tokens = static_cast<double>(post.prompt_tokens) / post.responses;
   loop.engines = setting.engines;
-  loop.decode = from_json(result["decode"], model, post);
+  loop.decode = result["decode"].get<DecodeCost>();
   loop.max_sequences = post.rollout.max_sequences;
   loop.cache_tokens = post.rollout.table.empty() ? result["cache_tokens"].get<double>() : 0;
   const double forwards = (post.logprob ? 1.0 : 0.0) + (post.reference ? 1.0 : 0.0);

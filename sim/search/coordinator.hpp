@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct State {
     front,      // candidates that may be on a front are simulated
     done
   };
+  static constexpr std::array<std::string_view, 4> phase_names{"bounds", "best", "front", "done"};
   Phase phase = Phase::assessing;
   std::uint64_t total = 0;
   std::uint64_t assessed = 0;

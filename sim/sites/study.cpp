@@ -3,9 +3,8 @@
 #include <array>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "sim/base/enum_names.hpp"
+#include "sim/config/command_sections.hpp"
 #include "sim/goodput/iteration.hpp"
 #include "sim/sites/outer_loop.hpp"
 #include "sim/workload/model/state.hpp"
@@ -47,22 +46,13 @@ double trained_parameters(const config::Scenario& scenario) {
 }  // namespace
 
 config::Sites sites_of(const config::Scenario& scenario) {
-  const config::Value* section = config::find(scenario.tree, "sites");
-  if (section == nullptr)
-    throw config::Error({.source = scenario.title}, "the scenario has no section sites")
-        .suggest("describe the sites, such as sites: {count: 4, bandwidth: 10 Gbit/s, every: 100}");
-  return config::read_sites({*section, "sites"});
+  return config::read_sites(config::section_of(
+      scenario, "sites",
+      "describe the sites, such as sites: {count: 4, bandwidth: 10 Gbit/s, every: 100}"));
 }
 
 analysis::SitesReport study(const config::Scenario& scenario, const config::Sites& sites) {
-  if (!scenario.model)
-    throw config::Error({.source = scenario.title}, "training over sites needs a model")
-        .suggest("give a model, such as model: llama-3-70b");
-  if (scenario.schedules.size() > 1)
-    throw config::Error(scenario.schedules[1].origin,
-                        fmt::format("the study of sites has one schedule, and the scenario has {}",
-                                    scenario.schedules.size()))
-        .suggest("name one: --schedule 1f1b");
+  config::check_single_run(scenario, "training over sites");
   const goodput::Iteration iteration = goodput::simulate_iteration(scenario);
   const OuterLoop loop{.iteration = iteration.seconds,
                        .bytes = trained_parameters(scenario) * sites.element_bytes(),

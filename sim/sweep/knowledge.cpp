@@ -8,6 +8,7 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/config/command_sections.hpp"
 #include "sim/sweep/auto_values.hpp"
 
 namespace pipewright::search {
@@ -28,13 +29,6 @@ bool is_list_of_maps(std::string_view key) {
          row->value.type == config::ValueType::map;
 }
 
-// Returns whether a key is in a section that another command reads.
-bool is_of_other_command(std::string_view key) {
-  constexpr std::array<std::string_view, 3> sections{"goodput.", "rl.", "sites."};
-  return std::ranges::any_of(sections,
-                             [&](std::string_view section) { return key.starts_with(section); });
-}
-
 // Returns whether constraints may use a key of the scenario as a name: one with a single value
 // without a unit, whether or not the sweep sets it.
 bool has_name(const config::KeyRow& row) {
@@ -47,7 +41,7 @@ bool has_name(const config::KeyRow& row) {
   // Two keys get their names elsewhere: `devices` is named pp, and `sequence` may also come from
   // the model.
   return is_plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
-         !is_of_other_command(row.name) && row.name != "training.sequence";
+         config::command_section_of(row.name) == nullptr && row.name != "training.sequence";
 }
 
 // Returns the key by which constraints name a key of the scenario.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 
@@ -26,6 +27,18 @@ bool is_open_as_whole(const config::KeyRow& row) {
 const config::KeyRow* find_row(std::string_view name) {
   const auto row = std::ranges::find(scenario_rows(), name, &config::KeyRow::name);
   return row == scenario_rows().end() ? nullptr : &*row;
+}
+
+bool is_number(std::string_view text) { return base::parse_number<double>(text).has_value(); }
+
+// Returns whether a value is a list of numbers of a key whose choices are words. It is no list of
+// choices then, but a single value, such as the stages by device of parallel.unshard_lookahead.
+bool is_list_of_numbers(const config::ValueInfo& info, const Value& value) {
+  return info.type == config::ValueType::choice && value.kind == Value::Kind::list &&
+         !value.items.empty() && std::ranges::none_of(info.choices, is_number) &&
+         std::ranges::all_of(value.items, [](const Value& item) {
+           return item.kind == Value::Kind::text && is_number(item.text);
+         });
 }
 
 }  // namespace
@@ -50,6 +63,7 @@ bool is_key(std::string_view key) { return find_row(key) != nullptr; }
 
 bool takes_list(std::string_view key, const Value& value) {
   const config::KeyRow* const row = find_row(key);
+  if (row != nullptr && is_list_of_numbers(row->value, value)) return true;
   if (row == nullptr || !row->value.list || is_open_as_whole(*row)) return false;
   const auto& names = row->value.list_choices;
   return names.empty() || std::ranges::all_of(value.items, [&](const Value& item) {

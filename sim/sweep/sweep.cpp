@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/command_sections.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/counts.hpp"
@@ -188,12 +189,12 @@ void refuse_jitter(const Value& value, bool under_jitter) {
 void check_values(const Value& scenario) {
   const std::vector<OpenPlace> places = open_places(scenario);
   for (const OpenPlace& place : places)
-    for (const std::string_view command : {"rl", "sites"})
-      if (place.key.starts_with(fmt::format("{}.", command)))
-        throw Error(
-            place.origin,
-            fmt::format("{} has several values, and changes no figure of a search", place.key))
-            .suggest(fmt::format("try its values with 'pipewright {}'", command));
+    if (const config::CommandSection* const section = config::command_section_of(place.key);
+        section != nullptr && !section->changes_search)
+      throw Error(
+          place.origin,
+          fmt::format("{} has several values, and changes no figure of a search", place.key))
+          .suggest(fmt::format("try its values with 'pipewright {}'", section->name));
   const auto clusters = std::ranges::find(places, "cluster", &OpenPlace::key);
   const Value* const cluster = clusters == places.end() ? nullptr : &clusters->values.front();
   for (const Entry& entry : scenario.entries) {

@@ -59,11 +59,8 @@ int print_goodput_help() {
       "      goodput.checkpoint.mode=async goodput.checkpoint.storage='2 TB/s' --spares 16\n"
       "  pipewright goodput llama.yaml --checkpoint-interval '30 min' --only -o days.png\n"
       "  pipewright goodput llama.yaml --seeds 1000 --results goodput.jsonl --resume\n"
-      "\n{}\nkeys of the map `goodput` of a scenario (* required in its section):\n",
-      describe(goodput_options()));
-  for (const config::KeyRow& key : config::goodput_keys())
-    fmt::print("  {:<26} {}{}\n", key.name, help_line(key),
-               key.info.required && key.name.find('.') != std::string::npos ? " *" : "");
+      "\n{}\n{}",
+      describe(goodput_options()), describe_section("goodput", config::goodput_keys()));
   return exit_ok;
 }
 

@@ -79,8 +79,8 @@ int list_models(bool json) {
   return exit_ok;
 }
 
-std::string model_layout_text(const config::Training& training, const config::Parallel& parallel,
-                              const workload::Sizes& sizes) {
+std::string model_layout_text(const config::Model& model, const config::Training& training,
+                              const config::Parallel& parallel, const workload::Sizes& sizes) {
   std::string text;
   const auto add = [&](std::string_view name, std::uint32_t size) {
     if (size > 1) text += fmt::format("{} {}, ", name, size);
@@ -93,7 +93,7 @@ std::string model_layout_text(const config::Training& training, const config::Pa
   text += fmt::format("a microbatch of {} x {:.0f} tokens, {}", training.microbatch_size,
                       sizes.sequence, to_string(precision_of(training)));
   if (training.vision) text += ", " + config::images_text(*training.vision);
-  const std::string trained = config::trained_text(training);
+  const std::string trained = config::trained_text(model, training);
   return trained.empty() ? text : fmt::format("{}, training {}", text, trained);
 }
 
@@ -175,7 +175,7 @@ int model_command(const Arguments& arguments) {
   ModelReport report{
       .size = workload::model_size(model, training.sequence.value_or(model.sequence), training),
       .notes = config::notes_of(model, training),
-      .layout = model_layout_text(training, parallel, setting.sizes),
+      .layout = model_layout_text(model, training, parallel, setting.sizes),
       .precision = to_string(precision_of(training)),
       .stack = training.stack.name,
       .sizes = setting.sizes,

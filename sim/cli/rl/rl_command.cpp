@@ -41,10 +41,8 @@ int print_rl_help() {
       "  pipewright rl grpo.yaml --set rl.mode=one-off rl.rollout.gpus=16\n"
       "  pipewright rl grpo.yaml --set rl.mode=async rl.lag=4 --split 64\n"
       "  pipewright rl grpo.yaml --set rl.lengths.p95=8000 --json\n"
-      "\n{}\nkeys of the map `rl` of a scenario (* required in its section):\n",
-      describe(rl_options()));
-  for (const config::KeyRow& key : config::post_training_keys())
-    fmt::print("  {:<26} {}{}\n", key.name, help_line(key), key.info.required ? " *" : "");
+      "\n{}\n{}",
+      describe(rl_options()), describe_section("rl", config::post_training_keys()));
   return exit_ok;
 }
 

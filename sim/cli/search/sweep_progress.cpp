@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/report/units_text.hpp"
+#include "sim/base/enum_names.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -16,18 +17,9 @@ std::uint64_t count_of(const search::State& state, analysis::Outcome outcome) {
   return state.outcomes[static_cast<std::size_t>(outcome)];
 }
 
-const char* name_of(Phase phase) {
-  switch (phase) {
-    case Phase::assessing:
-      return "bounds";
-    case Phase::best:
-      return "best";
-    case Phase::front:
-      return "best is proven; runner-up and front (skipped with --no-front)";
-    case Phase::done:
-      break;
-  }
-  return "done";
+std::string_view title_of(Phase phase) {
+  return phase == Phase::front ? "best is proven; runner-up and front (skipped with --no-front)"
+                               : base::name_of(search::State::phase_names, phase);
 }
 
 std::string readable_duration(double seconds) {
@@ -61,7 +53,7 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
   const double total = static_cast<double>(done + left);
   share = total > 0 ? static_cast<double>(done) / total : 1;
 
-  std::string text = fmt::format("{}: {}/{}", name_of(state.phase), done, done + left);
+  std::string text = fmt::format("{}: {}/{}", title_of(state.phase), done, done + left);
   const double rate = static_cast<double>(done) / std::max(1e-3, now - phase_began_);
   // Most candidates that are left in this phase will be dropped without a simulation, so their
   // number says little about the remaining time.

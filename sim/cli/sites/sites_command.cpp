@@ -33,10 +33,8 @@ int print_sites_help() {
       "  pipewright sites llama.yaml --set sites.count=4 sites.bandwidth='10 Gbit/s'\n"
       "  pipewright sites llama.yaml --set sites.every=50 sites.fragments=5 sites.overlap=5\n"
       "      sites.precision=fp4\n"
-      "\n{}\nkeys of the map `sites` of a scenario (* required in its section):\n",
-      describe(sites_options()));
-  for (const config::KeyRow& key : config::sites_keys())
-    fmt::print("  {:<26} {}{}\n", key.name, help_line(key), key.info.required ? " *" : "");
+      "\n{}\n{}",
+      describe(sites_options()), describe_section("sites", config::sites_keys()));
   return exit_ok;
 }
 

@@ -237,9 +237,14 @@ void read_weight_shards(Draft& draft) {
   const Setting* const size = draft.find("gtp_weight_remat_size");
   const Setting* const expert_size = draft.find("expert_gtp_weight_remat_size");
   const std::uint64_t gtp = remat_size(shards, size, tp, "tensor-parallel size");
+  const bool splits_experts = has_experts(draft);
   const std::uint64_t expert_gtp =
-      remat_size(expert_shards, expert_size, draft.count_at("parallel.etp", tp),
-                 "expert tensor-parallel size");
+      !splits_experts ? 1
+                      : remat_size(expert_shards, expert_size, draft.count_at("parallel.etp", tp),
+                                   "expert tensor-parallel size");
+  for (const Setting* const setting : {expert_shards, expert_size})
+    if (!splits_experts && setting != nullptr)
+      draft.without_effect(*setting, "the model has no experts");
   const Setting* const from = gtp > 1                    ? (shards != nullptr ? shards : size)
                               : expert_gtp <= 1          ? nullptr
                               : expert_shards != nullptr ? expert_shards

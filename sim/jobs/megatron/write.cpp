@@ -431,7 +431,7 @@ void write_hybrid_fsdp(SettingsWriter& writer) {
 void write_parallel(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   const config::Parallel& parallel = scenario.parallel;
-  // Without a distributed optimizer, no updated weights are gathered.
+  // No updated weights are gathered without a distributed optimizer.
   const bool has_whole_optimizer =
       parallel.zero == 0 || (parallel.gtp && !parallel.shards_optimizer_over_copies());
   if (has_whole_optimizer) writer.remove({"overlap_param_gather"});

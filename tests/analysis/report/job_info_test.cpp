@@ -40,6 +40,19 @@ std::string table_of(const analysis::Summary& summary) {
 
 }  // namespace
 
+TEST_CASE("generalized tensor parallelism has its own name among the sizes of a job", "[report]") {
+  JobInfo job = plain();
+  job.dp = 8;
+  job.replicate = 2;
+  job.zero = 3;
+  CHECK_THAT(job_title(job, 64, "x"), Catch::Contains("dp 8 + ZeRO-3, replicate 2, batch"));
+  job.gtp = 4;
+  CHECK_THAT(job_title(job, 64, "x"), Catch::Contains("pp 4, dp 8, gtp 4, batch"));
+  CHECK_THAT(describe(job), Catch::Contains("pp 4, dp 8, gtp 4, batch"));
+  job.expert_gtp = 2;
+  CHECK_THAT(describe(job), Catch::Contains("dp 8, gtp 4, expert gtp 2, batch"));
+}
+
 TEST_CASE("the description of a job omits default settings", "[report]") {
   JobInfo job = plain();
   CHECK(describe(job) ==

@@ -4,6 +4,7 @@
 
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/config/training_checks.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {
@@ -25,23 +26,43 @@ TEST_CASE("LoRA has adapters of rank 32 in the four products of a layer by defau
   CHECK(training.frozen_groups().all());
   CHECK_FALSE(training.trains_all());
   CHECK(training_of("{}").trains_all());
-  CHECK(trained_text(training_of("{}")).empty());
+  CHECK(trained_text({}, training_of("{}")).empty());
 }
 
 TEST_CASE("names of Megatron-Bridge's settings are read, too", "[training]") {
   const Training training = training_of("{lora: {dim: 16, target_modules: [linear_qkv]}}");
-  CHECK(trained_text(training) == "adapters of rank 16 in linear_qkv");
+  CHECK(trained_text({}, training) == "adapters of rank 16 in linear_qkv");
 }
 
 TEST_CASE("groups that are not frozen are trained beside adapters", "[training]") {
   const Training training = training_of(
       "{lora: {rank: 8, modules: [q_proj, v_proj], base: nf4}, "
       "frozen: [attention, mlp, experts, router, norms]}");
-  CHECK(trained_text(training) ==
+  CHECK(trained_text({}, training) ==
         "adapters of rank 8 in q_proj and v_proj beside weights in nf4, and all weights of "
         "embedding and "
         "head");
-  CHECK(trained_text(training_of("{frozen: [embedding]}")) == "all weights but embedding");
+  CHECK(trained_text({}, training_of("{frozen: [embedding]}")) == "all weights but embedding");
+}
+
+TEST_CASE("descriptions of training leave out groups that the model does not have", "[training]") {
+  const Model dense{.vocabulary = 1000};
+  CHECK(groups_text(groups_of(dense)) == "embedding, attention, mlp, norms and head");
+  Model tied = dense;
+  tied.tied_embeddings = true;
+  CHECK(groups_text(groups_of(tied)) == "embedding, attention, mlp and norms");
+  Model mixture = dense;
+  mixture.experts = Model::Experts{.count = 8, .top_k = 2};
+  CHECK(groups_of(mixture).all());
+
+  const Training attention = training_of("{lora: {modules: [linear_qkv]}, frozen: [attention]}");
+  CHECK(trained_text(dense, attention) ==
+        "adapters of rank 32 in linear_qkv, and all weights of embedding, mlp, norms and head");
+  CHECK(trained_text(mixture, attention) ==
+        "adapters of rank 32 in linear_qkv, and all weights of embedding, mlp, experts, router, "
+        "norms and head");
+  // The weights of a tied head are the embedding's.
+  CHECK(trained_text(tied, training_of("{frozen: [head]}")).empty());
 }
 
 TEST_CASE("groups that the model does not have are not frozen", "[training]") {

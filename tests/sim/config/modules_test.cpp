@@ -59,7 +59,19 @@ TEST_CASE("patches are a number, a list or a distribution", "[modules]") {
   CHECK(patches("{mean: 500, p95: 1000}").mean == 500);
   CHECK_FALSE(patches("{shortest: 64, longest: 256}").packed);
   CHECK_THAT(message("{" + shape + ", tokens: {mean: 500, p95: 1000, packing: cut}}"),
-             Contains("images are not packed"));
+             Contains("unknown key 'packing' in modules.vision.tokens"));
+}
+
+TEST_CASE("frozen parts of an encoder are a name, a list or none", "[modules]") {
+  const auto frozen = [](const std::string& parts) {
+    return with_vision("{" + shape + ", tokens: 256, frozen: " + parts + "}")
+        .training.frozen_vision();
+  };
+  CHECK(frozen("none").none());
+  CHECK(frozen("projector") == VisionParts(0b10));
+  CHECK(frozen("[encoder, projector]").all());
+  CHECK_THAT(message("{" + shape + ", tokens: 256, frozen: [none, encoder]}"),
+             Contains("modules.vision.frozen[0] is the text 'none'"));
 }
 
 TEST_CASE("an encoder that does not fit is an error that says what would fit", "[modules]") {

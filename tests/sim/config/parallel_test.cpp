@@ -206,6 +206,12 @@ TEST_CASE("every fault of a layout has a message") {
       {"{dp: 8, gtp: 4, shard: 2}",
        "t:1:24: parallel.shard is for FSDP, and parallel.gtp is 4; allowed: only one of the two "
        "keys"},
+      {"{dp: 8, gtp: 4, gather_ahead: 1000}",
+       "t:1:31: parallel.gather_ahead is for FSDP, and parallel.gtp is 4; allowed: only one of the "
+       "two keys"},
+      {"{dp: 8, gtp: 4, unshard_lookahead: by_rank}",
+       "t:1:36: parallel.unshard_lookahead is for FSDP, and parallel.gtp is 4; allowed: only one "
+       "of the two keys"},
       {"{dp: 8, gtp: 4, zero: 1}",
        "t:1:23: parallel.zero is 1, and parallel.gtp shards weights; allowed: zero 3, or leave it "
        "out; outer_sharding optimizer for the distributed optimizer"},

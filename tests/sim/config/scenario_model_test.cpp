@@ -47,6 +47,18 @@ TEST_CASE(
   CHECK(error.find("102") != std::string::npos);
 }
 
+TEST_CASE("ranks divide the weights of experts only where a model has experts") {
+  const auto read_gtp = [](const std::string& model) {
+    return read("{model: " + model +
+                ", gpu: h100-sxm, devices: 1, microbatches: 8, "
+                "parallel: {dp: 8, gtp: 2, expert_gtp: 2}}");
+  };
+  CHECK(error_of([&] { read_gtp("llama-3-8b"); }) ==
+        "t:1:102: parallel.expert_gtp is 2, and the model has no experts; leave it out; "
+        "parallel.gtp divides all other weights");
+  CHECK(read_gtp("mixtral-8x7b").parallel.expert_gtp->value == 2);
+}
+
 TEST_CASE("symmetric excludes variation between replicas") {
   constexpr auto base =
       "{model: llama-3-8b, gpu: a100-80gb, devices: 4, microbatches: 8, schedule: 1f1b, "

@@ -116,6 +116,9 @@ const std::vector<Case>& cases() {
   JobSizes both_early = with(&JobSizes::gathers_early);
   both_early.reduces_early = true;
   static const std::vector<Case> all{
+      {"no_gtp", {with(&JobSizes::gtp, 2)}, {plain}},
+      {"no_outer_sharding", {with(&JobSizes::shards_copies)}, {plain}},
+      {"no_fp8_attention", {with(&JobSizes::scales_attention)}, {plain}},
       {"interleaving_needs_pp", {job(1, 2)}, {job(1, 1), job(2, 2), job(1, 2, 8, false)}},
       {"interleaving_needs_three_devices",
        {job(1, 2), job(2, 2)},

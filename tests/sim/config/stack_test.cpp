@@ -441,6 +441,17 @@ TEST_CASE("the number of gathered FSDP stages is that of the stack unless set", 
       Contains("stack.max_unsharded_stages is 0; allowed: a whole number from 1"));
 }
 
+TEST_CASE("stacks without Megatron-FSDP do not gather its number of elements ahead", "[stack]") {
+  const auto ahead = [](const std::string& name) {
+    return scenario(", stack: " + name + ", parallel: {dp: 4, zero: 3}").parallel.gather_ahead;
+  };
+  CHECK(ahead("megatron-core") == 500'000'000U);
+  CHECK(ahead("megatron-bridge") == 500'000'000U);
+  CHECK(ahead("maxtext") == 1U);  // one layer
+  CHECK(ahead("megatron-lm-2022") == 50'000'000U);
+  CHECK_FALSE(ahead("torchtitan"));
+}
+
 TEST_CASE("a stack states how far the times of equal replicas spread", "[stack]") {
   const auto spread = [](const std::string& text) { return stack(text).replica_spread; };
   CHECK(spread("{like: pytorch-fsdp, replica_spread: 2.5 %}") == Approx(0.025));

@@ -35,6 +35,10 @@ TEST_CASE("jitter is a part or a percentage") {
   CHECK(variation("{jitter: 1 %, distribution: lognormal, seed: 42}").seed == 42);
 }
 
+TEST_CASE("a factor below 1 is that of a faster device") {
+  CHECK(variation("{stragglers: {device: 0, factor: 0.8}}").stragglers.front().factor == 0.8);
+}
+
 TEST_CASE("slow devices and links are a single map or a list") {
   const Variation v = variation(
       "{stragglers: [{device: 3, factor: 1.2}, {device: 0, replica: 1, factor: 2}], "

@@ -214,6 +214,20 @@ TEST_CASE("notes name spares beyond the cluster and failures of more nodes than 
   CHECK(notes("{spares: 3}").empty());
 }
 
+TEST_CASE("a note names spare nodes that complete no rack", "[goodput]") {
+  const auto notes = [&](const std::string& map) { return goodput::notes_of(read(map), racks()); };
+  REQUIRE(notes("{spares: 17, replaces: rack}").size() == 1);
+  CHECK_THAT(notes("{spares: 17, replaces: rack}").front(),
+             Catch::Contains("goodput.spares is 17") &&
+                 Catch::Contains("17 spare nodes have no effect; give a multiple of 18 nodes"));
+  CHECK_THAT(notes("{spares: 19, replaces: rack}").front(),
+             Catch::Contains("1 spare node has no effect"));
+  CHECK(notes("{spares: 36, replaces: rack}").empty());
+  CHECK(notes("{spares: 1 rack, replaces: rack}").empty());
+  CHECK(notes("{spares: 17}").empty());
+  CHECK(notes("{spares: 0, replaces: rack}").empty());
+}
+
 TEST_CASE("a number of tokens is converted to seconds of training") {
   const Setting setting = setting_of("{}", 1e9);
   CHECK(setting.target == Approx(1000 * 10));

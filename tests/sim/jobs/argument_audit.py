@@ -231,7 +231,8 @@ def checkout(variable):
 
 
 def main():
-    table = (pathlib.Path(sys.argv[1]) / "sim/jobs/megatron/flags.cpp").read_text()
+    tables = sorted((pathlib.Path(sys.argv[1]) / "sim/jobs/megatron").glob("*_flags.hpp"))
+    table = "".join(path.read_text() for path in tables)
     flags = re.findall(r'Flag\{\s*\.name = "(\w+)"', table)
     roots = {name: checkout(name)
              for name in ("MEGATRON_LM", "MEGATRON_BRIDGE", "TORCHTITAN", "DEEPSPEED")}

@@ -161,6 +161,8 @@ TEST_CASE("weight shards beyond tensor parallelism are generalized tensor parall
       "--expert-tensor-parallel-num-weight-shards 2");
   CHECK(experts.parallel.gtp->value == 4);
   CHECK(experts.parallel.expert_gtp->value == 2);
+  // A dense model has no experts whose weights could be divided.
+  CHECK_FALSE(megatron("--expert-tensor-parallel-num-weight-shards 2").parallel.gtp);
 }
 
 TEST_CASE("sharding is written for Megatron-LM", "[jobs][sharding]") {

@@ -212,6 +212,28 @@ TEST_CASE("a value that no scenario can have is refused as a sweep is read", "[s
              Catch::StartsWith("s.yaml:1:21: cluster: 'dgx-b100' is not among the clusters"));
 }
 
+TEST_CASE("a list is a value where its items are no names of choices", "[search][sweep]") {
+  const std::string job = "model: llama-3-8b\ngpu: h100-sxm\nglobal_batch: 8\nschedule: 1f1b\n";
+  const auto axes = [&](const std::string& parallel) {
+    return axes_of(space_of(job + "parallel: {shard: 2, pp: 2, " + parallel + "}\n"));
+  };
+  CHECK_THAT(axes("unshard_lookahead: [full, by_rank]"),
+             Catch::Contains("unshard_lookahead: full by_rank"));
+  CHECK_THAT(axes("unshard_lookahead: {any_of: [full, [1, 2]]}"),
+             Catch::Contains("unshard_lookahead: full [1, 2]"));
+  CHECK_THAT(axes("unshard_lookahead: [1, 2]"), !Catch::Contains("unshard_lookahead"));
+  const auto frozen = [&](const std::string& parts) {
+    return axes_of(space_of(job +
+                            "parallel: {pp: 2}\nmodules: {vision: {model: {layers: 2, hidden: 64, "
+                            "heads: 4}, tokens: 256, frozen: " +
+                            parts + "}}\n"));
+  };
+  CHECK_THAT(frozen("[none, encoder]"), Catch::Contains("frozen: none encoder"));
+  CHECK_THAT(frozen("[encoder, projector]"), !Catch::Contains("frozen"));
+  CHECK_THAT(frozen("{any_of: [none, [encoder, projector]]}"),
+             Catch::Contains("frozen: none [encoder, projector]"));
+}
+
 TEST_CASE("a sweep needs the keys that a scenario needs", "[search][sweep]") {
   CHECK(fault("model: gpt3-175b\nparallel: {tp: auto}\nglobal_batch: 8").empty());
   CHECK_THAT(fault("forward_times: 1 s\nbackward_times: 2 s\nmicrobatches: [4, 8]"),

@@ -93,6 +93,7 @@ TEST_CASE("rl names what a loop lacks", "[rl]") {
       {"--set rl.mode=async rl.rollout.gpus=8",
        "rl.mode is async, which needs a lag; give the number of steps"},
       {"--set rl.mode=one-off", "on-policy if generation and training take turns"},
+      {"--set rl.lengths.packing=cut", "unknown key 'packing' in rl.lengths; allowed: file, "},
       {"--set rl.lag=2", "left out unless mode is async"},
       {"--set rl.rollout.tp=3", "rl.rollout.tp is 3, with 8 GPUs"},
       {"--set rl.rollout.gpus=100 rl.mode=one-off", "but 'dgx-h100-8' has 64 GPUs"},

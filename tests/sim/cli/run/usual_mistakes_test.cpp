@@ -146,6 +146,23 @@ TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
   CHECK_THAT(place.run(odd).out, Contains("3 of 4 nodes are idle\n"));
 }
 
+TEST_CASE("keys of FSDP without effect are noted", "[run]") {
+  const tests::CommandFolder place;
+  const auto notes = [&](const std::string& keys) {
+    const tests::ProgramResult ran = place.run(
+        "run --model llama-3-8b --cluster dgx-h100 --set global_batch=16 parallel.shard=4 " + keys);
+    CAPTURE(keys);
+    REQUIRE(ran.status == 0);
+    return ran.err;
+  };
+  CHECK_THAT(notes("parallel.unshard_lookahead=by_rank parallel.reshard_after_forward=false"),
+             Contains("parallel.unshard_lookahead has no effect: it is for stages of a pipeline, "
+                      "and parallel.pp is 1"));
+  CHECK_THAT(notes("parallel.gather_ahead=1000 parallel.pp=2"),
+             Contains("parallel.gather_ahead has no effect: FSDP gathers whole stages"));
+  CHECK_THAT(notes("parallel.gather_ahead=1000"), !Contains("has no effect"));
+}
+
 TEST_CASE("the option --pp sets the number of devices under either key", "[run]") {
   const tests::CommandFolder place;
   const auto devices = [&](const std::string& words) {
