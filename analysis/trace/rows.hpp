@@ -154,19 +154,19 @@ struct StageRow {
   std::uint32_t chunk = 0;       // Index among the chunks of its device.
   std::uint32_t device = 0;      // A stage that is on two devices has two rows.
   std::uint32_t recomputed = 0;  // 1 if F stores no activations and R recomputes them.
-  // Seconds in which the device waits for collectives within one F, I, W, B, R, S or T pass of the
-  // stage.
+  // Seconds in which the device waits for collectives within one F, I, W, B or R pass of the stage;
+  // within S and T below.
   double waits_f = 0;
   double waits_i = 0;
   double waits_w = 0;
   double waits_b = 0;
   double waits_r = 0;
-  double waits_s = 0;
-  double waits_t = 0;
   // Seconds in which the device waits for collectives within the F of a fused pair, and within its
   // I or B. The pair waits for the sum of both.
   double waits_paired_f = 0;
   double waits_paired_b = 0;
+  double waits_s = 0;
+  double waits_t = 0;
 
   std::array<double, pass_kinds> exposed_in_passes() const {  // By kind of pass.
     return {waits_f, waits_i, waits_w, waits_b, waits_r, waits_s, waits_t};

@@ -56,6 +56,7 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
                                    .microbatches = random.whole(1, 24),
                                    .iterations = random.whole(1, 3)};
   if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 4);
+  if (entry.takes(&schedules::Parameters::barriers)) parameters.barriers = random.whole(0, 2);
   try {
     return entry.make(parameters);
   } catch (const schedules::Error&) {
