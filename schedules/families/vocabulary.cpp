@@ -42,8 +42,8 @@ std::uint32_t barriers_of(std::string_view name, const Parameters& parameters,
   constexpr std::uint32_t most = 2;
   const std::uint32_t barriers = parameters.barriers.value_or(0);
   if (barriers > most || (barriers > 0 && barriers < least))
-    throw Error(fmt::format("{}: {} barriers of a split vocabulary; 0, {} work", name, barriers,
-                            least == most ? "or 2" : "1 or 2"));
+    throw Error(fmt::format("{}: barriers must be 0{} or 2, not {}", name,
+                            least == most ? "" : ", 1", barriers));
   return barriers;
 }
 

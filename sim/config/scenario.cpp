@@ -167,13 +167,15 @@ constexpr std::array scenario_table{
                 pass_times<&Scenario::weight_grad_times>},
     ScenarioKey{{.name = "output_times",
                  .flag = "--output-times",
-                 .help = "time of S, the output layer of a split vocabulary, without a model: a "
-                         "single time, or one per device"},
+                 .help = "time of S, the output layer of a split vocabulary: a single time, or one "
+                         "per device",
+                 .default_value = "from the model; without one, 0: F and B include it"},
                 pass_times<&Scenario::output_times>},
     ScenarioKey{{.name = "output_grad_times",
                  .flag = "--output-grad-times",
-                 .help = "time of T, the gradients of the output layer of a split vocabulary, "
-                         "without a model: a single time, or one per device"},
+                 .help = "time of T, the gradients of the output layer of a split vocabulary: a "
+                         "single time, or one per device",
+                 .default_value = "from the model; without one, 0: F and B include it"},
                 pass_times<&Scenario::output_grad_times>},
     ScenarioKey{{.name = "overlap",
                  .flag = "--overlap",

@@ -81,34 +81,9 @@ void check_buckets(const config::Scenario& scenario, const StageCosts& costs) {
       .allow(fmt::format("{} or more", bytes_text(1.005 * largest / max_buckets)));
 }
 
-// Returns the times of S or T, by the stage under which each device runs them.
-std::vector<double> vocabulary_times(const std::optional<config::PassTimes>& times,
-                                     std::string_view key, const config::Scenario& scenario,
-                                     const Schedule& schedule) {
-  if (!times)
-    throw config::Error(
-        scenario.tree.origin,
-        fmt::format("{} runs S and T of a split vocabulary, and {} is missing", schedule.name, key))
-        .suggest("give output_times and output_grad_times, or barriers: 0");
-  const std::vector<double>& values = times->value;
-  if (values.size() != 1 && values.size() != schedule.devices)
-    throw config::Error(times->origin, fmt::format("{} has {} times, and there are {} devices", key,
-                                                   values.size(), schedule.devices))
-        .allow("a single time, or one per device");
-  std::vector<double> by_stage;
-  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
-    by_stage.push_back(values[values.size() == 1 ? 0 : schedule.routes.device(stage, 0)]);
-  return by_stage;
-}
-
 schedules::PassTimes scenario_times(const config::Scenario& scenario, const Schedule& schedule) {
   schedules::PassTimes times;
-  if (schedule.barriers > 0) {
-    times[PassKind::output] =
-        vocabulary_times(scenario.output_times, "output_times", scenario, schedule);
-    times[PassKind::output_grad] =
-        vocabulary_times(scenario.output_grad_times, "output_grad_times", scenario, schedule);
-  }
+  set_vocabulary_times(scenario, schedule, times);
   times[PassKind::forward] = stage_times(scenario.forward_times, "forward_times", schedule);
   times[PassKind::recompute] = times[PassKind::forward];
   times.overlap = scenario.overlap;
