@@ -26,6 +26,10 @@ bool advance_pass(PassProgress& progress, PassKind kind, bool recomputes) {
       return step(PassProgress::gradient_sent, PassProgress::done);
     case PassKind::backward:
       return step(PassProgress::forwarded, PassProgress::done);
+    case PassKind::output:
+      return step(PassProgress::none, PassProgress::forwarded);
+    case PassKind::output_grad:
+      return step(PassProgress::forwarded, PassProgress::done);
   }
   return false;
 }
@@ -52,6 +56,8 @@ void check_pairs(const Schedule& schedule, std::uint32_t device) {
 void check_complete(const Schedule& schedule) {
   const std::size_t microbatches = schedule.total_microbatches();
   std::vector<PassProgress> progress(schedule.stages() * microbatches, PassProgress::none);
+  std::vector<PassProgress> of_vocabulary;
+  if (schedule.barriers > 0) of_vocabulary = progress;
   for (std::uint32_t device = 0; device < schedule.programs.size(); ++device) {
     check_pairs(schedule, device);
     for (PassCursor at(schedule.programs[device]); !at.done(); at.next()) {
@@ -60,7 +66,12 @@ void check_complete(const Schedule& schedule) {
         fail(schedule, device, pass, "is outside the schedule");
       if (schedule.routes.device(pass.stage, pass.microbatch) != device)
         fail(schedule, device, pass, "belongs to another device");
-      if (!advance_pass(progress[pass.stage * microbatches + pass.microbatch], pass.kind,
+      if (is_of_vocabulary(pass.kind) && !schedule.runs_vocabulary(pass.stage))
+        fail(schedule, device, pass,
+             schedule.barriers == 0 ? "needs a split vocabulary"
+                                    : "must be counted on the first stage of the device");
+      auto& progress_of_kind = is_of_vocabulary(pass.kind) ? of_vocabulary : progress;
+      if (!advance_pass(progress_of_kind[pass.stage * microbatches + pass.microbatch], pass.kind,
                         schedule.recomputes(pass.stage)))
         fail(schedule, device, pass, "comes twice or before what it needs");
     }
@@ -68,6 +79,11 @@ void check_complete(const Schedule& schedule) {
   for (std::size_t i = 0; i < progress.size(); ++i)
     if (progress[i] != PassProgress::done)
       throw Error(fmt::format("{}: microbatch {} is never finished on stage {}", schedule.name,
+                              i % microbatches, i / microbatches));
+  for (std::size_t i = 0; i < of_vocabulary.size(); ++i)
+    if (schedule.runs_vocabulary(static_cast<std::uint32_t>(i / microbatches)) &&
+        of_vocabulary[i] != PassProgress::done)
+      throw Error(fmt::format("{}: microbatch {} lacks S or T on stage {}", schedule.name,
                               i % microbatches, i / microbatches));
 }
 

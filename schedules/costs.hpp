@@ -54,6 +54,15 @@ class HopTimes {
   void set(std::uint32_t source, std::uint32_t destination, double seconds) {
     special_[key(source, destination)] = seconds;
   }
+  // Seconds of the exchanges of a split vocabulary: of hidden states from the last stage to all
+  // devices before S, of sums over all devices after S, and of gradients after T.
+  struct Barriers {
+    double before_output = 0;
+    double after_output = 0;
+    double after_output_grad = 0;
+  };
+  Barriers barriers;
+
   double operator()(std::uint32_t source, std::uint32_t destination) const {
     if (source == destination) return 0;
     const auto it = special_.find(key(source, destination));

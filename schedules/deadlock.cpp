@@ -8,6 +8,14 @@ namespace pipewright::schedules {
 namespace {
 
 std::string awaited_input(const Schedule& schedule, const Pass& at) {
+  if (at.kind == PassKind::output)
+    return fmt::format("the activations of F of microbatch {} on the last stage", at.microbatch);
+  if (at.kind == PassKind::output_grad)
+    return fmt::format("S of microbatch {} on every device", at.microbatch);
+  if (schedule.barriers > 0 && at.kind != PassKind::forward && at.stage + 1U == schedule.stages())
+    return fmt::format("{} of microbatch {} on every device",
+                       letter(schedule.barriers == 1 ? PassKind::output : PassKind::output_grad),
+                       at.microbatch);
   Pass source = at;
   if (at.kind == PassKind::forward) {
     --source.stage;

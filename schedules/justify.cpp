@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace pipewright::schedules {
@@ -292,6 +293,9 @@ void Justifier::Filler::hand_on(const Pass& pass, double end) {
         if (stage > 0) give(gradient_, stage - 1, pass, end);
       }
       break;
+    case PassKind::output:
+    case PassKind::output_grad:
+      throw std::logic_error("an order that is searched has no passes of a split vocabulary");
   }
 }
 

@@ -27,9 +27,8 @@ struct Parameters {
       recompute;  // Chunks per device that are recomputed before the backward.
   std::optional<std::uint32_t>
       fused;  // 1: each F of the steady state is fused with the B beside it.
-  // Number of additional microbatches in flight on each device, one for each barrier of a
-  // partitioned vocabulary; only for schedules with Entry::waits_at_barriers.
-  std::uint32_t ahead = 0;
+  std::optional<std::uint32_t>
+      barriers;  // Barriers of a split vocabulary, whose passes are S and T; 0: it is not split.
   // Inputs of families that optimize for times: durations of F, I and W on each device or each
   // stage, and the latency of a hop in the same unit. If empty, F = I = W and there is no latency.
   PassTimes device_times;
@@ -99,6 +98,15 @@ inline constexpr std::array choices{
                .neutral = 0,
                .default_value = "false; dualpipe, dualpipe-v and stp: true",
                .is_flag = true},
+    ChoiceInfo{.choice = &Parameters::barriers,
+               .key = "barriers",
+               .flag = "--barriers",
+               .help = "number of barriers between the passes S and T of a split vocabulary",
+               .example = "1",
+               .noun = "barriers",
+               .unit = {},
+               .neutral = 0,
+               .default_value = "those of parallel.vocab_parallel"},
 };
 
 // Returns true if the user gave the parameter a value that not every family supports.

@@ -4,7 +4,7 @@
 
 namespace pipewright::schedules {
 
-char letter(PassKind kind) { return "FIWBR"[static_cast<int>(kind)]; }
+char letter(PassKind kind) { return "FIWBRST"[static_cast<int>(kind)]; }
 
 std::string describe(const Pass& pass) {
   return fmt::format("{} of microbatch {} on stage {}", letter(pass.kind), pass.microbatch,

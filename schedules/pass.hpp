@@ -6,11 +6,21 @@
 namespace pipewright::schedules {
 
 // F forward, I input gradient, W weight gradient, B full backward (I then W as one pass),
-// R recomputation of a forward whose activations were not kept.
-enum class PassKind : std::uint8_t { forward, input_grad, weight_grad, backward, recompute };
-inline constexpr int pass_kinds = 5;
+// R recomputation of a forward whose activations were not kept. If the vocabulary is split over the
+// devices, each device runs S and T of a microbatch for its part of the output layer (arXiv
+// 2411.05288): S computes logits, T the rest of the gradients.
+enum class PassKind : std::uint8_t {
+  forward,
+  input_grad,
+  weight_grad,
+  backward,
+  recompute,
+  output,
+  output_grad
+};
+inline constexpr int pass_kinds = 7;
 
-char letter(PassKind kind);  // F, I, W, B or R
+char letter(PassKind kind);  // F, I, W, B, R, S or T
 
 // One operation of one microbatch on one virtual stage. A schedule consists of passes only.
 struct Pass {
@@ -31,6 +41,16 @@ inline bool sends_gradient(PassKind kind) {
 // Returns true for B and W, the last pass of a microbatch on a stage: it frees the activations.
 inline bool ends_microbatch(PassKind kind) {
   return kind == PassKind::backward || kind == PassKind::weight_grad;
+}
+
+// Returns true for B, W and T, whose gradients of weights are part of the sum over microbatches.
+inline bool adds_weight_gradients(PassKind kind) {
+  return ends_microbatch(kind) || kind == PassKind::output_grad;
+}
+
+// Returns true for S and T, which every device runs for its part of a split vocabulary.
+inline bool is_of_vocabulary(PassKind kind) {
+  return kind == PassKind::output || kind == PassKind::output_grad;
 }
 
 // Describes a pass: "F of microbatch 3 on stage 1".

@@ -28,6 +28,10 @@ struct Schedule {
   // True if pairs are braided: the tensor-parallel collectives of each pass of a fused pair run
   // beside the compute of the other pass.
   bool braids = false;
+  // Barriers at which all devices exchange results of a vocabulary that is split over them. 0:
+  // there are no S and T; 1: B or I of the last stage waits for S of all devices; 2: it waits for T
+  // of all devices, which waits for S of all devices.
+  std::uint32_t barriers = 0;
   // True for stages whose F keeps no activations, so that R runs before I or B; indexed by stage.
   // Empty if no stage recomputes.
   std::vector<bool> recomputed;
@@ -45,6 +49,14 @@ struct Schedule {
   // activation counts refer to that unit. Usually 1/chunks.
   double share() const { return static_cast<double>(devices) / stages() / slices; }
   bool recomputes(std::uint32_t stage) const { return !recomputed.empty() && recomputed[stage]; }
+  // True for the stage under which a device runs S and T: its first one.
+  bool runs_vocabulary(std::uint32_t stage) const {
+    return barriers > 0 && routes.chunk(stage, 0) == 0;
+  }
+  // Number of passes per microbatch that add gradients of a stage's weights.
+  std::uint32_t gradient_passes(std::uint32_t stage) const {
+    return runs_vocabulary(stage) ? 2 : 1;
+  }
   std::uint64_t size() const;  // Number of passes on all devices.
 };
 

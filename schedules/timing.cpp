@@ -10,7 +10,9 @@ Timing::Timing(const Schedule& schedule, const PassTimes& times, const HopTimes&
       mode_(mode),
       microbatches_(schedule.total_microbatches()),
       activations_(schedule.stages() * microbatches_, not_sent),
-      gradients_(schedule.stages() * microbatches_, not_sent) {
+      gradients_(schedule.stages() * microbatches_, not_sent),
+      barriers_(schedule.barriers == 0 ? 0 : microbatches_),
+      exchanges_(hops.barriers) {
   const std::uint32_t stages = schedule.stages();
   for (std::uint32_t route = 0; route < schedule.routes.count(); ++route) {
     for (std::uint32_t stage = 0; stage < stages; ++stage) {
@@ -26,6 +28,7 @@ Timing::Timing(const Schedule& schedule, const PassTimes& times, const HopTimes&
                          .hop_out_gradient = hops(here, previous)});
     }
   }
+  for (Barrier& barrier : barriers_) barrier.left = {schedule.devices, schedule.devices};
   std::fill_n(activations_.begin(), microbatches_, 0.0);  // The first stage has its input.
   devices_.reserve(schedule.devices);
   for (const Program& program : schedule.programs) devices_.push_back({.at = PassCursor(program)});

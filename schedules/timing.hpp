@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -72,6 +73,10 @@ class Timing {
     return pass.stage * microbatches_ + pass.microbatch;
   }
   double& input_of(const Pass& pass) {
+    if (is_of_vocabulary(pass.kind)) {
+      Barrier& barrier = barriers_[pass.microbatch];
+      return pass.kind == PassKind::output ? barrier.hidden : barrier.sums;
+    }
     const bool activation = pass.kind == PassKind::forward;
     return (activation ? activations_ : gradients_)[slot_of(pass)];
   }
@@ -84,6 +89,10 @@ class Timing {
     if (pass.kind == PassKind::recompute) return {};  // F has kept its input.
     const Stage& stage = stage_of(pass);
     PassSpan span{.sent = input_of(pass)};
+    if (is_of_vocabulary(pass.kind)) {  // `sent` is the end of the exchange.
+      span.ready = span.sent;
+      return span;
+    }
     double hop = pass.kind == PassKind::forward ? stage.hop_in_activation : stage.hop_in_gradient;
     if (pass.kind == PassKind::weight_grad) hop = 0;
     // Transfers within a device have no hop and need no rendezvous.
@@ -100,6 +109,12 @@ class Timing {
     return sends_gradient(pass.kind) ? stage_of(pass).hop_out_gradient : 0;
   }
   void hand_on(const Pass& pass, double end);
+  void hand_on_at_barrier(const Pass& pass, double end);
+  void deliver_to_all(double& slot, double sent) {
+    slot = sent;
+    for (std::uint32_t device = 0; device < devices_.size(); ++device)
+      if (devices_[device].waits_for == &slot) runnable_.push_back(device);
+  }
   void deliver(double& slot, double sent, std::uint32_t receiver) {
     slot = sent;
     if (devices_[receiver].waits_for == &slot) runnable_.push_back(receiver);
@@ -113,6 +128,16 @@ class Timing {
   std::vector<Stage> stages_;  // [route * stages + stage]
   std::vector<double> activations_;
   std::vector<double> gradients_;
+  // Exchanges of a microbatch of a split vocabulary. The times are those at which all devices have
+  // the hidden states of the last stage, and the sums over S of all devices; as above, negative if
+  // that is not known yet. `left` counts the S and T that have not ended, `last` is the latest end.
+  struct Barrier {
+    double hidden = not_sent, sums = not_sent;
+    std::array<std::uint32_t, 2> left{};
+    std::array<double, 2> last{};
+  };
+  std::vector<Barrier> barriers_;  // By microbatch; empty: the vocabulary is not split.
+  HopTimes::Barriers exchanges_;
   std::vector<Device> devices_;
   std::vector<std::uint32_t> runnable_;
 };
@@ -166,14 +191,40 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
   }
 }
 
+// The last stage's F, S and T hand on to all devices; the gradient of the last stage follows from
+// the last exchange.
+inline void Timing::hand_on_at_barrier(const Pass& pass, double end) {
+  Barrier& barrier = barriers_[pass.microbatch];
+  if (pass.kind == PassKind::forward)
+    return deliver_to_all(barrier.hidden, end + exchanges_.before_output);
+  const bool after_output = pass.kind == PassKind::output;
+  const std::size_t i = after_output ? 0 : 1;
+  barrier.last[i] = std::max(barrier.last[i], end);
+  if (--barrier.left[i] > 0) return;
+  const double exchanged =
+      barrier.last[i] + (after_output ? exchanges_.after_output : exchanges_.after_output_grad);
+  if (after_output) deliver_to_all(barrier.sums, exchanged);
+  if (after_output != (schedule_.barriers == 1)) return;
+  const std::uint32_t last = schedule_.stages() - 1;
+  deliver(gradients_[last * microbatches_ + pass.microbatch], exchanged,
+          schedule_.routes.device(last, pass.microbatch));
+}
+
 inline void Timing::hand_on(const Pass& pass, double end) {
+  if (is_of_vocabulary(pass.kind)) return hand_on_at_barrier(pass, end);
   const std::size_t slot = slot_of(pass);
   if (pass.kind == PassKind::forward) {
-    // On the last stage, the loss turns the activation into the gradient without a transfer.
-    if (pass.stage + 1U == schedule_.stages())
-      activations_[slot] = 0, gradients_[slot] = end;
-    else
+    // On the last stage, the loss turns the activation into the gradient without a transfer, unless
+    // the vocabulary is split.
+    if (pass.stage + 1U == schedule_.stages()) {
+      activations_[slot] = 0;
+      if (barriers_.empty())
+        gradients_[slot] = end;
+      else
+        hand_on_at_barrier(pass, end);
+    } else {
       deliver(activations_[slot + microbatches_], end, stage_of(pass).next);
+    }
   } else if (sends_gradient(pass.kind)) {
     if (pass.stage > 0) deliver(gradients_[slot - microbatches_], end, stage_of(pass).previous);
     gradients_[slot] = end;  // The input of W.

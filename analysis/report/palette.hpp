@@ -31,6 +31,8 @@ inline constexpr std::array<KindStyle, trace::pass_kinds> kind_styles{{
     {'W', "weight gradient", {0.000, 0.620, 0.451}},
     {'B', "backward", {0.902, 0.624, 0.000}},
     {'R', "recompute", {0.941, 0.894, 0.259}},
+    {'S', "output layer", {0.835, 0.369, 0.000}},
+    {'T', "gradients of the output layer", {0.000, 0.447, 0.698}},
 }};
 
 constexpr const KindStyle& style(trace::PassKind kind) {

@@ -10,8 +10,17 @@
 // analysis/ reads these rows; engines write them to a Sink.
 namespace pipewright::trace {
 
-enum class PassKind : std::uint8_t { forward, input_grad, weight_grad, backward, recompute };
-inline constexpr int pass_kinds = 5;
+// The last two are S and T, which every device runs for its part of a split vocabulary.
+enum class PassKind : std::uint8_t {
+  forward,
+  input_grad,
+  weight_grad,
+  backward,
+  recompute,
+  output,
+  output_grad
+};
+inline constexpr int pass_kinds = 7;
 
 enum class TransferKind : std::uint8_t { activation, gradient };
 
@@ -145,7 +154,8 @@ struct StageRow {
   std::uint32_t chunk = 0;       // Index among the chunks of its device.
   std::uint32_t device = 0;      // A stage that is on two devices has two rows.
   std::uint32_t recomputed = 0;  // 1 if F stores no activations and R recomputes them.
-  // Seconds in which the device waits for collectives within one F, I, W, B or R pass of the stage.
+  // Seconds in which the device waits for collectives within one F, I, W, B or R pass of the stage;
+  // within S and T below.
   double waits_f = 0;
   double waits_i = 0;
   double waits_w = 0;
@@ -155,12 +165,14 @@ struct StageRow {
   // I or B. The pair waits for the sum of both.
   double waits_paired_f = 0;
   double waits_paired_b = 0;
+  double waits_s = 0;
+  double waits_t = 0;
 
   std::array<double, pass_kinds> exposed_in_passes() const {  // By kind of pass.
-    return {waits_f, waits_i, waits_w, waits_b, waits_r};
+    return {waits_f, waits_i, waits_w, waits_b, waits_r, waits_s, waits_t};
   }
   std::array<double, pass_kinds> exposed_in_pairs() const {
-    return {waits_paired_f, waits_paired_b, 0, waits_paired_b, 0};
+    return {waits_paired_f, waits_paired_b, 0, waits_paired_b, 0, 0, 0};
   }
   bool operator==(const StageRow&) const = default;
 };

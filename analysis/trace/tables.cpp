@@ -23,7 +23,7 @@ std::size_t width(ColumnType type) {
 }
 
 std::span<const char* const> enum_names(ColumnType type) {
-  static constexpr std::array<const char*, pass_kinds> passes{"F", "I", "W", "B", "R"};
+  static constexpr std::array<const char*, pass_kinds> passes{"F", "I", "W", "B", "R", "S", "T"};
   static constexpr std::array<const char*, 2> transfers{"activation", "gradient"};
   static constexpr std::array<const char*, memory_categories> memory{
       "weights", "gradients", "optimizer", "activations", "logits",

@@ -106,7 +106,9 @@ struct Table<StageRow> {
                                       PIPEWRIGHT_COLUMN(StageRow, waits_b),
                                       PIPEWRIGHT_COLUMN(StageRow, waits_r),
                                       PIPEWRIGHT_NEW_COLUMN(StageRow, waits_paired_f),
-                                      PIPEWRIGHT_NEW_COLUMN(StageRow, waits_paired_b)};
+                                      PIPEWRIGHT_NEW_COLUMN(StageRow, waits_paired_b),
+                                      PIPEWRIGHT_NEW_COLUMN(StageRow, waits_s),
+                                      PIPEWRIGHT_NEW_COLUMN(StageRow, waits_t)};
 };
 
 template <>

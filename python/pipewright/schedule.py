@@ -257,6 +257,7 @@ def make(
     slices: int | None = None,
     recompute: int | None = None,
     fused: bool = False,
+    barriers: int | None = None,
 ) -> Schedule:
     """Makes a schedule of the catalogue (see :func:`catalogue`).
 
@@ -265,6 +266,7 @@ def make(
     """
     spec: dict[str, Any] = {"name": name, "chunks": chunks, "group_size": group_size}
     spec |= {"slices": slices, "recompute": recompute, "fused": fused or None}
+    spec |= {"barriers": barriers}
     arguments = {key: value for key, value in spec.items() if value is not None}
     return NamedSchedule(int(devices), int(microbatches), arguments)
 

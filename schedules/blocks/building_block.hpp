@@ -14,9 +14,9 @@
 // are reordered (reorder.hpp). Time is counted in cells; the shortest pass takes one cell.
 namespace pipewright::schedules {
 
-// Length of each kind of pass in cells: F, I, W, B, R.
+// Length of each kind of pass in cells: F, I, W, B, R, S, T.
 using CellLengths = std::array<std::int64_t, pass_kinds>;
-inline constexpr CellLengths unit_lengths{1, 1, 1, 2, 1};
+inline constexpr CellLengths unit_lengths{1, 1, 1, 2, 1, 1, 1};
 
 // A pass of one of the block's microbatches (`pass.microbatch` counts within the block).
 struct BlockPass {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
 
 #include "schedules/justify.hpp"
 
@@ -97,6 +98,9 @@ std::int64_t Slider::inputs_end(const Pass& pass) {
     case PassKind::input_grad:
     case PassKind::backward:
       break;
+    case PassKind::output:
+    case PassKind::output_grad:
+      throw std::logic_error("a building block has no passes of a split vocabulary");
   }
   const std::int64_t local_end =
       std::max(end_of(pass, PassKind::forward), end_of(pass, PassKind::recompute));

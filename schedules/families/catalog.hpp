@@ -20,8 +20,7 @@ struct Entry {
   std::array<Choice, choices.size()> accepts =
       {};  // Choices that the family takes; the rest is null.
   Routes (*placement)(const Parameters& parameters) = nullptr;  // Placement of its stages.
-  bool whole_backward = false;     // No backward is split into I and W.
-  bool waits_at_barriers = false;  // Holds Parameters::ahead more microbatches.
+  bool whole_backward = false;  // No backward is split into I and W.
   bool plans = false;  // Plans for stage times, hop and input_grad_releases of the parameters.
   BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // Its building block, if any.
   Schedule (*make)(const Parameters& parameters) = nullptr;

@@ -5,6 +5,7 @@
 
 #include "schedules/families/families.hpp"
 #include "schedules/families/fitted.hpp"
+#include "schedules/families/vocabulary.hpp"
 
 // V-shaped zero-bubble families (Qi et al. 2024, arXiv 2405.15362, section 3.2): device r of p
 // holds stages r and 2p-1-r. The block gives the cells of F and I; W passes take free cells.
@@ -58,13 +59,14 @@ BuildingBlock v_min(const Parameters& parameters) {
 // sail-sg/zero-bubble-pipeline-parallelism, which does not reorder the block then).
 BuildingBlock v_half(const Parameters& parameters) {
   constexpr std::int64_t interval = 6;
+  const std::uint32_t barriers = barriers_of("v-half", parameters);
   const std::int64_t p = parameters.devices;
-  const std::int64_t gap = (p % 2 == 0 ? 3 : 0) + interval * parameters.ahead;
+  const std::int64_t gap = (p % 2 == 0 ? 3 : 0) + interval * barriers;
   BuildingBlock block =
       v_block("v-half", parameters.devices,
               {{0, 2}, {3 * p - 2, -1}, {3 * p - 1 + gap, 2}, {6 * p - 2 + gap, -1}},
-              2 * ((parameters.devices + 2) / 2 + parameters.ahead));
-  block.reordered = parameters.ahead == 0;
+              2 * ((parameters.devices + 2) / 2 + barriers));
+  block.reordered = barriers == 0;
   return block;
 }
 
@@ -83,9 +85,13 @@ Schedule v_min_for_times(const Parameters& parameters) {
   return fitted_block(v_min(parameters), parameters);
 }
 Schedule v_half_for_times(const Parameters& parameters) {
+  const BuildingBlock block = v_half(parameters);
   // An order fitted to times of F and I would not wait for barriers between them.
-  return parameters.ahead > 0 ? from_block<v_half>(parameters)
-                              : fitted_block(v_half(parameters), parameters);
+  if (parameters.barriers.value_or(0) == 0) return fitted_block(block, parameters);
+  Schedule schedule = build(block, parameters.microbatches);
+  add_vocabulary_to_v(schedule, parameters);
+  set_iterations(schedule, parameters.iterations);
+  return schedule;
 }
 Schedule v_zb_for_times(const Parameters& parameters) {
   return fitted_block(v_zb(parameters), parameters);
@@ -153,7 +159,7 @@ BuildingBlock chimera_block(const Parameters& parameters) {
                       .routes = Routes::both_ways(devices),
                       .microbatches = devices,
                       .interval = 2 * p,
-                      .lengths = {1, 1, 1, 1, 1},
+                      .lengths = {1, 1, 1, 1, 1, 1, 1},
                       .passes = {},
                       .reordered = false};
   for (std::uint32_t microbatch = 0; microbatch < devices; ++microbatch)

@@ -7,6 +7,7 @@
 
 #include "schedules/families/families.hpp"
 #include "schedules/families/programs.hpp"
+#include "schedules/families/vocabulary.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -37,8 +38,7 @@ Schedule with_flush(std::string name, Warmup warmup, const Parameters& parameter
       without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1)),
       [&](std::uint32_t device) {
         return one_device(static_cast<std::uint16_t>(device),
-                          warmup_of(warmup, parameters.devices, device) + parameters.ahead,
-                          parameters.microbatches);
+                          warmup_of(warmup, parameters.devices, device), parameters.microbatches);
       });
 }
 
@@ -64,12 +64,22 @@ Schedule without_flush(std::string name, Warmup warmup, const Parameters& parame
 }  // namespace
 
 // PipeDream-Flush (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1). Bubble (p-1)(F+B);
-// min(p-r, m) microbatches in flight on device r. Each additional warm-up forward (arXiv
-// 2411.05288, figure 10) puts one more in flight and delays the last B by F+B. Fused pairs run on a
+// min(p-r, m) microbatches in flight on device r. Each barrier of a split vocabulary (arXiv
+// 2411.05288, figure 10) puts one more in flight. Fused pairs run on a
 // single device only, as F0, (F1 B0), ..., B(m-1) (Megatron-LM's combined_1f1b.py without
 // pipelining). On several devices, pairs of neighbours would wait for each other and half of the
 // time would be lost.
 Schedule one_f_one_b(const Parameters& parameters) {
+  const std::uint32_t barriers = barriers_of("1f1b", parameters);
+  if (barriers > 0) {
+    if (parameters.fused.value_or(0) != 0)
+      throw Error("1f1b: a split vocabulary and fused pairs exclude each other");
+    Schedule schedule = without_programs("1f1b", parameters, Routes::looped(parameters.devices, 1));
+    schedule.barriers = barriers;
+    return with_programs(std::move(schedule), [&](std::uint32_t device) {
+      return one_f_one_b_with_vocabulary(device, parameters);
+    });
+  }
   if (parameters.fused.value_or(0) == 0) return with_flush("1f1b", Warmup::plain, parameters);
   if (parameters.devices > 1)
     throw Error(fmt::format(
@@ -103,32 +113,42 @@ Schedule eager_2bw(const Parameters& parameters) {
 // time, for which half a pipeline of microbatches more than in 1F1B is in flight: min(floor(3p/2) -
 // r, m) on device r. After the warm-up, device r runs backwards until it holds floor((p-1-r)/2)
 // microbatches more than in 1F1B; then forwards and backwards alternate, and every second device
-// begins with a backward. Bubble (p-1)(F+B).
+// begins with a backward. S and T of a microbatch run together: those of the first p-r microbatches
+// after the warm-up, then one after each backward. Bubble (p-1)(F+B).
 Schedule interlaced(const Parameters& parameters) {
+  const std::uint32_t barriers = barriers_of("interlaced", parameters, 2);
   const std::uint32_t devices = parameters.devices;
   const std::uint32_t microbatches = parameters.microbatches;
-  return with_programs(
-      without_programs("interlaced", parameters, Routes::looped(devices, 1)),
-      [&](std::uint32_t device) {
-        const auto stage = static_cast<std::uint16_t>(device);
-        const std::uint32_t warmup = std::min(3 * devices / 2 - device, microbatches);
-        const std::uint32_t cooldown = std::min(devices - device, microbatches);
-        const std::uint32_t half_distance = (devices - 1 - device) / 2;
-        const std::uint32_t ahead = warmup - cooldown;
-        const std::uint32_t waiting = ahead - std::min(ahead, half_distance);
-        const Pass forward{PassKind::forward, stage, warmup};
-        const Pass backward{PassKind::backward, stage, waiting};
-        const bool begins_with_forward = device % 2 == devices % 2;
-        Program program;
-        program.repeat(warmup, 1, {{PassKind::forward, stage, 0}});
-        program.repeat(waiting, 1, {{PassKind::backward, stage, 0}});
-        program.repeat(
-            microbatches - warmup, 1,
-            begins_with_forward ? std::vector{forward, backward} : std::vector{backward, forward});
-        program.repeat(warmup - waiting, 1,
-                       {{PassKind::backward, stage, microbatches - warmup + waiting}});
-        return program;
-      });
+  Schedule schedule = without_programs("interlaced", parameters, Routes::looped(devices, 1));
+  schedule.barriers = barriers;
+  return with_programs(std::move(schedule), [&](std::uint32_t device) {
+    const auto stage = static_cast<std::uint16_t>(device);
+    const std::uint32_t warmup = std::min(3 * devices / 2 - device, microbatches);
+    const std::uint32_t cooldown = std::min(devices - device, microbatches);
+    const std::uint32_t half_distance = (devices - 1 - device) / 2;
+    const std::uint32_t ahead = warmup - cooldown;
+    const std::uint32_t waiting = ahead - std::min(ahead, half_distance);
+    const Pass forward{PassKind::forward, stage, warmup};
+    const Pass backward{PassKind::backward, stage, waiting};
+    const bool begins_with_forward = device % 2 == devices % 2;
+    const auto with_output = [&](std::vector<Pass> body, std::uint32_t microbatch) {
+      if (barriers > 0) add_vocabulary_after(body, stage, microbatch);
+      return body;
+    };
+    Program program;
+    program.repeat(warmup, 1, {{PassKind::forward, stage, 0}});
+    program.repeat(cooldown, 1, with_output({}, 0));
+    program.repeat(waiting, 1, with_output({{PassKind::backward, stage, 0}}, cooldown));
+    program.repeat(microbatches - warmup, 1,
+                   with_output(begins_with_forward ? std::vector{forward, backward}
+                                                   : std::vector{backward, forward},
+                               cooldown + waiting));
+    const std::uint32_t rest = microbatches - warmup + waiting;
+    program.repeat(warmup - cooldown - waiting, 1,
+                   with_output({{PassKind::backward, stage, rest}}, cooldown + rest));
+    program.repeat(cooldown, 1, {{PassKind::backward, stage, microbatches - cooldown}});
+    return program;
+  });
 }
 
 }  // namespace pipewright::schedules

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -114,7 +115,8 @@ Pass to_pass(const TorchAction& action) {
 }
 
 TorchAction to_action(const Pass& pass) {
-  if (pass.kind == PassKind::recompute) throw std::logic_error("no cell can hold a recomputation");
+  if (pass.kind == PassKind::recompute || is_of_vocabulary(pass.kind))
+    throw std::logic_error(std::string("no cell can hold a pass ") + letter(pass.kind));
   return {static_cast<TorchOp>(pass.kind), pass.stage, pass.microbatch, pass.fused};
 }
 

@@ -204,6 +204,7 @@ void check_is_expressible(const Schedule& schedule) {
     for (const Loop& loop : program.loops)
       for (std::size_t i = 0; i < loop.body.size(); ++i) {
         if (loop.body[i].kind == PassKind::recompute) refuse("has no recomputation");
+        if (is_of_vocabulary(loop.body[i].kind)) refuse("has no S and T of a split vocabulary");
         if (!loop.body[i].fused) continue;
         if (i + 1 == loop.body.size() || !can_overlap(loop.body[i], loop.body[i + 1]))
           refuse(

@@ -38,7 +38,7 @@ std::int64_t read_cell(const Field& field) { return read_whole(field, -max_cells
 std::optional<PassKind> kind_of(std::string_view name) {
   for (int i = 0; i < schedules::pass_kinds; ++i) {
     const auto kind = static_cast<PassKind>(i);
-    if (name == std::string{letter(kind)}) return kind;
+    if (name == std::string{letter(kind)} && !is_of_vocabulary(kind)) return kind;
   }
   return std::nullopt;
 }

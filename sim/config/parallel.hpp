@@ -74,11 +74,11 @@ struct Parallel {
   Located<std::uint32_t> pp{1, {}};  // the scenario's devices
   VocabularyCut vocabulary = VocabularyCut::none;
   bool cuts_vocabulary() const { return vocabulary != VocabularyCut::none && pp.value > 1; }
-  // Number of barriers per microbatch beside which other passes run. Each barrier puts one more
-  // microbatch in flight on every device.
+  // Number of barriers per microbatch between the passes S and T of a split vocabulary
+  // (schedules::Schedule::barriers).
   std::uint32_t barriers() const {
-    if (!cuts_vocabulary() || vocabulary == VocabularyCut::interlaced) return 0;
-    return vocabulary == VocabularyCut::vocab_1 ? 2 : 1;
+    if (!cuts_vocabulary()) return 0;
+    return vocabulary == VocabularyCut::vocab_2 ? 1 : 2;
   }
   bool sequence = false;   // sequence parallelism over the ranks of tp
   std::uint32_t zero = 0;  // ZeRO level, 0 to 3

@@ -62,6 +62,8 @@ struct Scenario {
   std::optional<PassTimes> backward_times;  // this or the next two; optional with a model
   std::optional<PassTimes> input_grad_times;
   std::optional<PassTimes> weight_grad_times;
+  std::optional<PassTimes> output_times;  // S and T of a split vocabulary, if there is no model
+  std::optional<PassTimes> output_grad_times;
   std::optional<double> overlap;         // time of a fused pair, relative to the sum
   std::optional<PassTimes> fused_times;  // time of a fused pair
   double pass_overhead = 0;              // seconds, added to every given time of a pass

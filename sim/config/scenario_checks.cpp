@@ -123,8 +123,9 @@ const Value* first_time(const Value& value, bool has_unit) {
 // Checks that times of passes have units, or none of them has. A bare number is in seconds, which
 // is hardly meant beside "1 ms".
 void check_units(const Value& root) {
-  constexpr std::array keys{"forward_times", "backward_times", "input_grad_times",
-                            "weight_grad_times", "fused_times"};
+  constexpr std::array keys{"forward_times",     "backward_times", "input_grad_times",
+                            "weight_grad_times", "output_times",   "output_grad_times",
+                            "fused_times"};
   const Value* bare = nullptr;
   const Value* with_unit = nullptr;
   std::string_view bare_key;

@@ -101,8 +101,11 @@ double Sketches::least_seconds(const PlacedCosts& placement, const Rule& rule) c
       const double forward = seconds_of(placement.costs, PassKind::forward, stage, rule.in_pairs);
       const Backward backward =
           backward_of(placement.costs, rule.whole_backward, stage, rule.in_pairs);
-      device.total += times * (forward + backward.total);
-      device.awaited += times * (forward + backward.awaited);
+      double outside = 0;  // S and T of a split vocabulary
+      for (const PassKind kind : {PassKind::output, PassKind::output_grad})
+        outside += seconds_of(placement.costs, kind, stage, false);
+      device.total += times * (forward + backward.total + outside);
+      device.awaited += times * (forward + backward.awaited + outside);
       device.head = std::min(device.head, head);
       device.tail = std::min(device.tail, tail);
       head += forward;

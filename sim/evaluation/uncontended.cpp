@@ -59,6 +59,10 @@ void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
     scenario.weight_grad_times = times(schedules::PassKind::weight_grad);
     scenario.backward_times.reset();
   }
+  if (scenario.parallel.cuts_vocabulary()) {
+    scenario.output_times = times(schedules::PassKind::output);
+    scenario.output_grad_times = times(schedules::PassKind::output_grad);
+  }
   scenario.boundary_tensor = plan.costs.boundary_bytes;
   const std::size_t devices = scenario.devices.value;
   config::Activation activation;

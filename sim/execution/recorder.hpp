@@ -20,6 +20,8 @@ static_assert(same_kind(trace::PassKind::input_grad, schedules::PassKind::input_
 static_assert(same_kind(trace::PassKind::weight_grad, schedules::PassKind::weight_grad));
 static_assert(same_kind(trace::PassKind::backward, schedules::PassKind::backward));
 static_assert(same_kind(trace::PassKind::recompute, schedules::PassKind::recompute));
+static_assert(same_kind(trace::PassKind::output, schedules::PassKind::output));
+static_assert(same_kind(trace::PassKind::output_grad, schedules::PassKind::output_grad));
 
 constexpr trace::PassKind kind_in_trace(schedules::PassKind kind) {
   return static_cast<trace::PassKind>(kind);

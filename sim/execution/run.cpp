@@ -80,7 +80,9 @@ std::vector<trace::StageRow> stage_rows(const Job& job) {
                       .waits_b = waits(schedules::PassKind::backward, stage),
                       .waits_r = waits(schedules::PassKind::recompute, stage),
                       .waits_paired_f = paired.forward(stage),
-                      .waits_paired_b = paired.backward(stage)});
+                      .waits_paired_b = paired.backward(stage),
+                      .waits_s = waits(schedules::PassKind::output, stage),
+                      .waits_t = waits(schedules::PassKind::output_grad, stage)});
   return rows;
 }
 

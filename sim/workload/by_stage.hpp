@@ -26,6 +26,11 @@ std::optional<std::vector<double>> stage_times(const std::vector<double>& values
 // if the number of values fits neither devices nor stages.
 std::vector<double> stage_times(const config::PassTimes& times, std::string_view name,
                                 const schedules::Schedule& schedule);
+// Sets the times of S and T of a split vocabulary, if the scenario gives them, under the stage that
+// stands for the device. Without a model they are 0 if they are not given: the times of F and B
+// then include them. Throws config::Error if the schedule has no S and T, or their number is wrong.
+void set_vocabulary_times(const config::Scenario& scenario, const schedules::Schedule& schedule,
+                          schedules::PassTimes& times);
 // Adds `seconds`, the overhead of a pass, to each time, since the times that a scenario gives do
 // not include it.
 void add_overhead(double seconds, std::vector<double>& times);

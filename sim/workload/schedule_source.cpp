@@ -90,9 +90,8 @@ std::string read_text(const std::string& file) {
 }
 
 std::string schedule_key(const std::string& name, const schedules::Parameters& parameters) {
-  std::string key =
-      fmt::format("{} {} {} {} {} {}", name, parameters.devices, parameters.microbatches,
-                  parameters.iterations, parameters.ahead, parameters.legacy);
+  std::string key = fmt::format("{} {} {} {} {}", name, parameters.devices, parameters.microbatches,
+                                parameters.iterations, parameters.legacy);
   for (const schedules::ChoiceInfo& info : schedules::choices) {
     const std::optional<std::uint32_t>& choice = parameters.*info.choice;
     key += choice ? fmt::format(" {}", *choice) : " -";

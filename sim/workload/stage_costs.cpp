@@ -17,4 +17,21 @@ void StageCosts::slow_down(std::uint32_t stage, double factor, config::Detail de
   }
 }
 
+schedules::HopTimes::Barriers StageCosts::exchanges() const {
+  const auto longest = [&](schedules::PassKind kind, Collective collective) {
+    double seconds = 0;
+    for (const std::vector<TimedCall>& calls : timed_calls[static_cast<std::size_t>(kind)]) {
+      double of_stage = 0;
+      for (const TimedCall& call : calls)
+        if (call.group == Group::pp && call.name == name_of(collective))
+          of_stage += std::max(0.0, call.times * call.seconds - call.waits);
+      seconds = std::max(seconds, of_stage);
+    }
+    return seconds;
+  };
+  return {.before_output = longest(schedules::PassKind::output, Collective::broadcast),
+          .after_output = longest(schedules::PassKind::output, Collective::all_reduce),
+          .after_output_grad = longest(schedules::PassKind::output_grad, Collective::all_reduce)};
+}
+
 }  // namespace pipewright::workload

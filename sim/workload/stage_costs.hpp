@@ -90,6 +90,10 @@ struct StageCosts {
   };
   std::array<std::vector<std::vector<TimedCall>>, schedules::pass_kinds> timed_calls;
 
+  // Returns the times of the exchanges between passes of a split vocabulary that no pass waits for
+  // itself: those of the broadcasts before S, and of the sums after S and after T.
+  schedules::HopTimes::Barriers exchanges() const;
+
   // Factor by which kernels take longer while collectives run beside them, because the kernels of
   // collectives occupy SMs; by kind of pass and stage. Empty: no slowdown.
   ByKindAndStage overlap_slowdown;

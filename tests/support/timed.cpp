@@ -19,6 +19,8 @@ schedules::PassTimes uniform_times(const schedules::Schedule& schedule, double f
   set(PassKind::input_grad, input_grad);
   set(PassKind::weight_grad, weight_grad);
   set(PassKind::backward, input_grad + weight_grad);
+  set(PassKind::output, 0);
+  set(PassKind::output_grad, 0);
   return times;
 }
 

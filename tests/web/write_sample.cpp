@@ -34,7 +34,7 @@ nlohmann::json expectations(const std::vector<trace::Trace>& runs) {
     }
     for (const trace::PassRow& pass : run.passes)
       json["rows"].push_back({{"device", pass.device},
-                              {"kind", std::string(1, "FIWBR"[static_cast<int>(pass.kind)])},
+                              {"kind", std::string(1, "FIWBRST"[static_cast<int>(pass.kind)])},
                               {"stage", pass.stage},
                               {"microbatch", pass.microbatch},
                               {"ready", pass.ready},

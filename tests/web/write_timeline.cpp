@@ -61,7 +61,7 @@ json critical_json(const trace::Trace& run) {
     json row{{"part", static_cast<int>(piece.part)}, {"device", piece.device}, {"end", piece.end}};
     if (piece.pass != analysis::no_pass) {
       const trace::PassRow& pass = run.passes[piece.pass];
-      row["kind"] = std::string(1, "FIWBR"[static_cast<int>(pass.kind)]);
+      row["kind"] = std::string(1, "FIWBRST"[static_cast<int>(pass.kind)]);
       row["stage"] = pass.stage;
       row["microbatch"] = pass.microbatch;
     }
@@ -74,7 +74,7 @@ json passes_json(const trace::Trace& run) {
   json rows = json::array();
   for (const trace::PassRow& pass : run.passes)
     rows.push_back({{"device", pass.device},
-                    {"kind", std::string(1, "FIWBR"[static_cast<int>(pass.kind)])},
+                    {"kind", std::string(1, "FIWBRST"[static_cast<int>(pass.kind)])},
                     {"stage", pass.stage},
                     {"microbatch", pass.microbatch},
                     {"start", pass.start},

@@ -99,7 +99,7 @@ void TraceIndex::add_passes() {
   };
   for (const PassRow& row : trace_.passes) count(row.stage, row.microbatch);
   for (const trace::TransferRow& row : trace_.transfers) count(row.stage, row.microbatch);
-  for (RowsByStage* rows : {&forwards_, &gradients_})
+  for (RowsByStage* rows : {&forwards_, &gradients_, &outputs_, &output_grads_})
     rows->reserve(trace_.passes.size(), stages, microbatches);
   for (RowsByStage* rows : {&activation_transfers_, &gradient_transfers_})
     rows->reserve(trace_.transfers.size(), stages, microbatches);
@@ -107,12 +107,25 @@ void TraceIndex::add_passes() {
     const PassRow& row = trace_.passes[i];
     if (row.kind == PassKind::forward) forwards_.add(row.stage, row.microbatch, i);
     if (makes_gradient(row.kind)) gradients_.add(row.stage, row.microbatch, i);
+    if (row.kind == PassKind::output) outputs_.add(row.stage, row.microbatch, i);
+    if (row.kind == PassKind::output_grad) output_grads_.add(row.stage, row.microbatch, i);
   }
   for (std::size_t i = 0; i < trace_.transfers.size(); ++i) {
     const trace::TransferRow& row = trace_.transfers[i];
     const bool activation = row.kind == trace::TransferKind::activation;
     (activation ? activation_transfers_ : gradient_transfers_).add(row.stage, row.microbatch, i);
   }
+}
+
+std::size_t TraceIndex::last_of(const RowsByStage& rows, std::uint32_t microbatch,
+                                double time) const {
+  std::size_t latest = no_row;
+  for (const trace::StageRow& stage : trace_.stages) {
+    const std::size_t row = rows.find(stage.stage, microbatch);
+    if (row == no_row || trace_.passes[row].end > time) continue;
+    if (latest == no_row || trace_.passes[latest].end < trace_.passes[row].end) latest = row;
+  }
+  return latest;
 }
 
 std::size_t TraceIndex::producer(const PassRow& pass) const {
@@ -123,12 +136,26 @@ std::size_t TraceIndex::producer(const PassRow& pass) const {
       return gradients_.find(pass.stage, pass.microbatch);
     case PassKind::recompute:  // needs the input that F stored
       return forwards_.find(pass.stage, pass.microbatch);
+    case PassKind::output:  // needs the activations of the last stage
+      return last_of(forwards_, pass.microbatch, pass.start);
+    case PassKind::output_grad:  // needs the sums over S of all devices
+      return last_of(outputs_, pass.microbatch, pass.start);
     case PassKind::input_grad:
     case PassKind::backward:
       break;
   }
   const std::size_t above = gradients_.find(pass.stage + 1, pass.microbatch);
-  // On the last stage the loss turns the activation into the gradient.
+  // On the last stage the loss turns the activation into the gradient, or the passes of all devices
+  // if the vocabulary is split. With one barrier, T of all devices need not precede this pass.
+  if (above == no_row && outputs_.find(0, pass.microbatch) != no_row) {
+    const std::size_t output = last_of(outputs_, pass.microbatch, pass.start);
+    const std::size_t grad = last_of(output_grads_, pass.microbatch, pass.start);
+    const bool waits_for_grads = std::ranges::all_of(trace_.stages, [&](const auto& stage) {
+      const std::size_t row = output_grads_.find(stage.stage, pass.microbatch);
+      return row == no_row || trace_.passes[row].end <= pass.start;
+    });
+    return waits_for_grads && grad != no_row ? grad : output;
+  }
   return above != no_row ? above : forwards_.find(pass.stage, pass.microbatch);
 }
 

@@ -93,6 +93,8 @@ class TraceIndex {
  private:
   // Returns the device's last optimizer step that ended before `time`, or null.
   const trace::StepRow* step_before(std::uint32_t device, double time) const;
+  // Returns the pass of a microbatch among `rows` that ends last before `time`, on any stage.
+  std::size_t last_of(const RowsByStage& rows, std::uint32_t microbatch, double time) const;
   void add_units();
   void add_passes();
 
@@ -103,6 +105,7 @@ class TraceIndex {
   std::vector<std::vector<const trace::StepRow*>> steps_on_;
   std::vector<std::vector<const trace::CollectiveRow*>> collectives_on_;
   RowsByStage forwards_, gradients_;                       // passes of F, and of I and B
+  RowsByStage outputs_, output_grads_;                     // passes of S, and of T
   RowsByStage activation_transfers_, gradient_transfers_;  // by stage of their producer
   using PathKey = std::tuple<trace::TrafficClass, std::uint32_t, std::uint32_t, std::uint32_t>;
   std::map<PathKey, const trace::PathRow*> paths_;

@@ -47,7 +47,7 @@ export function editsOf(key, value, values, info) {
   if (key === "schedule.name") {
     const accepted = info.schedules.find(({ name }) => name === value)?.takes;
     for (const setting of accepted ? Object.keys(values) : []) {
-      const choice = setting.match(/^schedule\.(chunks|group_size|slices|recompute|fused)$/)?.[1];
+      const choice = setting.match(/^schedule\.(chunks|group_size|slices|recompute|fused|barriers)$/)?.[1];
       if (choice && !accepted.includes(choice)) edits.push([setting, ""]);
     }
   }

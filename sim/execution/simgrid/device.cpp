@@ -92,6 +92,7 @@ double Device::send_output(const schedules::PassCursor& at, double now, const Ne
     released = output->send(pass.microbatch, now, schedules::sender_waits(context_.job.p2p, at));
   if (Channel* stored_gradient = network.stored_gradient_of(pass))
     stored_gradient->send(pass.microbatch, now, false);
+  network.exchange(pass, now);
   return released;
 }
 

@@ -14,20 +14,20 @@ GradientReducer::GradientReducer(DeviceContext& device) : device_(device) {
 }
 
 bool GradientReducer::completes_stage(const Pass& pass) const {
-  if (!ends_microbatch(pass.kind)) return false;
+  if (!adds_weight_gradients(pass.kind)) return false;
   // A stage on this device runs only the microbatches of its route.
   const schedules::Schedule& schedule = device_.job.schedule;
   const schedules::Routes& routes = schedule.routes;
   const std::uint32_t count = schedule.microbatches * schedule.slices;
-  const std::uint32_t total =
-      (count + routes.count() - 1 - routes.route_of(pass.microbatch)) / routes.count();
+  const std::uint32_t total = (count + routes.count() - 1 - routes.route_of(pass.microbatch)) /
+                              routes.count() * schedule.gradient_passes(pass.stage);
   const auto it = added_.find({schedule.iteration_of(pass), pass.stage});
   return (it == added_.end() ? 0 : it->second) + 1 == total;
 }
 
 bool GradientReducer::completes_gradients(const Pass& pass) const {
   if (!device_.replica_groups.has(pass.stage)) return false;
-  return device_.job.conditions.zero >= 2 ? ends_microbatch(pass.kind) : completes_stage(pass);
+  return completes_stage(pass) || (device_.job.conditions.zero >= 2 && ends_microbatch(pass.kind));
 }
 
 std::uint32_t GradientReducer::parts(const Pass& pass) const {
@@ -64,7 +64,7 @@ void GradientReducer::reduce_all(const Pass& pass, double now) {
 }
 
 std::optional<std::uint32_t> GradientReducer::add(const Pass& pass) {
-  if (!ends_microbatch(pass.kind)) return std::nullopt;
+  if (!adds_weight_gradients(pass.kind)) return std::nullopt;
   const workload::Conditions& conditions = device_.job.conditions;
   if (!conditions.communication.overlap_grad_reduce && completes_gradients(pass)) {
     if (conditions.zero >= 2)

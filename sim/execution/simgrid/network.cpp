@@ -183,11 +183,47 @@ Network::Network(const Job& job, const Wiring& wiring, std::uint32_t replica,
       stages_.push_back(stage);
     }
   }
+  if (job.schedule.barriers == 0) return;
+  exchanges_ = std::make_unique<Exchanges>();
+  exchanges_->barriers = job.schedule.barriers;
+  exchanges_->seconds = job.costs.exchanges();
+  for (std::uint32_t stage = 0; stage <= last; ++stage)
+    for (auto* const ends : {&exchanges_->hidden, &exchanges_->sums})
+      ends->push_back(job.schedule.runs_vocabulary(stage) ? connect(stage, stage, 0) : End{});
+}
+
+void Network::exchange(const schedules::Pass& pass, double end) const {
+  if (exchanges_ == nullptr) return;
+  const std::uint32_t last_stage = routes_.stages() - 1;
+  const auto send_to_all = [&](const std::vector<End>& ends, double time) {
+    for (const End& destination : ends)
+      if (destination.channel != nullptr) destination.channel->send(pass.microbatch, time, false);
+  };
+  if (pass.kind == schedules::PassKind::forward && pass.stage == last_stage)
+    return send_to_all(exchanges_->hidden, end + exchanges_->seconds.before_output);
+  if (!is_of_vocabulary(pass.kind)) return;
+  const bool after_output = pass.kind == schedules::PassKind::output;
+  const std::size_t i = after_output ? 0 : 1;
+  Exchanges::Microbatch& microbatch = exchanges_->microbatches[pass.microbatch];
+  if (microbatch.left[i] == 0)
+    for (const End& destination : exchanges_->hidden)
+      microbatch.left[i] += destination.channel != nullptr ? 1 : 0;
+  microbatch.last[i] = std::max(microbatch.last[i], end);
+  if (--microbatch.left[i] > 0) return;
+  const double exchanged =
+      microbatch.last[i] +
+      (after_output ? exchanges_->seconds.after_output : exchanges_->seconds.after_output_grad);
+  if (!after_output) exchanges_->microbatches.erase(pass.microbatch);
+  if (after_output) send_to_all(exchanges_->sums, exchanged);
+  if (after_output == (exchanges_->barriers == 1))
+    stage(last_stage, pass.microbatch).gradient.channel->send(pass.microbatch, exchanged, false);
 }
 
 const Network::End& Network::input_of(const schedules::Pass& pass) const {
   static constexpr End no_input;
   if (pass.kind == schedules::PassKind::recompute) return no_input;  // F has stored its input
+  if (pass.kind == schedules::PassKind::output) return exchanges_->hidden[pass.stage];
+  if (pass.kind == schedules::PassKind::output_grad) return exchanges_->sums[pass.stage];
   const Stage& channels = stage(pass.stage, pass.microbatch);
   if (pass.kind == schedules::PassKind::forward) return channels.activation;
   return schedules::sends_gradient(pass.kind) ? channels.gradient : channels.stored_gradient;
@@ -196,6 +232,7 @@ const Network::End& Network::input_of(const schedules::Pass& pass) const {
 Channel* Network::output_of(const schedules::Pass& pass) const {
   if (pass.kind == schedules::PassKind::forward) {
     const bool is_last = pass.stage + 1U == routes_.stages();
+    if (is_last && exchanges_ != nullptr) return nullptr;
     return is_last ? stage(pass.stage, pass.microbatch).gradient.channel
                    : stage(pass.stage + 1, pass.microbatch).activation.channel;
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -50,6 +52,9 @@ class Network {
   };
   const End& input_of(const schedules::Pass& pass) const;
   Channel* output_of(const schedules::Pass& pass) const;
+  // Tells all devices that the last stage's F, or S or T of a device, ended at `end` if the
+  // vocabulary is split. The gradient of the last stage follows from the last exchange.
+  void exchange(const schedules::Pass& pass, double end) const;
   // Channel from the input-gradient pass to the weight-gradient pass; null if the schedule does not
   // split backward passes.
   Channel* stored_gradient_of(const schedules::Pass& pass) const;
@@ -64,8 +69,22 @@ class Network {
     return stages_[routes_.route_of(microbatch) * routes_.stages() + stage];
   }
 
+  // Exchanges of a split vocabulary.
+  struct Exchanges {
+    struct Microbatch {
+      std::array<std::uint32_t, 2> left{};  // S and T that have not ended
+      std::array<double, 2> last{};         // latest end of S and of T
+    };
+    std::uint32_t barriers = 0;
+    schedules::HopTimes::Barriers seconds;
+    std::vector<End> hidden;  // into S, by stage
+    std::vector<End> sums;    // into T, by stage
+    std::map<std::uint32_t, Microbatch> microbatches;
+  };
+
   const schedules::Routes& routes_;
-  std::vector<Stage> stages_;  // by route * stages + stage
+  std::unique_ptr<Exchanges> exchanges_;  // null: the vocabulary is not split
+  std::vector<Stage> stages_;             // by route * stages + stage
   std::vector<std::unique_ptr<Channel>> channels_;
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 schedules::HopTimes hops_of(const Job& job, std::uint32_t replica, LeastTimes& least_times) {
   schedules::HopTimes hops(0);
+  hops.barriers = job.costs.exchanges();
   for (const auto& [a, b] : job.schedule.routes.neighbours())
     hops.set(a, b, least_times.hop({replica, a}, b, job.costs.boundary_bytes));
   return hops;
@@ -146,8 +147,9 @@ class ReplicaTimeline::Follower {
     const schedules::Routes& routes = job_.schedule.routes;
     const std::uint32_t microbatches = job_.schedule.total_microbatches();
     for (std::uint32_t route = 0; route < routes.count(); ++route)
-      remaining_.insert(remaining_.end(), routes.stages(),
-                        (microbatches + routes.count() - 1 - route) / routes.count());
+      for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+        remaining_.push_back((microbatches + routes.count() - 1 - route) / routes.count() *
+                             job_.schedule.gradient_passes(stage));
     fetched_.resize(std::size_t{job_.schedule.devices} * job_.schedule.stages());
     for (std::uint32_t device = 0; reduces_between_passes(job_) && device < job_.schedule.devices;
          ++device)
@@ -234,10 +236,10 @@ class ReplicaTimeline::Follower {
   // stage's gradients or, with sharded gradients, every such pass. Must be called once for each
   // pass.
   bool completes(const Pass& pass) {
-    if (!ends_microbatch(pass.kind)) return false;
+    if (!adds_weight_gradients(pass.kind)) return false;
     const schedules::Routes& routes = job_.schedule.routes;
     return --remaining_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0 ||
-           !streams_.empty();
+           (!streams_.empty() && ends_microbatch(pass.kind));
   }
   // True if no later pass adds to the gradients of a stage.
   bool is_complete(std::uint32_t stage) const {

@@ -411,13 +411,13 @@ PassCalls mtp_calls(const ModelSetting& model_setting, const config::Gpu& gpu,
   return calls;
 }
 
-// Adds the calls of a vocabulary that is split over the pipeline's devices (arXiv 2411.05288,
-// algorithms 1 and 2), as in the authors' program. Hidden states are broadcast to all devices in
-// fp32; maximum logit, target logit and sum of each token are reduced together; the parts of the
-// gradient are summed. The embeddings are summed likewise, and their gradient is broadcast. The
-// calls run beside the layers' passes of other microbatches, unless the vocabulary is interlaced,
-// which broadcasts hidden states in the data type of activations. `forward` and `backward` are the
-// seconds of the layers' passes.
+// Adds the calls of S and T of a vocabulary that is split over the pipeline's devices (arXiv
+// 2411.05288, algorithms 1 and 2), as in the authors' program. Hidden states are broadcast to all
+// devices in fp32; maximum logit, target logit and sum of each token are reduced together; the
+// parts of the gradient are summed. The embeddings are summed likewise, and their gradient is
+// broadcast. The calls run beside the layers' passes of other microbatches, unless the vocabulary
+// is interlaced, which broadcasts hidden states in the data type of activations. `forward` and
+// `backward` are the seconds of the layers' passes.
 void add_vocabulary_calls(const ModelSetting& setting, double forward, double backward,
                           PassCalls& calls) {
   const bool interlaced = setting.sizes.interlaces_vocabulary;
@@ -429,8 +429,8 @@ void add_vocabulary_calls(const ModelSetting& setting, double forward, double ba
                     forward / 3);
   calls.forward.add(Group::pp, Collective::all_reduce, 4 * tokens, 3, forward / 9);
   calls.forward.add(Group::pp, Collective::all_reduce, hidden, 1, forward / 3);
-  calls.add_to_input_grad(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);
-  calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
+  calls.input_grad.add(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);
+  calls.weight_grad.add(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
 }
 
 // Adds the calls of an encoder of images. What is not trained makes none in the backward pass.
@@ -499,23 +499,25 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     else
       add(of_module, true);
   }
-  if (stage.exchanges_vocabulary) {
+  PassCalls of_vocabulary;
+  if (stage.splits_vocabulary) {
     PassSeconds seconds;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       seconds +=
           layer_seconds(setting_of_layer(setting, layer), kind_of_layer(setting.model, layer), gpu)
               .kernels;
-    add_vocabulary_calls(setting, seconds.forward, seconds.before_weight_grad(), calls);
+    add_vocabulary_calls(setting, seconds.forward, seconds.before_weight_grad(), of_vocabulary);
   }
   if (const auto encoder = stage.encoder ? encoder_of(setting) : std::nullopt)
     add_encoder_calls(*encoder, gpu, communication, calls);
   StageTraffic traffic;
   if (setting.sizes.tp > 1) {
-    if (stage.embedding) add_embedding_calls(setting, calls);
+    PassCalls& of_ends = stage.splits_vocabulary ? of_vocabulary : calls;
+    if (stage.embedding) add_embedding_calls(setting, of_ends);
     for (std::uint32_t run = 0; stage.head && run <= setting.model.mtp_layers; ++run)
       add_head_calls(setting,
                      trains_head_alone && setting.training.freezes(config::WeightGroup::norms),
-                     calls);
+                     of_ends);
     if (communication.scatter_gather && !setting.sizes.sequence_parallel) {
       const double bytes = setting.model.residual_streams * hidden_state_bytes(setting);
       if (stage.receives) calls.forward.add(Group::tp, Collective::all_gather, bytes);
@@ -527,6 +529,12 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
   traffic[PassKind::input_grad] = calls.input_grad.list();
   traffic[PassKind::weight_grad] = calls.weight_grad.list();
   traffic[PassKind::backward] = calls.backward.list();
+  // As the passes' times (model_costs.cpp): the gradient of the input belongs to S or to T.
+  CallList& with_input_grad =
+      setting.sizes.barriers == 1 ? of_vocabulary.forward : of_vocabulary.weight_grad;
+  with_input_grad.add(of_vocabulary.input_grad);
+  traffic[PassKind::output] = of_vocabulary.forward.list();
+  traffic[PassKind::output_grad] = of_vocabulary.weight_grad.list();
   return traffic;
 }
 

@@ -28,6 +28,9 @@ std::optional<PassKind> calls_left(const config::PartTimes& times, PassKind kind
       return unless_measured(input);
     case PassKind::weight_grad:
       return unless_measured(weight);
+    case PassKind::output:
+    case PassKind::output_grad:
+      return kind;
     case PassKind::backward:
       break;
   }

@@ -65,14 +65,12 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& routes,
                                             const std::vector<StageSums>& seconds) {
-  // Each stage has a part of the embedding and of the head if the vocabulary is split over the
-  // pipeline, and then no stage needs another one's embedding. The last stage of a device runs the
-  // collectives.
+  // The first stage of each device has a part of the embedding and of the head if the vocabulary is
+  // split over the pipeline, and then no stage needs another one's embedding.
   const auto take_vocabulary = [&](std::uint32_t stage, StageParts& parts) {
     if (!job.parallel.cuts_vocabulary()) return;
-    parts.embedding = parts.head = true;
-    parts.exchanges_vocabulary =
-        routes.chunk(stage, 0) + 1 == routes.stages() / job.parallel.pp.value;
+    parts.splits_vocabulary = routes.chunk(stage, 0) == 0;
+    parts.embedding = parts.head = parts.splits_vocabulary;
   };
   if (job.partition.own_encoder && routes.count() > 1)
     throw config::Error(job.training.vision->origin,
@@ -156,7 +154,7 @@ StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& setti
     for (const std::uint32_t device : devices_of(routes, stage)) {
       const HostCopies copies = host_copies(job, settings[device], parts, device, slices);
       const double up = copies.activations + (job.parallel.reshards() ? copies.weights : 0);
-      const auto [kernels, launches] = seconds[device].seconds_of(parts);
+      const auto [kernels, launches] = seconds[device].seconds_of(parts.of_layers());
       const double overhead = job.training.stack.host.pass * job.gpus[device].launch_factor;
       const auto set = [&](PassKind kind, double copy, double busy, double host) {
         double& kernel_seconds = times.kernels[kind][stage];
@@ -174,6 +172,20 @@ StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& setti
       set(PassKind::weight_grad, copies.gradients, kernels.weight_grad, launches.weight_grad);
       set(PassKind::backward, std::max(up, copies.gradients), kernels.backward(),
           launches.backward());
+      if (!parts.splits_vocabulary) continue;
+      // With one barrier, S computes the gradient of its input too, from the sums of its own part;
+      // with two barriers, T computes it (arXiv 2411.05288, algorithms 2 and 1).
+      const PartSeconds vocabulary = seconds[device].seconds_of(parts.of_vocabulary());
+      const bool early = settings[device].sizes.barriers == 1;
+      const auto output = [&](const PassSeconds& of_part) {
+        return of_part.forward + (early ? of_part.before_weight_grad() : 0);
+      };
+      const auto output_grad = [&](const PassSeconds& of_part) {
+        return of_part.weight_grad + (early ? 0 : of_part.before_weight_grad());
+      };
+      set(PassKind::output, 0, output(vocabulary.kernels), output(vocabulary.launches));
+      set(PassKind::output_grad, 0, output_grad(vocabulary.kernels),
+          output_grad(vocabulary.launches));
     }
   }
   return times;
@@ -499,13 +511,12 @@ void add_offload_buffers(const DeviceSettings& settings, const Routes& routes, s
 // Adds the buffers of a vocabulary that is split over the devices: a device stores its part of a
 // microbatch's logits and of their gradient, and the hidden states that it received, in fp32 unless
 // the vocabulary is interlaced, as in the authors' program.
-void add_vocabulary_buffers(const ModelSetting& setting, std::size_t stages, StageCosts& costs) {
+void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
   if (!setting.sizes.cuts_vocabulary) return;
   const double bytes =
       setting.sizes.interlaces_vocabulary ? config::value_bytes(setting.training.precision) : 4.0;
   const double hidden = bytes * setting.sizes.spread_tokens * setting.model.hidden;
-  const double chunks = static_cast<double>(stages) / static_cast<double>(costs.state.size());
-  const double logits = chunks * (logits_bytes(setting) + logits_grad_bytes(setting));
+  const double logits = logits_bytes(setting) + logits_grad_bytes(setting);
   for (DeviceState& state : costs.state) state.buffers += round_bytes(logits + hidden);
 }
 
@@ -593,16 +604,14 @@ std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
 std::vector<StageParts> model_partition(const ModelJob& job, const Routes& routes) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication,
-                                routes.stages());
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
   return partition_stages_of(job, routes, stage_sums(settings, job.gpus, job.measured));
 }
 
 StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication,
-                                routes.stages());
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
   const std::vector<StageSums> seconds = stage_sums(settings, job.gpus, job.measured);
   const std::vector<StageParts> stages = partition_stages_of(job, routes, seconds);
   const StagePassTimes times = stage_pass_times(job, settings, routes, slices, stages, seconds);
@@ -638,7 +647,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   const ModelSetting& setting = settings.any();
   set_state(job, settings, routes, slices, stages, parameters, costs);
   add_offload_buffers(settings, routes, slices, stages, costs);
-  add_vocabulary_buffers(setting, stages.size(), costs);
+  add_vocabulary_buffers(setting, costs);
   set_flops(setting, stages, costs);
   set_times(times, costs);
   set_captured(settings, routes, stages, costs);

@@ -37,13 +37,15 @@ void add_share(bool (*includes)(Part part), const DeviceSettings& settings,
   };
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const Sums& sums = sums_by_device[routes.device(stage, 0)];
-    const PassSeconds total = sums.total.seconds_of(stages[stage]).kernels;
-    const PassSeconds part = sums.part.seconds_of(stages[stage]).kernels;
+    const PassSeconds total = sums.total.seconds_of(stages[stage].of_layers()).kernels;
+    const PassSeconds part = sums.part.seconds_of(stages[stage].of_layers()).kernels;
     add(PassKind::forward, part.forward, total.forward);
     add(PassKind::recompute, part.forward, total.forward);
     add(PassKind::input_grad, part.before_weight_grad(), total.before_weight_grad());
     add(PassKind::weight_grad, part.weight_grad, total.weight_grad);
     add(PassKind::backward, part.backward(), total.backward());
+    add(PassKind::output, 0, 0);  // proportional to tokens
+    add(PassKind::output_grad, 0, 0);
   }
 }
 
@@ -57,8 +59,9 @@ void add_encoder_share(const DeviceSettings& settings, const std::vector<config:
     if (stages[stage].encoder) {
       const std::uint32_t device = routes.device(stage, 0);
       part = encoder_seconds(settings[device], gpus[device]).kernels;
-      total =
-          StageSums(settings[device], gpus[device], std::nullopt).seconds_of(stages[stage]).kernels;
+      total = StageSums(settings[device], gpus[device], std::nullopt)
+                  .seconds_of(stages[stage].of_layers())
+                  .kernels;
     }
     const auto add = [&](PassKind kind, double seconds, double whole) {
       costs.encoder_share[static_cast<std::size_t>(kind)].push_back(whole > 0 ? seconds / whole
@@ -69,6 +72,8 @@ void add_encoder_share(const DeviceSettings& settings, const std::vector<config:
     add(PassKind::input_grad, part.before_weight_grad(), total.before_weight_grad());
     add(PassKind::weight_grad, part.weight_grad, total.weight_grad);
     add(PassKind::backward, part.backward(), total.backward());
+    add(PassKind::output, 0, 0);  // proportional to tokens
+    add(PassKind::output_grad, 0, 0);
   }
 }
 

@@ -121,14 +121,10 @@ double StageSums::total_seconds(const StageParts& stage) const {
 
 DeviceSettings::DeviceSettings(const config::Model& model, const config::Training& training,
                                const config::Parallel& parallel,
-                               const config::Communication& communication, std::uint32_t stages) {
+                               const config::Communication& communication) {
   const auto add = [&](const config::Parallel& device_parallel) {
-    Sizes sizes = sizes_of(model, training, device_parallel, communication);
-    if (sizes.cuts_vocabulary) {
-      const std::uint32_t chunks = stages / parallel.pp.value;
-      sizes.vocabulary = (sizes.vocabulary + chunks - 1) / chunks;
-    }
-    settings_.push_back({model, training, sizes});
+    settings_.push_back(
+        {model, training, sizes_of(model, training, device_parallel, communication)});
   };
   if (parallel.tp_by_device.empty()) add(parallel);
   std::map<std::uint32_t, std::size_t> index_of_tp;

@@ -52,11 +52,8 @@ class StageSums {
 // once.
 class DeviceSettings {
  public:
-  // `stages` is the number of stages of the pipeline, which share a vocabulary that is split over
-  // its devices.
   DeviceSettings(const config::Model& model, const config::Training& training,
-                 const config::Parallel& parallel, const config::Communication& communication,
-                 std::uint32_t stages);
+                 const config::Parallel& parallel, const config::Communication& communication);
 
   const ModelSetting& operator[](std::size_t device) const {
     return settings_[index_of_device_.empty() ? 0 : index_of_device_[device]];

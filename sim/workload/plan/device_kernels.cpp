@@ -52,8 +52,7 @@ void add_encoder(const Encoder& encoder, const config::Gpu& gpu, DeviceKernels& 
 std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
                                           const schedules::Schedule& schedule, const Gpus& gpus) {
   const ModelJob job = model_job(scenario, gpus);
-  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication,
-                                schedule.stages());
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
   const config::Recompute& recompute = job.training.recompute;
   std::vector<DeviceKernels> sums(gpus.size());
   const std::vector<StageParts> stages = model_partition(job, schedule.routes);

@@ -91,6 +91,16 @@ void apply_backward_times(const config::Scenario& scenario, const Schedule& sche
   drop_calls(costs, {PassKind::input_grad, PassKind::weight_grad, PassKind::backward});
 }
 
+// Replaces the modelled times of S and T by those that the scenario gives.
+void apply_vocabulary_times(const config::Scenario& scenario, const Schedule& schedule,
+                            StageCosts& costs) {
+  set_vocabulary_times(scenario, schedule, costs.times);
+  if (!scenario.output_times) return;
+  for (const PassKind kind : {PassKind::output, PassKind::output_grad})
+    add_overhead(scenario.pass_overhead, costs.times[kind]);
+  drop_calls(costs, {PassKind::output, PassKind::output_grad});
+}
+
 // Replaces the modelled memory by the sizes that the scenario gives. The given size of activations
 // includes the logits.
 void apply_memory(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
@@ -170,6 +180,7 @@ StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& sche
       costs.slow_down(stage, factor, scenario.communication.detail);
   apply_forward_times(scenario, job, schedule, costs);
   apply_backward_times(scenario, schedule, costs);
+  apply_vocabulary_times(scenario, schedule, costs);
   costs.times.overlap = scenario.overlap;
   if (scenario.fused_times) {
     costs.times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);

@@ -84,8 +84,7 @@ Planner::PlanningCosts Planner::costs_from_model(const schedules::Routes& routes
 schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
   schedules::Parameters parameters{.devices = scenario_.devices.value,
                                    .microbatches = scenario_.microbatches.value,
-                                   .iterations = scenario_.iterations.value,
-                                   .ahead = scenario_.parallel.barriers()};
+                                   .iterations = scenario_.iterations.value};
   // A schedule whose order is planned with times needs those of its placement. For other schedules
   // they are not computed, as the scenario's list of times may not fit their number of stages.
   if (const auto routes = planned_placement(spec.name, parameters.devices)) {
@@ -100,6 +99,18 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
     parameters.input_grad_releases = entry->second.input_grad_releases;
   }
   spec.put_choices(parameters);
+  if (const std::uint32_t barriers = scenario_.parallel.barriers();
+      barriers > 0 || scenario_.model) {
+    const auto& given = spec[&schedules::Parameters::barriers];
+    if (given && given->value != barriers)
+      throw config::Error(
+          given->origin,
+          fmt::format(
+              "{} has {} barriers, and parallel.vocab_parallel {} has {}", spec.name, given->value,
+              base::name_of(config::vocabulary_cut_names, scenario_.parallel.vocabulary), barriers))
+          .suggest("leave out barriers, which follow from parallel.vocab_parallel");
+    parameters.barriers = barriers;
+  }
   if (scenario_.training.experts.overlap && !parameters.fused && supports_fused_pairs(spec.name))
     parameters.fused = 1;
   return parameters;
@@ -142,7 +153,7 @@ void check_vocabulary(const config::Scenario& scenario, const config::ScheduleSp
   const bool interlaced = scenario.parallel.vocabulary == config::VocabularyCut::interlaced;
   std::vector<std::string_view> names;
   for (const schedules::Entry& entry : schedules::catalog())
-    if (interlaced ? entry.name == "interlaced" : entry.waits_at_barriers)
+    if (entry.takes(&schedules::Parameters::barriers) && interlaced == (entry.name == "interlaced"))
       names.push_back(entry.name);
   if (std::ranges::find(names, spec.name) != names.end()) return;
   throw config::Error(

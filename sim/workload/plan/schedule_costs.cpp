@@ -83,6 +83,7 @@ void check_buckets(const config::Scenario& scenario, const StageCosts& costs) {
 
 schedules::PassTimes scenario_times(const config::Scenario& scenario, const Schedule& schedule) {
   schedules::PassTimes times;
+  set_vocabulary_times(scenario, schedule, times);
   times[PassKind::forward] = stage_times(scenario.forward_times, "forward_times", schedule);
   times[PassKind::recompute] = times[PassKind::forward];
   times.overlap = scenario.overlap;

@@ -31,8 +31,18 @@ struct StageParts {
   bool embedding_copy = false;
   bool receives = false;  // the forward input comes from another device
   bool sends = false;     // the forward output goes to another device
-  // True if the stage runs the collectives of a vocabulary that is split over the devices.
-  bool exchanges_vocabulary = false;
+  // True if embedding and head are the device's parts of a split vocabulary, which S and T compute.
+  bool splits_vocabulary = false;
+
+  // Return the parts that F and the passes of its gradients compute, and those that S and T do.
+  StageParts of_layers() const {
+    StageParts parts = *this;
+    if (splits_vocabulary) parts.embedding = parts.head = false;
+    return parts;
+  }
+  StageParts of_vocabulary() const {
+    return {.layers = {layers.first, 0}, .embedding = embedding, .head = head};
+  }
 
   // Returns whether microbatches enter the model here.
   bool is_first() const { return !receives && layers.first == 0; }

@@ -130,6 +130,7 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   sizes.cuts_vocabulary = parallel.cuts_vocabulary();
   sizes.interlaces_vocabulary =
       sizes.cuts_vocabulary && parallel.vocabulary == config::VocabularyCut::interlaced;
+  sizes.barriers = parallel.barriers();
   const std::uint32_t parts = sizes.cuts_vocabulary ? parallel.pp.value : 1;
   sizes.vocabulary =
       padded_vocabulary(model.vocabulary, training.vocabulary_multiple, sizes.tp * parts) / parts;

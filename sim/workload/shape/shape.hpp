@@ -53,6 +53,7 @@ struct Sizes {
   std::uint64_t vocabulary = 0;
   bool cuts_vocabulary = false;        // the vocabulary is split over the pipeline's devices
   bool interlaces_vocabulary = false;  // no pass hides the collectives of the split vocabulary
+  std::uint32_t barriers = 0;          // of the split vocabulary
 };
 
 Sizes sizes_of(const config::Model& model, const config::Training& training,

@@ -44,7 +44,7 @@ std::string ChromeText::text(int rank, const std::string& backend) const {
 }
 
 std::string chrome_text(const trace::Trace& trace, std::uint32_t device, double offset_us) {
-  static constexpr const char* letters = "FIWBR";
+  static constexpr const char* letters = "FIWBRST";
   ChromeText text;
   std::map<std::uint32_t, std::pair<double, double>> iterations;
   for (const trace::PassRow& pass : trace.passes) {

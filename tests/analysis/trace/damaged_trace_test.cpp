@@ -131,11 +131,14 @@ TEST_CASE("a trace without a job and assumptions, from an older version, is read
 }
 
 TEST_CASE("a trace without waits of fused pairs, from an older version, is read", "[trace]") {
-  const ChangedTrace changed([](hid_t file) { drop_columns(file, "stages", 2); });
+  const ChangedTrace changed([](hid_t file) { drop_columns(file, "stages", 4); });
   auto expected = test::random_trace(1, 4, 100).stages;
-  for (trace::StageRow& stage : expected) stage.waits_paired_f = stage.waits_paired_b = 0;
+  for (trace::StageRow& stage : expected) {
+    stage.waits_paired_f = stage.waits_paired_b = 0;
+    stage.waits_s = stage.waits_t = 0;
+  }
   CHECK((read_trace(changed.path).stages == expected));
-  check_error([](hid_t file) { drop_columns(file, "stages", 3); },
+  check_error([](hid_t file) { drop_columns(file, "stages", 5); },
               "column 'waits_r' of table 'stages' is missing");
 }
 

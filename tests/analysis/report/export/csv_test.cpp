@@ -70,7 +70,7 @@ TEST_CASE("numbers in CSV are read back exactly, and column names have units", "
                                             "released_s"});
   for (std::size_t i = 0; i < trace.passes.size(); ++i) {
     CHECK(std::stoul(rows[i + 1][0]) == trace.passes[i].device);
-    CHECK(rows[i + 1][5] == std::string(1, "FIWBR"[static_cast<int>(trace.passes[i].kind)]));
+    CHECK(rows[i + 1][5] == std::string(1, "FIWBRST"[static_cast<int>(trace.passes[i].kind)]));
     CHECK(std::stod(rows[i + 1][9]) == trace.passes[i].end);
   }
   CHECK(parse_csv(exported(trace).at("links").str())[0].back() == "bandwidth_bytes_per_s");

@@ -56,10 +56,27 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
                                    .microbatches = random.whole(1, 24),
                                    .iterations = random.whole(1, 3)};
   if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 4);
+  if (entry.takes(&schedules::Parameters::barriers)) parameters.barriers = random.whole(0, 2);
   try {
     return entry.make(parameters);
   } catch (const schedules::Error&) {
     return std::nullopt;  // sizes that the family refuses
+  }
+}
+
+// Adds collectives between S, T and B of a split vocabulary, which take up to `longest` seconds.
+void add_exchanges(const schedules::Schedule& schedule, double longest, tests::Random& random,
+                   workload::StageCosts& costs) {
+  if (schedule.barriers == 0) return;
+  for (const auto kind : {schedules::PassKind::output, schedules::PassKind::output_grad}) {
+    auto& calls_by_stage = costs.timed_calls[static_cast<std::size_t>(kind)];
+    calls_by_stage.resize(schedule.stages());
+    for (const auto collective :
+         {workload::Collective::broadcast, workload::Collective::all_reduce})
+      calls_by_stage.front().push_back({.group = workload::Group::pp,
+                                        .name = workload::name_of(collective),
+                                        .half = {},
+                                        .seconds = random.real(0, longest)});
   }
 }
 
@@ -74,7 +91,8 @@ TEST_CASE("the engines agree on an ideal network", "[engines]") {
         const auto schedule = random_schedule(entry, random, 12);
         if (!schedule) continue;
         const double latency = random.whole(0, 3) == 0 ? 0 : random.real(1e-6, 0.2);
-        const auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 1e-3, 0.1));
+        auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 1e-3, 0.1));
+        add_exchanges(*schedule, 0.1, random, costs);
         const auto network = tests::ideal_network(latency);
         const execution::Job job{.schedule = *schedule,
                                  .costs = costs,
@@ -105,6 +123,7 @@ TEST_CASE("the engines agree on links that are not shared", "[engines]") {
         if (!schedule || schedules::has_fused_pairs(*schedule)) continue;
         auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 2e-3, 0.01));
         costs.boundary_bytes = 1'000'000;
+        add_exchanges(*schedule, 0.01, random, costs);
         std::vector<std::string> names;
         for (std::uint32_t device = 0; device < schedule->devices; ++device)
           names.push_back("own-" + std::to_string(device));
