@@ -49,12 +49,14 @@ std::string hindrance(const Cells& row) {
   return "";
 }
 
-// Returns the graphs of "transformer_engine: moe_router moe_preprocess".
+// Returns the graphs of "transformer_engine: moe_router moe_preprocess". Graphs of mlp are of dense
+// layers, which none of these models has.
 std::string graphs_of(const Cells& row) {
-  const std::string word = "transformer_engine: ";
-  if (!row.at("cuda_graph").starts_with(word)) return "";
-  std::string modules = row.at("cuda_graph").substr(word.size());
-  std::ranges::replace(modules, ' ', ',');
+  if (!row.at("cuda_graph").starts_with("transformer_engine: ")) return "";
+  std::string modules;
+  for (const char* const module : {"attn", "moe_router", "moe_preprocess"})
+    if (says(row, "cuda_graph", module))
+      modules += fmt::format("{}{}", modules.empty() ? "" : ", ", module);
   return fmt::format(", cuda_graphs: [{}]", modules);
 }
 

@@ -32,6 +32,11 @@ class KernelList {
     add(name, bytes_per_token);
     kernels_.back().work = Kernel::Work::memory;
   }
+  // Adds an elementwise kernel that is a single operation of PyTorch.
+  void add_operation(std::string_view name, double bytes_per_token) {
+    add_elementwise(name, bytes_per_token);
+    kernels_.back().is_operation = true;
+  }
   void append(const Kernels& kernels) {
     kernels_.insert(kernels_.end(), kernels.begin(), kernels.end());
   }
@@ -158,7 +163,7 @@ PassKernels delta_kernels(const Recurrence& r, double width) {
   forward.add_elementwise("inputs", delta_inputs(r));
   forward.add("sums of decays", delta_decays(r));
   // The inverse of the scores takes their place, which is zeroed first.
-  forward.add_elementwise("zeros", 2 * r.scores);
+  forward.add_operation("zeros", 2 * r.scores);
   forward.add("inverse of scores", 2 * r.keys + 2 * r.scores);
   add_delta_states(r, forward);
   add_gated_norm(r, false, forward);
@@ -171,15 +176,15 @@ PassKernels delta_kernels(const Recurrence& r, double width) {
   backward.add("gradient of states", 6 * r.keys + 6 * r.values + 2 * r.states);
   backward.add("gradient of queries and keys", 12 * r.keys + 6 * r.values + 4 * r.states);
   backward.add("gradient of W and U", 10 * r.keys + 8 * r.values + 2 * r.scores);
-  backward.add_elementwise("sum of gradients of keys", 6 * r.keys);
-  backward.add_elementwise("sum of gradients of decays", 1.5 * delta_decays(r));
+  backward.add_operation("sum of gradients of keys", 6 * r.keys);
+  backward.add_operation("sum of gradients of decays", 1.5 * delta_decays(r));
   backward.add("sums of decays", delta_decays(r));
   backward.add_elementwise("gradient of inputs", delta_inputs(r));
   backward.add("norm of queries and keys", 2 * normed);
   backward.add(Part::convolution, "convolution", 6 * r.channels);
   if (r.derived > 0) backward.add("decays and gates", 6 * r.derived);
   // The gradients of the slices of the projection become one tensor.
-  backward.add_elementwise("concatenation", 4 * r.projected);
+  backward.add_operation("concatenation", 4 * r.projected);
   backward.add("gradient of decay", 4 * r.scores);
   return {.forward = std::move(forward).with_flops(flops),
           .input_grad = std::move(backward).with_flops(2 * flops)};
@@ -201,7 +206,7 @@ PassKernels deterministic_delta_kernels(const Recurrence& r, double width, doubl
   backward.add_elementwise("gradient of inputs", delta_inputs(r));
   backward.add("norm of queries and keys", 2 * normed);
   backward.add(Part::convolution, "convolution", 6 * r.channels);
-  backward.add_elementwise("concatenation", 4 * r.projected);
+  backward.add_operation("concatenation", 4 * r.projected);
   return {.forward = std::move(forward).with_flops(r.elements(r.flops)),
           .input_grad = std::move(backward).with_flops(2 * r.elements(r.flops))};
 }
