@@ -70,7 +70,7 @@ class Derivation {
   void run() {
     for (const char* const key :
          {"flops", "memory", "memory_bandwidth", "host_bandwidth", "processors",
-          "memory_efficiency", "recurrence_efficiency", "kernel_overhead"})
+          "memory_efficiency", "recurrence_efficiency", "delta_efficiency", "kernel_overhead"})
       take(key);
     const DataSheet own(tree_);
     const DataSheet base(base_);

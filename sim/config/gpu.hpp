@@ -149,8 +149,10 @@ struct Gpu {
   ProductTypes products;
   AttentionKernels attention;
   double memory_efficiency = 0.75;     // part of `memory_bandwidth`
-  double recurrence_efficiency = 0.2;  // part of `memory_bandwidth` in Mamba-2 and gated delta nets
-  double kernel_overhead = 5e-6;       // overhead of each kernel that is no product, seconds
+  double recurrence_efficiency = 0.2;  // part of `memory_bandwidth` in Mamba-2
+  // Part of `memory_bandwidth` in gated delta nets; default: recurrence_efficiency.
+  std::optional<double> delta_efficiency;
+  double kernel_overhead = 5e-6;  // overhead of each kernel that is no product, seconds
   Clock clock;
   std::optional<Power> power;
   std::vector<std::string> assumed;    // keys whose values have no source

@@ -17,8 +17,9 @@ namespace {
 
 // Returns whether a map of a GPU has a number that makers do not state, or says which are assumed.
 bool has_measured_number(const Value& tree) {
-  constexpr std::array<std::string_view, 6> keys{
-      "attention", "memory_efficiency", "recurrence_efficiency", "kernel_overhead", "clock",
+  constexpr std::array<std::string_view, 7> keys{
+      "attention",        "memory_efficiency", "recurrence_efficiency",
+      "delta_efficiency", "kernel_overhead",   "clock",
       "assumed"};
   if (std::ranges::any_of(keys, [&](std::string_view key) { return find(tree, key) != nullptr; }))
     return true;

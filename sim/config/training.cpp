@@ -131,6 +131,12 @@ constexpr std::array training_table{
                    .help = "free the output of a stage after sending it",
                    .default_value = "true"},
                   flag<&Training::deallocate_outputs>},
+    Key<Training>{{.name = "deterministic",
+                   .alias = "deterministic_mode",
+                   .help = "run gated delta nets as loops of PyTorch's operations, whose sums do "
+                           "not change from run to run",
+                   .default_value = "false"},
+                  flag<&Training::deterministic>},
     Key<Training>{{.name = "vocabulary_multiple",
                    .help = "pad the vocabulary to a multiple of this times tp",
                    .default_value = "128"},

@@ -63,6 +63,7 @@ struct Training {
   std::uint32_t loss_chunks = 1;
   bool fused_accumulation = true;           // products of W accumulate into the gradients
   bool deallocate_outputs = true;           // the output of a stage is freed once it was sent
+  bool deterministic = false;               // no kernels whose sums change from run to run
   std::uint32_t vocabulary_multiple = 128;  // padding unit, times tp as in Megatron-LM
   ParameterBytes bytes;
   Optimizer optimizer;

@@ -82,21 +82,13 @@ std::optional<std::string> take_value(std::vector<std::string>& words, const std
 int main(int argc, char** argv) {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
-      accuracy::zero_bubble_throughput(),
-      accuracy::zero_bubble_memory(),
-      accuracy::megatron_iterations(),
-      accuracy::recompute_iterations(),
-      accuracy::vtrain_iterations(reference),
-      accuracy::vocabulary_iterations(reference),
-      accuracy::vtrain_single_node(reference),
-      accuracy::llama_iterations(),
-      accuracy::laer_moe(reference),
-      accuracy::recompute_layers(),
-      accuracy::zero_bubble_passes(),
-      accuracy::zero_bubble_measured(),
-      accuracy::bridge_cards(reference),
-      accuracy::nemo_2407(reference),
-      accuracy::grid_search(),
+      accuracy::zero_bubble_throughput(),      accuracy::zero_bubble_memory(),
+      accuracy::megatron_iterations(),         accuracy::recompute_iterations(),
+      accuracy::vtrain_iterations(reference),  accuracy::vocabulary_iterations(reference),
+      accuracy::vtrain_single_node(reference), accuracy::llama_iterations(),
+      accuracy::laer_moe(reference),           accuracy::recompute_layers(),
+      accuracy::zero_bubble_passes(),          accuracy::zero_bubble_measured(),
+      accuracy::nemo_2407(reference),          accuracy::grid_search(),
   };
   for (const auto source :
        {accuracy::sailor,          accuracy::simumax,         accuracy::nemo,
@@ -105,7 +97,8 @@ int main(int argc, char** argv) {
         accuracy::mlperf,          accuracy::megatron_tests,  accuracy::megatron_releases,
         accuracy::moe_folding,     accuracy::nemo_blackwell,  accuracy::amd,
         accuracy::llm_foundry,     accuracy::torchtitan_runs, accuracy::automodel,
-        accuracy::internevo,       accuracy::nanotron,        accuracy::bloom_prequel})
+        accuracy::internevo,       accuracy::nanotron,        accuracy::bloom_prequel,
+        accuracy::bridge_cards})
     for (accuracy::Table& table : source(reference)) tables.push_back(std::move(table));
   std::vector<std::string> words(argv + 1, argv + argc);
   const bool writes = std::erase(words, "--write") > 0;

@@ -109,7 +109,7 @@ std::vector<Table> mlperf(const std::filesystem::path& reference);
 std::vector<Table> megatron_releases(const std::filesystem::path& reference);
 std::vector<Table> megatron_tests(const std::filesystem::path& reference);
 std::vector<Table> bloom_prequel(const std::filesystem::path& reference);
-Table bridge_cards(const std::filesystem::path& reference);
+std::vector<Table> bridge_cards(const std::filesystem::path& reference);
 Table nemo_2407(const std::filesystem::path& reference);
 std::vector<Table> nemo_blackwell(const std::filesystem::path& reference);
 std::vector<Table> moe_folding(const std::filesystem::path& reference);

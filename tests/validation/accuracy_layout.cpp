@@ -75,6 +75,7 @@ std::string scenario_of(const Layout& layout) {
                       layout.training);
   if (!layout.communication.empty())
     text += fmt::format("communication: {{{}}}\n", layout.communication);
+  if (!layout.modules.empty()) text += fmt::format("modules: {{{}}}\n", layout.modules);
   return text;
 }
 

@@ -22,6 +22,7 @@ struct Layout {
   std::string partition = "even";  // or ends_less, as account_for_embedding_in_pipeline_split
   std::string training = {};       // ", key: value" of it
   std::string communication = {};  // "key: value" of it
+  std::string modules = {};        // the same
   std::uint32_t gpus() const { return tp * cp * pp * dp; }
 };
 

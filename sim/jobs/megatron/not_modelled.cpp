@@ -176,9 +176,11 @@ constexpr std::array unmodelled_rows{
     SettingRow{Changes::time, "operations would choose their data type as in PyTorch",
                "enable_autocast"},
     // Kernels
-    SettingRow{Changes::time,
-               "kernels that always add in the same order: attention's backward pass is slower",
-               "deterministic_mode batch_invariant_mode"},
+    SettingRow{
+        Changes::time,
+        "kernels that always add in the same order: attention's backward pass is slower, and "
+        "gated delta nets run as loops, which training.deterministic predicts",
+        "deterministic_mode batch_invariant_mode"},
     SettingRow{Changes::nothing, "kernels of --batch-invariant-mode", "batch_invariant_backend"},
     SettingRow{Changes::time,
                "activation function in several kernels, which stack.fused without activation "

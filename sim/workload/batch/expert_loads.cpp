@@ -65,6 +65,18 @@ std::vector<double> drawn_shares(const RoutingLaw& law, std::uint64_t bits) {
   return shares;
 }
 
+// Gives the tokens of padding to `top_k` experts, of which every set is equally likely, and the
+// rest of the tokens to all experts by their shares.
+void add_padding(const RoutingLaw& law, std::uint64_t bits, std::vector<double>& shares) {
+  std::uint32_t wanted = law.top_k;
+  for (std::uint32_t i = 0; i < law.experts; ++i) {
+    shares[i] *= 1 - law.padding;
+    if (uniform(base::mix(~bits + i)) * (law.experts - i) >= wanted) continue;
+    shares[i] += law.padding / law.top_k;
+    --wanted;
+  }
+}
+
 constexpr std::size_t ratio_count = 400;
 
 // Returns the ratio of the busiest rank for each of `ratio_count` draws, sorted.
@@ -88,6 +100,7 @@ std::shared_ptr<const std::vector<double>> sorted_ratios(const RoutingLaw& law) 
 double RoutingLaw::busiest(std::uint64_t bits) const {
   std::vector<double> shares = drawn_shares(*this, bits);
   cap_shares(1.0 / top_k, shares);
+  if (padding > 0) add_padding(*this, bits, shares);
   if (capacity)
     for (double& share : shares) share = std::min(share, *capacity / experts);
   const std::uint32_t experts_per_rank = experts / ranks;

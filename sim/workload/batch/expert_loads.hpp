@@ -22,6 +22,10 @@ namespace pipewright::workload {
 // and above 0.24 twice; the number of tokens did not matter (arXiv 2605.20982, abstract). 0.2 is
 // the middle.
 //
+// Tokens of padding are all the same token at the end of a sample. Their hidden states are nearly
+// equal, so that the router sends all of them to the same experts of a layer, which are chosen at
+// random: `top_k` of all experts, with an equal share each. The other tokens follow the law.
+//
 // The law does not apply with model.experts.capacity_factor, which fills all buffers equally.
 struct RoutingLaw {
   std::optional<double> alpha;
@@ -31,6 +35,7 @@ struct RoutingLaw {
   std::uint64_t tokens = 1;  // tokens of all these ranks together; without alpha, any number
   // Tokens that an expert accepts, relative to the mean. Further tokens are dropped.
   std::optional<double> capacity = {};
+  double padding = 0;  // share of the tokens that are padding
 
   bool operator==(const RoutingLaw&) const = default;
 

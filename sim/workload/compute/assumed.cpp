@@ -70,7 +70,9 @@ std::vector<std::string> kernel_keys(const Kernel& kernel, const config::Gpu& gp
       add_attention(kernel, gpu, keys);
       break;
     case Work::recurrence:
-      add({"memory_bandwidth", "recurrence_efficiency", "clock.memory", "kernel_overhead"});
+      add({"memory_bandwidth",
+           kernel.is_delta && gpu.delta_efficiency ? "delta_efficiency" : "recurrence_efficiency",
+           "clock.memory", "kernel_overhead"});
       break;
     case Work::memory:
       add({"kernel_overhead"});

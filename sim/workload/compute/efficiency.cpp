@@ -118,9 +118,12 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
   const double memory = stream_seconds(gpu, kernel.bytes);
   if (kernel.stall_s > 0)
     return {gpu.kernel_overhead + memory + kernel.stall_s * gpu.launch_factor, Bound::host};
-  if (kernel.work == Kernel::Work::recurrence)
-    return bounded(gpu.kernel_overhead, 0,
-                   memory * gpu.memory_efficiency / gpu.recurrence_efficiency);
+  if (kernel.work == Kernel::Work::recurrence) {
+    const double efficiency = kernel.is_delta
+                                  ? gpu.delta_efficiency.value_or(gpu.recurrence_efficiency)
+                                  : gpu.recurrence_efficiency;
+    return bounded(gpu.kernel_overhead, 0, memory * gpu.memory_efficiency / efficiency);
+  }
   if (kernel.work == Kernel::Work::memory)
     return bounded((1 + kernel.looped) * gpu.kernel_overhead, 0, memory * cast_factor(kernel, gpu));
   const bool is_grouped = kernel.work == Kernel::Work::grouped;

@@ -612,7 +612,7 @@ void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKern
     };
     add_linear(Part::recurrence_in);
     add_linear(Part::recurrence);
-    append_passes(recurrence_kernels(setting.model, layer, setting.training.precision), kernels);
+    append_passes(recurrence_kernels(setting, layer), kernels);
     add_linear(Part::recurrence_out);
   }
   if (layer.has_attention() && layer.has_recurrence())

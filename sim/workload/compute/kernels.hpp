@@ -42,6 +42,7 @@ struct Kernel {
   double head = 128;       // attention: mean size of a head's keys and values
   bool is_uneven = false;  // attention: the keys and values of a head differ in size
   bool backward = false;   // attention: backward pass
+  bool is_delta = false;   // recurrence: of a gated delta net
   // Scores: each matrix begins at a multiple of 16 bytes, which the loads of tensor cores need.
   bool aligned = true;
   // Attention kernels in order of preference; the GPU runs the first that it has. The span refers
@@ -127,14 +128,19 @@ PassKernels product_kernels(const ModelSetting& setting, const Linear& linear,
 PassKernels adapter_kernels(const ModelSetting& setting, const Linear& linear);
 // Returns the kernels between the two projections of a recurrent layer: those of mamba_ssm's chunk
 // scan for Mamba-2 (github.com/state-spaces/mamba, ssd_combined.py), and those of
-// flash-linear-attention's chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention) for a
-// gated delta net. Memory traffic outweighs their products: states are written in 32 bits and read
-// in 16, the scores of a chunk take 32, everything else 16. With a recipe of 32 bits all bytes
-// double, an upper limit. Backward passes recompute states and scores. The decays per channel of
-// Kimi delta attention add only the bytes of the decays. Mamba-1 runs mamba_ssm's selective scan,
-// and a short convolution three kernels without a state.
-PassKernels recurrence_kernels(const config::Model& model, const Layer& layer,
-                               config::DataType recipe);
+// flash-linear-attention's chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention, 0.5)
+// for a gated delta net, or loops of operations in deterministic training. Memory traffic outweighs
+// their products: states are written in 32 bits and read in 16, the scores of a chunk take 32,
+// everything else 16. With a recipe of 32 bits all bytes double, an upper limit. Backward passes
+// recompute states and scores. The decays per channel of Kimi delta attention add only the bytes of
+// the decays. Mamba-1 runs mamba_ssm's selective scan, and a short convolution three kernels
+// without a state.
+PassKernels recurrence_kernels(const ModelSetting& setting, const Layer& layer);
+// Returns the kernels of a gated delta net between the convolution and the gated norm, if PyTorch
+// computes its chunks one after the other in fp32, without kernels of its own
+// (torch_chunk_gated_delta_rule in megatron/core/ssm/gated_delta_net/gdn.py). `sequence` is the
+// number of tokens along which a state is carried.
+PassKernels looped_delta_kernels(const Recurrence& recurrence, double sequence);
 // Returns the kernels of softmax(Q K') V alone, without the projections before and after.
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& attention);
 // Returns the kernels of a layer's indexer after its projections: its scores, its choice of keys

@@ -153,6 +153,17 @@ std::uint32_t sequence_of(const Model& model, const config::Training& training) 
   return training.sequence.value_or(model.sequence);
 }
 
+namespace {
+
+// Returns the share of a training's tokens that pad samples.
+double padded_share(const Model& model, const config::Training& training) {
+  if (!training.lengths) return 0;
+  const auto batch = batch_of(training, sequence_of(model, training));
+  return std::max(0.0, 1 - batch->real.tokens / batch->computed.tokens);
+}
+
+}  // namespace
+
 std::optional<RoutingLaw> routing_law(const Model& model, const config::Training& training,
                                       const Sizes& sizes) {
   const config::ExpertTraining& experts = training.experts;
@@ -162,7 +173,8 @@ std::optional<RoutingLaw> routing_law(const Model& model, const config::Training
                  .experts = model.experts->count,
                  .top_k = model.experts->top_k,
                  .ranks = sizes.ep,
-                 .capacity = experts.drop_above};
+                 .capacity = experts.drop_above,
+                 .padding = padded_share(model, training)};
   if (law.alpha)
     law.tokens = static_cast<std::uint64_t>(sizes.spread_tokens * sizes.etp * sizes.ep);
   return law;

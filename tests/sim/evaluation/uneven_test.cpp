@@ -145,6 +145,23 @@ TEST_CASE("padding is computed but its tokens do not count", "[uneven]") {
   CHECK(static_cast<double>(peak) == Approx(held * 7168 / 5632).epsilon(1e-6));
 }
 
+TEST_CASE("tokens that pad samples are less even over experts than text", "[uneven]") {
+  const auto imbalance = [](const char* lengths) {
+    const Run run(fmt::format(
+        "{{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 2, engine: timing, parallel: {{ep: 8, "
+        "dp: 8}}, training: {{sequence: 4096, lengths: {{documents: [1024], {}}}}}}}",
+        lengths));
+    return workload::sizes_of(run.scenario.model->value, run.scenario.training,
+                              run.scenario.parallel)
+        .imbalance;
+  };
+  // Three quarters of the tokens are padding, which visit 2 of the 8 ranks: half of 8 times 3/4
+  // each, beside a quarter of a load that is 1 on average.
+  CHECK(imbalance("packed: false, pad_to: sequence") > 3 + 0.25);
+  CHECK(imbalance("packed: false, pad_to: sequence") < 3 + 0.25 * 1.5);
+  CHECK(imbalance("packed: false") == imbalance("packed: true"));
+}
+
 TEST_CASE("the busiest rank of each layer and microbatch sets the time of its experts",
           "[uneven]") {
   const auto scenario = [](const char* experts, const char* model) {

@@ -103,6 +103,34 @@ TEST_CASE("experts drop tokens above their capacity", "[experts]") {
   CHECK(mean(limited(16)) == mean({.alpha = {}, .experts = 16, .top_k = 2, .ranks = 16}));
 }
 
+// Of four experts on two ranks, a token visits two: with all tokens padding, both are on one rank
+// in a third of all draws, which then has twice the mean.
+TEST_CASE("tokens of padding all choose the same experts", "[experts]") {
+  CHECK(mean({.alpha = {}, .experts = 8, .top_k = 1, .ranks = 8, .padding = 1}) == Approx(8));
+  const RoutingLaw law{.alpha = {}, .experts = 4, .top_k = 2, .ranks = 2, .padding = 1};
+  double sum = 0;
+  constexpr int draws = 100'000;
+  for (int draw = 0; draw < draws; ++draw) {
+    const double busiest = law.busiest(base::mix(draw));
+    CHECK((busiest == Approx(1) || busiest == Approx(2)));
+    sum += busiest;
+  }
+  CHECK(sum / draws == Approx(4.0 / 3).epsilon(0.005));
+}
+
+// With one expert to a rank and one visit to a token, the expert of the padding has its tokens and
+// its share of the others.
+TEST_CASE("tokens that are no padding follow the router's law", "[experts]") {
+  constexpr double padding = 0.75;
+  const RoutingLaw law{.alpha = {}, .experts = 16, .top_k = 1, .ranks = 16, .padding = padding};
+  double sum = 0;
+  constexpr int draws = 10'000;
+  for (int draw = 0; draw < draws; ++draw) sum += law.busiest(base::mix(draw));
+  CHECK(sum / draws == Approx(16 * padding + (1 - padding)).epsilon(0.002));
+  CHECK(mean({.alpha = {}, .experts = 16, .top_k = 1, .ranks = 16}) <
+        mean({.alpha = {}, .experts = 16, .top_k = 1, .ranks = 16, .padding = 0.25}));
+}
+
 TEST_CASE("no expert gets a token twice", "[experts]") {
   // If each token goes to all 8 experts, all experts have the same load.
   CHECK(mean({.alpha = 2, .experts = 8, .top_k = 8, .ranks = 4, .tokens = 4096}) == Approx(1));

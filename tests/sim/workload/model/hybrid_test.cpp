@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <string_view>
+
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "schedules/routes.hpp"
 #include "sim/workload/compute/efficiency.hpp"
@@ -118,6 +122,80 @@ TEST_CASE("kernels of a recurrence move the bytes of their tensors", "[model][hy
   CHECK(bytes_of(kernels.input_grad, Part::recurrence) >
         bytes_of(kernels.forward, Part::recurrence));
   CHECK(kernels.weight_grad.size() == 2);
+}
+
+namespace {
+
+double bytes_named(const std::vector<workload::Kernel>& kernels, std::string_view name) {
+  double bytes = 0;
+  for (const workload::Kernel& kernel : kernels)
+    if (kernel.name == name) bytes += kernel.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a gated delta net copies its inputs before the kernels of its chunks",
+          "[model][hybrid]") {
+  const SettingFixture fixture(hybrid("G"), "{}", {});
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::linear_attention);
+  // 2 heads of queries and of keys of 8 are repeated for 4 heads of values; values and gates of 4 x
+  // 16 are copied.
+  const double inputs = 256.0 * 2 * (2 * 16 + 2 * 32 + 2 * 64 + 2 * 64);
+  CHECK(bytes_named(kernels.forward, "inputs") == inputs);
+  CHECK(bytes_named(kernels.input_grad, "gradient of inputs") == inputs);
+  // The gradients of the slices become one tensor, as wide as the result of the projection.
+  CHECK(bytes_named(kernels.input_grad, "concatenation") ==
+        256.0 * 2 * 2 * (2 * 16 + 2 * 64 + 2 * 4));
+  // fp32 decays of 4 heads, and 64 scores for each head and token, whose inverse takes their place.
+  CHECK(bytes_named(kernels.forward, "sums of decays") == 256.0 * 2 * 4 * 4);
+  CHECK(bytes_named(kernels.forward, "zeros") == 256.0 * 2 * 4 * 64);
+  CHECK(bytes_named(kernels.forward, "inverse of scores") == 256.0 * 2 * (32 + 4 * 64));
+  CHECK(bytes_named(kernels.input_grad, "sum of gradients of keys") == 256.0 * 6 * 32);
+}
+
+TEST_CASE("kernels of a gated delta net reach their own part of the bandwidth", "[model][hybrid]") {
+  config::Gpu gpu;
+  gpu.memory_bandwidth = 1e12;
+  gpu.kernel_overhead = 0;
+  gpu.recurrence_efficiency = 0.25;
+  workload::Kernel kernel{.work = workload::Kernel::Work::recurrence, .bytes = 1e9};
+  CHECK(workload::kernel_time(kernel, gpu).seconds == Approx(4e-3));
+  kernel.is_delta = true;
+  CHECK(workload::kernel_time(kernel, gpu).seconds == Approx(4e-3));
+  gpu.delta_efficiency = 0.5;
+  CHECK(workload::kernel_time(kernel, gpu).seconds == Approx(2e-3));
+}
+
+// Counts of torch_chunk_gated_delta_rule: 6 operations for each of 63 rows of a chunk's matrix, and
+// 20 for each of the 4 chunks of 64 tokens; in the backward pass 16 and 56.
+TEST_CASE("a deterministic gated delta net runs its chunks one after the other",
+          "[model][hybrid]") {
+  const auto kernels_of = [](std::uint32_t sequence) {
+    const SettingFixture fixture(
+        hybrid("G"), fmt::format("{{deterministic: true, sequence: {}}}", sequence), {});
+    return layer_kernels(fixture.setting, LayerKind::linear_attention);
+  };
+  const auto named = [](const std::vector<workload::Kernel>& kernels, std::string_view name) {
+    const auto found = std::ranges::find(kernels, name, &workload::Kernel::name);
+    REQUIRE(found != kernels.end());
+    return *found;
+  };
+  const workload::PassKernels kernels = kernels_of(256);
+  CHECK(named(kernels.forward, "inverse").looped + 1 == 6 * 63);
+  CHECK(named(kernels.forward, "chunks").looped + 1 == 20 * 4);
+  CHECK(named(kernels.input_grad, "inverse").looped + 1 == 16 * 63);
+  CHECK(named(kernels.input_grad, "chunks").looped + 1 == 56 * 4);
+  // The copy, the product and the sum of i x i fp32 elements for each row i < 64 of a matrix, of
+  // which 4 heads have one for each chunk.
+  const double triangles = 63.0 * 64 * 127 / 6 * 4 * 4;
+  CHECK(named(kernels.forward, "inverse").bytes == Approx((8 + 8 + 4) * triangles));
+  // Twice the tokens have twice the chunks, and gradients of parts of a sequence twice as long.
+  const double backward = named(kernels.input_grad, "chunks").bytes;
+  CHECK(named(kernels_of(512).input_grad, "chunks").bytes > 2 * backward);
+  CHECK(named(kernels_of(512).forward, "chunks").bytes ==
+        Approx(2 * named(kernels.forward, "chunks").bytes));
+  CHECK(named(kernels.forward, "chunks").is_operation);
 }
 
 TEST_CASE("a recurrence saves the output of its input projection", "[model][hybrid]") {
