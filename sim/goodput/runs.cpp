@@ -89,6 +89,9 @@ std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variant
     };
     process::run_all(bodies, jobs, look, [&](std::size_t number, const process::Result& result) {
       if (result.is_lost && !is_last) return lost.push_back(group[number]);
+      const std::size_t variant = group[number].variant;
+      if (result.failed && !result.is_lost && variant > 0 && options.on_failed)
+        return options.on_failed(variant);
       if (result.failed) throw std::runtime_error("a simulation of the job failed: " + result.text);
       const JournalEntry entry = entry_of(result.text);
       if (journal != nullptr) journal->append(entry);

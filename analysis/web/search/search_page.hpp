@@ -32,7 +32,7 @@ struct WinnerWords {
   };
   std::vector<AnswerReport> answers;
   std::vector<Band> bands;
-  std::optional<AnswerReport> decision;  // opens the page
+  std::optional<AnswerReport> decision = {};  // opens the page
 };
 
 // Writes a self-contained HTML file. It shows the best candidate and the runner-up, throughput
