@@ -131,11 +131,8 @@ std::string rl_picture(const RlReport& report, double width, PictureKind kind) {
   constexpr double legend_top = 60;
   constexpr double row_height = 76;
   constexpr double row_gap = 8;
-  double legend_bottom = 0;
-  {
-    const std::unique_ptr<Canvas> measure = make_canvas(PictureKind::svg, width, 10);
-    legend_bottom = draw_swatches(*measure, legend, margin, right, legend_top, false);
-  }
+  const double legend_bottom = draw_swatches(*make_canvas(PictureKind::svg, width, 1), legend,
+                                             margin, right, legend_top, false);
   const double top = legend_bottom + 34;
   const double bottom = top + (row_height + row_gap) * static_cast<double>(pools.size()) - row_gap;
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, bottom + 40);
