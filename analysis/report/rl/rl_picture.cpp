@@ -82,7 +82,7 @@ void draw_spans(Canvas& canvas, const RlTimeline& timeline, const Pool& pool, co
 std::vector<Swatch> legend_of(const RlTimeline& timeline, double most_responses) {
   std::vector<Swatch> swatches{
       {engines_colour, "engines that generate", Swatch::Kind::field},
-      {responses_colour, fmt::format("their responses, up to {:.0f} an engine", most_responses),
+      {responses_colour, fmt::format("responses, up to {:.0f} an engine", most_responses),
        Swatch::Kind::field}};
   for (std::size_t i = 0; i < rl_phase_names.size(); ++i)
     if (std::ranges::any_of(timeline.trainer, [&](const RlSpan& span) {
@@ -188,9 +188,9 @@ std::string rl_changes_picture(const RlReport& report, double width, PictureKind
     const std::string change =
         is_simulated ? "" : fmt::format("  {:+.1f} %", 100 * (line.step_s / report.step_s - 1));
     canvas.text(x(line.step_s) + 6, y + 15, format_seconds(line.step_s) + change, {.size = 9.5});
+    canvas.line(x(report.step_s), y + 3, x(report.step_s), y + 19, ink, 0.8);
     y += line_height;
   }
-  canvas.dashes(x(report.step_s), top + 5, x(report.step_s), height - 14, faint_ink, 0.8);
   return canvas.finish();
 }
 
