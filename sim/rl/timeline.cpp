@@ -16,7 +16,7 @@ void add_phases(analysis::RlTimeline& timeline, const Setting& setting, const Lo
                 double zero) {
   const double updates = setting.update * setting.post.updates;
   const std::pair<RlPhase, double> phases[] = {
-      {RlPhase::other, setting.loop.overhead},
+      {RlPhase::overhead, setting.loop.overhead},
       {RlPhase::log_probabilities, setting.post.logprob ? setting.forward : 0},
       {RlPhase::reference, setting.post.reference ? setting.forward : 0},
       {RlPhase::training, updates},

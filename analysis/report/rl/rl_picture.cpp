@@ -126,8 +126,8 @@ std::string rl_picture(const RlReport& report, double width, PictureKind kind) {
   const std::vector<Pool> pools = pools_of(report);
   const double left = margin + names_width;
   const double right = width - margin;
-  const double most = timeline.responses.empty() ? 0 : std::ranges::max(timeline.responses);
-  const std::vector<Swatch> legend = legend_of(timeline, most);
+  const double peak = timeline.responses.empty() ? 0 : std::ranges::max(timeline.responses);
+  const std::vector<Swatch> legend = legend_of(timeline, peak);
   constexpr double legend_top = 60;
   constexpr double row_height = 76;
   constexpr double row_gap = 8;
@@ -151,7 +151,7 @@ std::string rl_picture(const RlReport& report, double width, PictureKind kind) {
     if (pool.generates) {
       fill_below(canvas, timeline.generating, row, engines_colour);
       std::vector<double> shares = timeline.responses;
-      for (double& value : shares) value = most > 0 ? value / most : 0;
+      for (double& value : shares) value = peak > 0 ? value / peak : 0;
       fill_below(canvas, shares, row, responses_colour);
     }
     draw_spans(canvas, timeline, pool, row);

@@ -13,7 +13,7 @@ enum class RlPhase : std::uint8_t {
   reference,
   training,
   weights,  // new weights go to the engines; engines and trainer wait
-  other     // rewards and data; the trainer waits
+  overhead  // rewards and data; the trainer waits
 };
 inline constexpr std::array<std::string_view, 5> rl_phase_names{
     "log-probabilities", "reference model", "training", "weights to engines", "other"};
@@ -24,7 +24,7 @@ struct RlSpan {
   double end = 0;
 };
 
-// What the pools of GPUs do during a few steps of the steady state. A step ends when the engines
+// Work of the pools of GPUs during a few steps of the steady state. A step ends when the engines
 // have new weights. Times count from the end of the step before the first one that is shown.
 struct RlTimeline {
   double seconds = 0;

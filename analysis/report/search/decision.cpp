@@ -51,7 +51,7 @@ void add_ties(AnswerReport& report, const SearchRun& run, const Decision& decisi
   if (robust.rows.size() < 2)
     return report.add_sentence("no comparison: no other candidate differs in time or memory");
   const Verdict verdict = verdict_of(robust, standings(run, robust));
-  const std::string others = counted(robust.rows.size() - 1, "other candidate");
+  const std::string rivals = counted(robust.rows.size() - 1, "other candidate");
   const std::string draws = counted(robust.settings.draws, "draw");
   const auto add_rows = [&](const std::vector<std::size_t>& numbers) {
     for (const std::size_t number : numbers) {
@@ -62,14 +62,14 @@ void add_ties(AnswerReport& report, const SearchRun& run, const Decision& decisi
   };
   if (!verdict.better.empty()) {
     report.add_sentence(fmt::format("{} of {} are better than the best in 95 % of {}",
-                                    verdict.better.size(), others, draws));
+                                    verdict.better.size(), rivals, draws));
     add_rows(verdict.better);
   }
   const char* const scope = robust.error ? "conditions and errors" : "conditions";
   if (verdict.ties.empty())
-    return report.add_sentence(fmt::format("none of {} ties under {} of {}", others, draws, scope));
+    return report.add_sentence(fmt::format("none of {} ties under {} of {}", rivals, draws, scope));
   report.add_sentence(fmt::format("{} of {} cannot be told from the best under {} of {}",
-                                  verdict.ties.size(), others, draws, scope));
+                                  verdict.ties.size(), rivals, draws, scope));
   add_rows(verdict.ties);
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("the timeline shows a reference model and the time for rewards", "[rl]
   setting.loop.overhead = 0.25;
   const analysis::RlTimeline timeline = rl::timeline_of(setting, rl::simulate(setting.loop));
   REQUIRE(timeline.trainer.size() == 15);
-  CHECK(timeline.trainer[0].phase == RlPhase::other);
+  CHECK(timeline.trainer[0].phase == RlPhase::overhead);
   CHECK(timeline.trainer[0].start == Approx(2).epsilon(1e-9));
   CHECK(timeline.trainer[2].phase == RlPhase::reference);
   CHECK(timeline.trainer[2].start == Approx(3.25).epsilon(1e-9));
