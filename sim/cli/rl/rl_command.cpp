@@ -46,10 +46,10 @@ int print_rl_help() {
       "describes the training; its map `rl` describes the rest.\n"
       "\n"
       "  pipewright rl grpo.yaml\n"
+      "  pipewright rl grpo.yaml -o rl.html rl.png\n"
       "  pipewright rl grpo.yaml --set rl.mode=one-off rl.rollout.gpus=16\n"
       "  pipewright rl grpo.yaml --set rl.mode=async rl.lag=4 --split 64\n"
       "  pipewright rl grpo.yaml --set rl.lengths.p95=8000 --json\n"
-      "  pipewright rl grpo.yaml -o rl.html rl.png\n"
       "\n{}\nkeys of the map `rl` of a scenario (* required in its section):\n",
       describe(rl_options()));
   for (const config::KeyRow& key : config::post_training_keys())
