@@ -15,13 +15,14 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double margin = 14;  // in points, as all lengths in this file
-constexpr double names_width = 84;
-constexpr Colour engines_colour = colour_of(0xcfe8f7);
-constexpr Colour responses_colour = colour_of(0x56b4e9);
+constexpr double pool_margin = 14;  // in points, as all lengths in this file
+constexpr double pool_names_width = 84;
+constexpr Colour engines_colour = analysis::colour_of(0xcfe8f7);
+constexpr Colour responses_colour = analysis::colour_of(0x56b4e9);
 
-constexpr std::array phase_colours{colour_of(0xf0e442), colour_of(0xcc79a7), colour_of(0xe69f00),
-                                   colour_of(0x882255), colour_of(0x8b95a3)};
+constexpr std::array phase_colours{analysis::colour_of(0xf0e442), analysis::colour_of(0xcc79a7),
+                                   analysis::colour_of(0xe69f00), analysis::colour_of(0x882255),
+                                   analysis::colour_of(0x8b95a3)};
 static_assert(phase_colours.size() == rl_phase_names.size());
 
 Colour colour_of(RlPhase phase) { return phase_colours.at(static_cast<std::size_t>(phase)); }
@@ -124,25 +125,25 @@ void draw_time_axis(Canvas& canvas, double seconds, double left, double right, d
 std::string rl_picture(const RlReport& report, double width, PictureKind kind) {
   const RlTimeline& timeline = report.timeline;
   const std::vector<Pool> pools = pools_of(report);
-  const double left = margin + names_width;
-  const double right = width - margin;
+  const double left = pool_margin + pool_names_width;
+  const double right = width - pool_margin;
   const double peak = timeline.responses.empty() ? 0 : std::ranges::max(timeline.responses);
   const std::vector<Swatch> legend = legend_of(timeline, peak);
   constexpr double legend_top = 60;
   constexpr double row_height = 76;
   constexpr double row_gap = 8;
   const double legend_bottom = draw_swatches(*make_canvas(PictureKind::svg, width, 1), legend,
-                                             margin, right, legend_top, false);
+                                             pool_margin, right, legend_top, false);
   const double top = legend_bottom + 34;
   const double bottom = top + (row_height + row_gap) * static_cast<double>(pools.size()) - row_gap;
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, bottom + 40);
   Canvas& canvas = *page;
-  draw_heading(canvas, margin, right, 22,
+  draw_heading(canvas, pool_margin, right, 22,
                fmt::format("a step takes {}", format_seconds(report.step_s)),
                fmt::format("{}, {}", format_rate(report.tokens_per_s(), "tokens"), report.mode));
-  canvas.text(margin, 40, canvas.fitted(report.subject, right - margin, {.size = 9}),
+  canvas.text(pool_margin, 40, canvas.fitted(report.subject, right - pool_margin, {.size = 9}),
               {.size = 9, .colour = faint_ink});
-  draw_swatches(canvas, legend, margin, right, legend_top);
+  draw_swatches(canvas, legend, pool_margin, right, legend_top);
   double y = top;
   for (const Pool& pool : pools) {
     const Area row{left, y, right, y + row_height};
@@ -155,9 +156,9 @@ std::string rl_picture(const RlReport& report, double width, PictureKind kind) {
       fill_below(canvas, shares, row, responses_colour);
     }
     draw_spans(canvas, timeline, pool, row);
-    canvas.text(margin, y + 14, pool.name, {.size = 10.5, .bold = true});
-    canvas.text(margin, y + 29, counted(pool.gpus, "GPU"), {.size = 9.5});
-    canvas.text(margin, y + 43, format_percent(pool.idle) + " idle", {.size = 9.5});
+    canvas.text(pool_margin, y + 14, pool.name, {.size = 10.5, .bold = true});
+    canvas.text(pool_margin, y + 29, counted(pool.gpus, "GPU"), {.size = 9.5});
+    canvas.text(pool_margin, y + 43, format_percent(pool.idle) + " idle", {.size = 9.5});
     y += row_height + row_gap;
   }
   draw_steps(canvas, timeline, {left, top, right, bottom});
@@ -174,14 +175,14 @@ std::string rl_changes_picture(const RlReport& report, double width, PictureKind
   const double height = top + line_height * static_cast<double>(lines.size());
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, height);
   Canvas& canvas = *page;
-  const double left = margin;
-  const double right = width - margin - numbers_width;
+  const double left = pool_margin;
+  const double right = width - pool_margin - numbers_width;
   const double longest = std::ranges::max(lines, {}, &RlVariant::step_s).step_s;
   const auto x = [&](double seconds) { return left + (right - left) * seconds / longest; };
   double y = top;
   for (const RlVariant& line : lines) {
     const bool is_simulated = &line == &lines.front();
-    canvas.text(left, y, canvas.fitted(line.name, width - 2 * margin, {.size = 9.5}),
+    canvas.text(left, y, canvas.fitted(line.name, width - 2 * pool_margin, {.size = 9.5}),
                 {.size = 9.5, .bold = is_simulated});
     canvas.rectangle(left, y + 5, x(line.step_s), y + 17);
     canvas.fill(is_simulated ? line_colour : responses_colour);
@@ -208,7 +209,7 @@ std::string rl_splits_picture(const RlReport& report, double width, PictureKind 
   const Scale y = scale_of(0, std::ranges::max(seconds), plot.bottom, plot.top, 6);
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, height);
   Canvas& canvas = *page;
-  canvas.text(margin, 20, "time of a step (s)", {.size = 9.5, .colour = faint_ink});
+  canvas.text(pool_margin, 20, "time of a step (s)", {.size = 9.5, .colour = faint_ink});
   const auto number = [](double value) { return fmt::format("{:.4g}", value); };
   draw_axes(canvas, {plot, x, y, number, number,
                      fmt::format("training GPUs; the rest of {} generate",
