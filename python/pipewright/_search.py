@@ -234,24 +234,28 @@ class SearchResult:
         why_not: str | list[str] | None = None,
         robust: bool | Mapping[str, Any] = False,
         costs: Mapping[str, Any] | None = None,
+        decide: bool = False,
         jobs: int | None = None,
     ) -> dict[str, Any]:
         """Answers questions about the winner, as ``pipewright search --json`` prints them.
 
         ``why_not`` are conditions; each answer is the best candidate that meets one, and where it
         loses. ``robust`` assesses the winner under perturbed inputs; a mapping changes the
-        settings. ``costs`` finds the cheapest candidate on each cluster.
+        settings. ``costs`` finds the cheapest candidate on each cluster. ``decide`` collects what a
+        decision needs about the winner: ties, cost, failures and the launch.
 
         >>> result = search("sweep.yaml").run()
         >>> result.ask(why_not="tp == 8")["why_not"][0]["loses"]
         >>> result.ask(robust={"draws": 64, "network": "30 %"})["robust"]
         >>> result.ask(costs={"tokens": "300B", "deadline": "30d", "price": 2.5})["costs"]
+        >>> result.ask(decide=True, costs={"tokens": "300B", "price": 2.5})["decision"]["goodput"]
         """
         under = _words(robust) if isinstance(robust, Mapping) else []
-        words = options(why_not=why_not, robust=bool(robust), jobs=jobs)
+        words = options(why_not=why_not, robust=bool(robust), decide=decide, jobs=jobs)
         more = options(under=under or None, costs=None if costs is None else _words(costs))
         report = command("search", self._file, "--quiet", "--json", *words, *more).json()
-        return {name: report[name] for name in ("why_not", "costs", "robust") if name in report}
+        answers = ("why_not", "costs", "robust", "decision")
+        return {name: report[name] for name in answers if name in report}
 
     def save(self, *files: PathLike) -> None:
         """Writes files by their extension: .html (a page), .csv, .json, .h5 (all candidates) or

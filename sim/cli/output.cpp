@@ -71,6 +71,11 @@ Picture parse_picture(const std::string& name) {
   return *picture;
 }
 
+analysis::PictureKind picture_kind(const Output& output) {
+  if (output.kind == OutputKind::svg) return analysis::PictureKind::svg;
+  return output.kind == OutputKind::png ? analysis::PictureKind::png : analysis::PictureKind::pdf;
+}
+
 bool is_picture(const Output& output) {
   return output.kind == OutputKind::svg || output.kind == OutputKind::png ||
          output.kind == OutputKind::pdf;

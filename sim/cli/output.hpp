@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/palette.hpp"
 #include "analysis/report/summary.hpp"
 #include "analysis/trace/rows.hpp"
 
@@ -24,6 +25,7 @@ struct Output {
   Picture picture = Picture::timeline;
 };
 bool is_picture(const Output& output);
+analysis::PictureKind picture_kind(const Output& output);  // of a picture
 
 // Finds the kind of each output file by its extension. Throws UsageError for an unknown extension;
 // the message lists all kinds.

@@ -89,6 +89,9 @@ std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variant
     };
     process::run_all(bodies, jobs, look, [&](std::size_t number, const process::Result& result) {
       if (result.is_lost && !is_last) return lost.push_back(group[number]);
+      const std::size_t variant = group[number].variant;
+      if (result.failed && !result.is_lost && variant > 0 && options.on_failed)
+        return options.on_failed(variant);
       if (result.failed) throw std::runtime_error("a simulation of the job failed: " + result.text);
       const JournalEntry entry = entry_of(result.text);
       if (journal != nullptr) journal->append(entry);
@@ -107,13 +110,14 @@ std::vector<GoodputSpan> spans_of(const Setting& setting, std::uint64_t seed) {
     const std::vector<std::uint64_t> seeds{seed};
     const Simulated simulated = simulate(setting, seeds, Spans::yes);
     for (const GoodputSpan& span : simulated.spans.front())
-      list.push_back({static_cast<int>(span.part), span.start, span.end});
+      list.push_back({static_cast<int>(span.part), span.start, span.end, span.trained});
     return list.dump();
   });
   if (ran.failed) throw std::runtime_error("a simulation of the job failed: " + ran.text);
   std::vector<GoodputSpan> spans;
   for (const nlohmann::json& span : nlohmann::json::parse(ran.text))
-    spans.push_back({static_cast<analysis::GoodputPart>(span[0].get<int>()), span[1], span[2]});
+    spans.push_back(
+        {static_cast<analysis::GoodputPart>(span[0].get<int>()), span[1], span[2], span[3]});
   return spans;
 }
 

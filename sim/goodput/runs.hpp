@@ -22,12 +22,16 @@ struct RunOptions {
   std::uint64_t first_seed = 1;
   std::size_t jobs = 1;
   std::function<void(double share)> look;  // Called regularly; an exception ends the run.
+  // Called if a variant after the first one fails, such as one that hardly trains between its
+  // failures. Without this function, the failure is an exception.
+  std::function<void(std::size_t variant)> on_failed;
 };
 
 // Simulates all seeds of all variants in child processes. Each process takes a fixed group of
 // seeds, so results in the journal are reused even if the number of seeds has changed. New results
 // are appended to the journal. Returns the outcomes by variant and seed. The seeds of a process
-// that is killed are simulated a second time. Throws std::runtime_error if a process fails.
+// that is killed are simulated a second time. Throws std::runtime_error if a process fails,
+// unless `on_failed` takes the failure.
 std::vector<std::vector<analysis::GoodputOutcome>> run(const std::vector<Variant>& variants,
                                                        const RunOptions& options,
                                                        Journal* journal = nullptr);

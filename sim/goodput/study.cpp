@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -147,15 +148,23 @@ analysis::GoodputReport study(const config::Scenario& scenario, const Iteration&
     intervals = variants.size() - 1;
     for (Variant& variant : what_ifs(setting, seeds)) variants.push_back(std::move(variant));
   }
-  const RunOptions run_options{
-      .first_seed = scenario.variation.seed, .jobs = options.jobs, .look = options.look};
+  std::set<std::size_t> failed;
+  const RunOptions run_options{.first_seed = scenario.variation.seed,
+                               .jobs = options.jobs,
+                               .look = options.look,
+                               .on_failed = [&](std::size_t variant) { failed.insert(variant); }};
   const auto outcomes = run(variants, run_options, journal);
 
   report.target_tokens = options.tokens;
   report.outcomes = outcomes.front();
-  for (std::size_t i = 1; i < variants.size(); ++i)
-    (i <= intervals ? report.intervals : report.worth)
-        .push_back(variant_of(variants[i], outcomes[i]));
+  for (std::size_t i = 1; i < variants.size(); ++i) {
+    const bool has_failed = failed.contains(i);
+    if (i > intervals)
+      report.worth.push_back(variant_of(
+          variants[i], has_failed ? std::vector<analysis::GoodputOutcome>() : outcomes[i]));
+    else if (!has_failed)
+      report.intervals.push_back(variant_of(variants[i], outcomes[i]));
+  }
   if (!options.without_variants) {
     analysis::GoodputVariant requested = variant_of(variants.front(), outcomes.front());
     requested.ratios.resize(std::min<std::size_t>(requested.ratios.size(), compared_seeds));

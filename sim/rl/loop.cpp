@@ -23,6 +23,7 @@ class Engine {
   }
   double busy() const { return busy_; }
   double sequence_seconds() const { return sequence_seconds_; }
+  const std::vector<EngineSpan>& spans() const { return spans_; }
 
   // Time at which the next response ends.
   double next_end() const { return next_end_; }
@@ -75,9 +76,16 @@ class Engine {
   }
   void plan() { next_end_ = active_.empty() ? never : clock_ + seconds(active_.top().end - step_); }
   void spend(double length) {
+    if (loop_->records_engines) record(length);
     clock_ += length;
     busy_ += length;
     sequence_seconds_ += length * static_cast<double>(active_.size());
+  }
+  void record(double length) {
+    if (!spans_.empty() && spans_.back().end == clock_ && spans_.back().responses == active_.size())
+      spans_.back().end += length;
+    else
+      spans_.push_back({clock_, clock_ + length, active_.size()});
   }
   void run(std::uint64_t steps) {
     spend(seconds(steps));
@@ -102,6 +110,7 @@ class Engine {
   double reserved_ = 0;  // tokens of all responses and their prompts when they are complete
   double busy_ = 0;
   double sequence_seconds_ = 0;
+  std::vector<EngineSpan> spans_;
   std::priority_queue<Response, std::vector<Response>, std::greater<>> active_;
 };
 
@@ -197,6 +206,9 @@ class Simulation {
     for (std::size_t step = warm_up; step < outcome_.steps.size(); ++step)
       outcome_.generation +=
           (outcome_.steps[step].generated - outcome_.steps[step - 1].synced) / count;
+    for (const Engine& engine : engines_)
+      outcome_.engine_spans.insert(outcome_.engine_spans.end(), engine.spans().begin(),
+                                   engine.spans().end());
     outcome_.mean_batch = (end.sequence_seconds - at_warm_up_.sequence_seconds) / busy;
   }
 

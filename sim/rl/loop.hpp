@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +32,15 @@ struct Loop {
   // trainer; 0: on-policy training. At most (version + lag + 1) batches are started while the
   // trainer has `version` (AReaL, arXiv 2505.24298, equation 3).
   std::uint32_t lag = 0;
+  bool records_engines = false;  // fill LoopOutcome::engine_spans
+};
+
+// Time in which an engine generates with a constant number of responses, in seconds from the start
+// of the loop.
+struct EngineSpan {
+  double start = 0;
+  double end = 0;
+  std::size_t responses = 0;
 };
 
 // Times of a step, in seconds from the start of the loop.
@@ -50,6 +60,7 @@ struct LoopOutcome {
   double engines_busy = 0;  // share of the steady state in which the mean engine generates
   double trainer_busy = 0;  // share of the steady state in which the trainer trains
   double mean_batch = 0;    // mean over time of the sequences on an engine that generates
+  std::vector<EngineSpan> engine_spans;  // of all engines, one engine after the other
 };
 
 // Simulates the loop. A response goes to the engine with the fewest responses, which adds a token

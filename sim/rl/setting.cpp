@@ -228,7 +228,7 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
   config::check_single_run(scenario, "a loop of reinforcement learning");
   const config::Model& model = scenario.model->value;
   const std::uint32_t sequence = workload::sequence_of(model, scenario.training);
-  Setting setting{.post = post};
+  Setting setting{.post = post, .title = scenario.title};
   setting.loop.responses = response_lengths(post, sequence);
   const config::Scenario update = update_scenario(scenario, post, setting.loop.responses, sequence);
   const auto batch = static_cast<double>(setting.loop.responses.size());

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/rl/timeline.hpp"
 
 namespace pipewright::rl {
 namespace {
@@ -48,12 +49,15 @@ std::vector<analysis::RlVariant> variants_of(const Loop& loop) {
 }  // namespace
 
 analysis::RlReport study(const Setting& setting) {
-  const LoopOutcome outcome = simulate(setting.loop);
+  Loop recorded = setting.loop;
+  recorded.records_engines = true;
+  const LoopOutcome outcome = simulate(recorded);
   const config::PostTraining& post = setting.post;
   std::string mode(base::name_of(config::post_training_modes, post.mode));
   if (post.lag) mode += fmt::format(", weights up to {} steps old", post.lag->value);
   const double updates = setting.update * post.updates;
   return {
+      .title = setting.title,
       .subject = setting.subject,
       .mode = std::move(mode),
       .prompts = post.prompts.value,
@@ -71,6 +75,7 @@ analysis::RlReport study(const Setting& setting) {
       .generation_s = setting.loop.lag == 0 ? outcome.generation
                                             : outcome.engines_busy * outcome.seconds_per_step,
       .forward_s = setting.loop.training - updates,
+      .reference_s = post.reference ? setting.forward : 0,
       .training_s = updates,
       .sync_s = setting.sync,
       .sync_bytes = setting.sync_bytes,
@@ -82,6 +87,7 @@ analysis::RlReport study(const Setting& setting) {
       .error_low = setting.error_low,
       .error_high = setting.error_high,
       .variants = variants_of(setting.loop),
+      .timeline = timeline_of(setting, outcome),
       .notes = setting.notes};
 }
 

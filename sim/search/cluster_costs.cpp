@@ -140,23 +140,28 @@ std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
   std::vector<analysis::ClusterCost> costs;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Space& part = parts[i];
-    const std::vector<std::string> clusters = cluster_values(part.sweep());
-    analysis::ClusterCost& cost = costs.emplace_back();
-    cost.cluster = cluster_name(clusters.at(i));
-    cost.objective = part.sweep().objective;
     const analysis::SearchRun part_run = search_part(run, part, workers, options, calls);
     const std::optional<std::size_t> best = analysis::find(part_run).best;
     const analysis::CandidateRow* const row = best ? &part_run.rows[*best] : fastest_row(part_run);
-    cost.is_proven = part_run.finished;
-    if (row == nullptr) {
-      cost.missing_reason = "nothing fits, or nothing was simulated";
-      continue;
-    }
-    cost.row = *row;
-    cost.candidate_name = candidate_name(part_run, *row);
-    cost.power = power_of(part, row->candidate, options.facts.at(i).gpu);
+    if (row != nullptr)
+      costs.push_back(cost_of_row(part_run, *row, part, options.facts));
+    else
+      costs.push_back({.cluster = cluster_name(cluster_values(part.sweep()).at(i)),
+                       .objective = part.sweep().objective,
+                       .missing_reason = "nothing fits, or nothing was simulated"});
+    costs.back().is_proven = part_run.finished;
   }
   return costs;
+}
+
+analysis::ClusterCost cost_of_row(const analysis::SearchRun& run, const analysis::CandidateRow& row,
+                                  const Space& part, const std::vector<ClusterFacts>& facts) {
+  const std::size_t cluster = part.cluster(row.candidate / part.schedules());
+  return {.cluster = cluster_name(cluster_values(part.sweep()).at(cluster)),
+          .objective = part.sweep().objective,
+          .power = power_of(part, row.candidate, facts.at(cluster).gpu),
+          .row = row,
+          .candidate_name = candidate_name(run, row)};
 }
 
 }  // namespace pipewright::search

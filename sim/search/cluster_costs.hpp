@@ -37,4 +37,9 @@ std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
                                                  const SearchOptions& options,
                                                  const SearchCalls& calls);
 
+// Returns the cost of a simulated row of a search. `part` is that of the row's cluster, whose price
+// counts.
+analysis::ClusterCost cost_of_row(const analysis::SearchRun& run, const analysis::CandidateRow& row,
+                                  const Space& part, const std::vector<ClusterFacts>& facts);
+
 }  // namespace pipewright::search

@@ -45,7 +45,9 @@ COMMANDS = {
     "runs": ["run times.yaml --json", "run job.yaml --schedule 1f1b gpipe --json"],
     "why": ["why job.h5 --json", "why experts.h5 --json"],
     "compare": ["compare job.h5 experts.h5 --json"],
-    "search": ["search sweep.yaml --quiet --json"],
+    "search": ["search sweep.yaml --quiet --json",
+               "search sweep.yaml --quiet --json --decide --under draws=2 top=2 turns=false "
+               "--costs tokens=1T price=2"],
     "goodput": ["goodput goodput.yaml --seeds 5 --json",
                 "goodput goodput.yaml --seeds 5 --tokens 10B --price 2 --json"],
     "rl": ["rl loop.yaml --json",

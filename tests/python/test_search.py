@@ -213,3 +213,12 @@ def test_ask_answers_questions_about_the_winner(result):
     assert answers["why_not"][0]["condition"] == "tp == 8"
     assert len(answers["robust"]["candidates"]) == 2
     assert answers["robust"]["candidates"][0]["candidate"] == result.best.number
+
+
+def test_a_decision_has_ties_failures_and_the_launch_of_the_winner(result):
+    settings = {"draws": 1, "top": 2, "turns": False}
+    decision = result.ask(decide=True, robust=settings, jobs=2)["decision"]
+    assert decision["candidate"] == result.best.number
+    assert 0 < decision["goodput"]["effective_training_time_ratio"]["mean"] < 1
+    assert decision["launch"]["framework"] == "megatron"
+    assert decision["missing"][0]["option"].startswith("--costs")

@@ -282,6 +282,10 @@ test("answers about the winner are headings, sentences, lists and tables", { ski
                    ["", "planned behind %", "conditions wins %", "conditions behind the best %"]);
   assert.deepEqual(await texts("tbody tr:last-child td"), ["2", "2.2", "0", "+1.5..+3.0"]);
   assert.equal(await answers.locator("#sureness pre").count(), 0);
+  assert.deepEqual(await answers.locator("#decision h3").allTextContents(), ["Decision", "Launch"]);
+  assert.deepEqual(await answers.locator("#decision li").allTextContents(), ["tp 2, pp 2, on 8 GPUs"]);
+  await answers.locator("#decision summary").click();
+  assert.match(await answers.locator("#decision pre").innerText(), /^#!\/bin\/bash\ntorchrun pretrain_gpt.py/);
   await answers.close();
 });
 

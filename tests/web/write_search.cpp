@@ -86,6 +86,15 @@ analysis::AnswerReport answer() {
   return report;
 }
 
+analysis::AnswerReport decision() {
+  analysis::AnswerReport report;
+  report.add_heading("decision");
+  report.add_long_item("tp 2, pp 2, on 8 GPUs");
+  report.add_heading("launch");
+  report.add_script("Megatron-LM", "#!/bin/bash\ntorchrun pretrain_gpt.py\n");
+  return report;
+}
+
 void write_all(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   write(folder, "search", made_search());
@@ -107,7 +116,7 @@ void write_all(const std::filesystem::path& folder) {
   write(folder, "weeks", weeks);
   analysis::write_search_page(folder / "answers.html", made_search(),
                               [](std::uint64_t) { return std::string(); }, {},
-                              {.answers = {answer()}, .bands = {}});
+                              {.answers = {answer()}, .bands = {}, .decision = decision()});
   write(folder, "none", made_search({.memory_gib = 3}));
   SearchRun empty;
   empty.groups = {"a model"};

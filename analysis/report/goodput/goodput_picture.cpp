@@ -60,7 +60,7 @@ Days days_of(const std::vector<GoodputSpan>& spans, std::size_t cells) {
       Row& row = days.rows[number / cells];
       row.cells[number % cells][static_cast<std::size_t>(span.part)] += until - at;
       row.seconds += until - at;
-      if (span.part == GoodputPart::training) row.training += until - at;
+      row.training += span.trained * (until - at) / (span.end - span.start);
       at = until;
     }
   return days;
@@ -95,9 +95,11 @@ void draw_row(Canvas& canvas, const Row& row, double left, double top, double bo
   }
 }
 
-std::vector<Swatch> legend_of(const std::vector<GoodputSpan>& spans) {
-  std::array<bool, goodput_parts> is_present{};
-  for (const GoodputSpan& span : spans) is_present.at(static_cast<std::size_t>(span.part)) = true;
+// Returns the entries of the parts that cells show.
+std::vector<Swatch> legend_of(const Days& days) {
+  std::array<bool, goodput_parts + 1> is_present{};
+  for (const Row& row : days.rows)
+    for (const auto& cell_seconds : row.cells) is_present.at(shown_part(cell_seconds)) = true;
   std::vector<Swatch> swatches;
   for (std::size_t i = 0; i < goodput_parts; ++i)
     if (is_present[i])
@@ -120,7 +122,11 @@ std::string days_picture(const GoodputReport& report, double width, PictureKind 
   const auto cells = static_cast<std::size_t>((right - left) / cell);
   const Days days = days_of(report.spans, cells);
   const double row_height = days.rows.size() > 20 ? 13 : 18;
-  constexpr double top = 78;
+  const std::vector<Swatch> legend = legend_of(days);
+  constexpr double legend_top = 60;
+  const double legend_bottom = draw_swatches(*make_canvas(PictureKind::svg, width, 1), legend,
+                                             margin, width - margin, legend_top, false);
+  const double top = legend_bottom + 24;
   const double bottom = top + row_height * static_cast<double>(days.rows.size());
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, bottom + 40);
   Canvas& canvas = *page;
@@ -131,8 +137,8 @@ std::string days_picture(const GoodputReport& report, double width, PictureKind 
                            counted(report.outcomes.size(), "seed")));
   canvas.text(margin, 40, canvas.fitted(report.subject, width - 2 * margin, {.size = 9}),
               {.size = 9, .colour = faint_ink});
-  draw_swatches(canvas, legend_of(report.spans), margin, width - margin, 60);
-  canvas.text(width - margin, top - 6, "effective",
+  draw_swatches(canvas, legend, margin, width - margin, legend_top);
+  canvas.text(width - margin, top - 5, "effective",
               {.size = 8, .align = Align::right, .colour = faint_ink});
   for (std::size_t i = 0; i < days.rows.size(); ++i) {
     const Row& row = days.rows[i];
@@ -147,7 +153,7 @@ std::string days_picture(const GoodputReport& report, double width, PictureKind 
     canvas.text(width - margin, base, fmt::format("{:.1f} %", 100 * row.training / row.seconds),
                 {.size = 8.5, .align = Align::right});
   }
-  constexpr int steps = 8;
+  const int steps = width > 500 ? 8 : 4;
   for (int step = 0; step <= steps; ++step) {
     const double x = left + (right - left) * step / steps;
     canvas.line(x, bottom, x, bottom + 4, faint_ink, 0.6);
@@ -168,7 +174,7 @@ std::string interval_picture(const GoodputReport& report, double width, PictureK
   }
   const auto [first, last] = std::ranges::minmax(at);
   const auto [lowest, highest] = std::ranges::minmax(ratios);
-  const Scale x = scale_of(first, last, plot.left, plot.right, 8);
+  const Scale x = scale_of(first, last, plot.left, plot.right, width > 500 ? 8 : 4);
   const Scale y = scale_of(lowest, highest, plot.bottom, plot.top, 6);
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, height);
   Canvas& canvas = *page;

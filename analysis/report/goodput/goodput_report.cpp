@@ -91,6 +91,11 @@ std::string gain_text(const GoodputGain& gain) {
 }
 
 Json variant_json(const GoodputReport& report, const GoodputVariant& variant) {
+  if (variant.ratios.empty())
+    return {{"name", variant.name},
+            {"interval_s", variant.interval_s},
+            {"effective_training_time_ratio", nullptr},
+            {"seeds", 0}};
   const GoodputBand ratio = band_of(variant.ratios);
   const GoodputGain gain = gain_of(variant, report.outcomes);
   Json json{{"name", variant.name},
@@ -109,6 +114,12 @@ void add_variants(TextTable& table, const GoodputReport& report,
   std::vector<std::string> gains;
   std::vector<std::string> tokens;
   for (const GoodputVariant& variant : variants) {
+    if (variant.ratios.empty()) {
+      ratios.emplace_back("does not end");
+      gains.emplace_back("-");
+      if (report.tokens_per_iteration) tokens.emplace_back("-");
+      continue;
+    }
     const GoodputGain gain = gain_of(variant, report.outcomes);
     ratios.push_back(percent_text(band_of(variant.ratios).mean));
     gains.push_back(gain_text(gain));
@@ -285,9 +296,10 @@ std::string goodput_text(const GoodputReport& report) {
             goodput_intervals(report).text();
   if (const std::string formulas = goodput_formulas(report); !formulas.empty())
     text += "\n" + formulas;
+  const auto count = [](const GoodputVariant& variant) { return variant.ratios.size(); };
   if (!report.worth.empty())
     text += fmt::format("\nWhat a change is worth, {}:\n\n",
-                        counted(report.worth.front().ratios.size(), "seed")) +
+                        counted(std::ranges::max(report.worth, {}, count).ratios.size(), "seed")) +
             goodput_worth(report).text();
   return text;
 }

@@ -51,6 +51,8 @@ struct GoodputSpan {
   GoodputPart part = GoodputPart::training;
   double start = 0;
   double end = 0;
+  // Seconds of training at full speed in this span: less than its length if it is slowed.
+  double trained = 0;
 
   bool operator==(const GoodputSpan&) const = default;
 };

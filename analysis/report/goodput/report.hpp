@@ -12,9 +12,11 @@ namespace pipewright::analysis {
 // Results of the run with one changed setting, simulated with the same random seeds.
 struct GoodputVariant {
   std::string name;
-  double interval_s = 0;       // Training between checkpoints.
-  std::uint32_t nodes = 0;     // Including spares.
-  std::vector<double> ratios;  // Effective training time ratios by seed.
+  double interval_s = 0;    // Training between checkpoints.
+  std::uint32_t nodes = 0;  // Including spares.
+  // Effective training time ratios by seed. Empty: the run hardly trains between its failures, and
+  // so does not end.
+  std::vector<double> ratios;
 };
 
 // Everything that `pipewright goodput` computes, before it is formatted.
@@ -63,7 +65,7 @@ struct GoodputBand {
 GoodputBand band_of(const std::vector<double>& values);
 
 // Mean difference of the ratios of two variants over their common seeds, and the half width of its
-// 90 % confidence interval.
+// 90 % confidence interval. The variant must have ratios.
 struct GoodputGain {
   double mean = 0;
   double half_width = 0;

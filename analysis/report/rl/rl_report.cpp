@@ -8,11 +8,8 @@
 #include "analysis/report/units_text.hpp"
 
 namespace pipewright::analysis {
-namespace {
 
-// Table of the phases of a step. On policy, their times add up to that of the step; off policy,
-// generation and training overlap.
-std::string phases_text(const RlReport& report) {
+TextTable rl_phases(const RlReport& report) {
   struct Phase {
     std::string_view name;
     double seconds = 0;
@@ -22,7 +19,8 @@ std::string phases_text(const RlReport& report) {
       {"generation", report.generation_s,
        fmt::format("{:.0f} sequences on an engine on average{}", report.mean_batch,
                    report.generation_is_measured ? "" : ", by the model of decoding")},
-      {"log-probabilities", report.forward_s, ""},
+      {"log-probabilities", report.forward_s - report.reference_s, ""},
+      {"reference model", report.reference_s, ""},
       {"training", report.training_s, ""},
       {"weights to engines", report.sync_s,
        report.sync_bytes > 0
@@ -45,10 +43,10 @@ std::string phases_text(const RlReport& report) {
   table.add_numbers({"time"}, seconds);
   table.add_numbers({"of a step"}, shares);
   table.add_names("", remarks);
-  return table.text();
+  return table;
 }
 
-std::string variants_text(const RlReport& report) {
+TextTable rl_variants(const RlReport& report) {
   std::vector<std::string> names;
   std::vector<std::string> seconds;
   std::vector<std::string> gains;
@@ -61,10 +59,10 @@ std::string variants_text(const RlReport& report) {
   table.add_names("what if", names);
   table.add_numbers({"step"}, seconds);
   table.add_numbers({"change"}, gains);
-  return table.text();
+  return table;
 }
 
-std::string splits_text(const RlReport& report) {
+TextTable rl_splits(const RlReport& report) {
   const auto best = std::ranges::min_element(report.splits, {}, &RlSplit::step_s);
   std::vector<std::string> training;
   std::vector<std::string> rollout;
@@ -87,32 +85,32 @@ std::string splits_text(const RlReport& report) {
   table.add_numbers({"training", "idle"}, trainer);
   table.add_numbers({"generation", "idle"}, engines);
   table.add_names("", marks);
-  return table.text();
+  return table;
 }
 
-}  // namespace
-
-std::string rl_text(const RlReport& report) {
+std::string rl_subject(const RlReport& report) {
   const std::string pools =
       report.rollout_gpus == 0
           ? fmt::format("{} train and generate in turn", counted(report.training_gpus, "GPU"))
           : fmt::format("{} train, {} generate", counted(report.training_gpus, "GPU"),
                         report.rollout_gpus);
-  std::string text =
-      fmt::format("{}\n{}, {} of tp {}\n{} x {}, {:.0f} tokens a response (longest {:.0f}), {}\n\n",
-                  report.subject, pools, counted(report.engines, "engine"), report.engine_gpus,
-                  counted(report.prompts, "prompt"), counted(report.responses, "response"),
-                  report.mean_response, report.longest_response, report.mode);
-  text += fmt::format("step {}, {}, {:.0f} tokens/s/GPU\n", format_seconds(report.step_s),
-                      format_rate(report.tokens_per_s(), "tokens"),
-                      report.tokens_per_s() / report.gpus());
-  text +=
-      fmt::format("training idle {}, generation idle {} of the time\n\n",
-                  format_percent(1 - report.trainer_busy), format_percent(1 - report.engines_busy));
-  text += phases_text(report);
-  if (!report.variants.empty()) text += "\n" + variants_text(report);
-  if (!report.splits.empty()) text += "\n" + splits_text(report);
-  text += "\n";
+  return fmt::format(
+      "{}\n{}, {} of tp {}\n{} x {}, {:.0f} tokens a response (longest {:.0f}), {}\n",
+      report.subject, pools, counted(report.engines, "engine"), report.engine_gpus,
+      counted(report.prompts, "prompt"), counted(report.responses, "response"),
+      report.mean_response, report.longest_response, report.mode);
+}
+
+std::string rl_answer(const RlReport& report) {
+  return fmt::format(
+      "step {}, {}, {:.0f} tokens/s/GPU\ntraining idle {}, generation idle {} of the time\n",
+      format_seconds(report.step_s), format_rate(report.tokens_per_s(), "tokens"),
+      report.tokens_per_s() / report.gpus(), format_percent(1 - report.trainer_busy),
+      format_percent(1 - report.engines_busy));
+}
+
+std::string rl_remarks(const RlReport& report) {
+  std::string text;
   if (report.error_low < report.error_high)
     text += fmt::format("training: expected error {:+.0f} .. {:+.0f} %\n", 100 * report.error_low,
                         100 * report.error_high);
@@ -121,6 +119,14 @@ std::string rl_text(const RlReport& report) {
         "generation: not measured; real engines take longer than this model of memory and compute. "
         "rl.rollout.table takes measured points\n";
   return text;
+}
+
+std::string rl_text(const RlReport& report) {
+  std::string text = rl_subject(report) + "\n" + rl_answer(report) + "\n";
+  text += rl_phases(report).text();
+  if (!report.variants.empty()) text += "\n" + rl_variants(report).text();
+  if (!report.splits.empty()) text += "\n" + rl_splits(report).text();
+  return text + "\n" + rl_remarks(report);
 }
 
 std::string rl_json(const RlReport& report) {
@@ -139,6 +145,7 @@ std::string rl_json(const RlReport& report) {
             {"tokens_per_s", report.tokens_per_s()},
             {"generation_s", report.generation_s},
             {"forward_s", report.forward_s},
+            {"reference_s", report.reference_s},
             {"training_s", report.training_s},
             {"sync_s", report.sync_s},
             {"sync_bytes", report.sync_bytes},

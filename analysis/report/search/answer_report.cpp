@@ -92,6 +92,10 @@ void AnswerReport::add_table(TextTable table) {
   parts_.push_back({Kind::table, "", {}, std::move(table)});
 }
 
+void AnswerReport::add_script(std::string title, std::string script) {
+  parts_.push_back({Kind::script, std::move(title), {std::move(script)}, {}});
+}
+
 std::string AnswerReport::text() const {
   std::string text;
   std::size_t number = 0;
@@ -117,6 +121,9 @@ std::string AnswerReport::text() const {
         break;
       case Kind::table:
         text += (number > 0 ? "\n" : "") + table_lines(part.table);
+        break;
+      case Kind::script:
+        text += fmt::format("{}\n{}", part.text, part.details.front());
     }
   }
   return text;
@@ -145,7 +152,10 @@ Json AnswerReport::json() const {
         Json table{{"kind", "table"}};
         table.update(table_json(part.table));
         json.push_back(std::move(table));
+        break;
       }
+      case Kind::script:
+        json.push_back({{"kind", "script"}, {"text", part.text}, {"script", part.details.front()}});
     }
   }
   return json;

@@ -23,6 +23,8 @@ class AnswerReport {
   // Adds an item of a list whose items have numbers, from 1.
   void add_numbered_item(std::string item);
   void add_table(TextTable table);
+  // Adds a script, or another text whose lines must stay as they are, below its title.
+  void add_script(std::string title, std::string script);
 
   // Returns the text for a terminal of 100 columns.
   std::string text() const;
@@ -31,7 +33,15 @@ class AnswerReport {
   Json json() const;
 
  private:
-  enum class Kind : std::uint8_t { heading, sentence, item, long_item, numbered_item, table };
+  enum class Kind : std::uint8_t {
+    heading,
+    sentence,
+    item,
+    long_item,
+    numbered_item,
+    table,
+    script
+  };
   struct Part {
     Kind kind;
     std::string text;

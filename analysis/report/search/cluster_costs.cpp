@@ -95,6 +95,12 @@ std::optional<double> ClusterCost::megawatt_hours() const {
   return joules * objective.tokens / row->work.tokens / seconds_per_hour / 1e6;
 }
 
+TextTable cluster_costs_table(const std::vector<ClusterCost>& costs) {
+  TextTable table;
+  add_columns(table, cluster_cost_columns(costs.front().objective), costs);
+  return table;
+}
+
 AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs) {
   AnswerReport report;
   if (costs.empty()) return report;
@@ -105,9 +111,7 @@ AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs) {
           ? ""
           : fmt::format(" within {:.4g} days", objective.deadline_s / seconds_per_day);
   report.add_heading(fmt::format("cost of {} tokens{}", format_scaled(objective.tokens), within));
-  TextTable table;
-  add_columns(table, cluster_cost_columns(objective), costs);
-  report.add_table(std::move(table));
+  report.add_table(cluster_costs_table(costs));
   for (const ClusterCost& cost : costs) {
     const std::string words =
         cost.row ? fmt::format(
@@ -123,18 +127,20 @@ AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs) {
   return report;
 }
 
+Json cluster_cost_json(const ClusterCost& cost) {
+  Json object = json_object(cluster_cost_columns(cost.objective), cost);
+  object["candidate"] = cost.row ? Json(cost.row->candidate) : Json();
+  object["keeps_deadline"] = cost.keeps_deadline();
+  object["currency"] = cost.objective.currency;
+  object["is_proven"] = cost.is_proven;
+  object["expected_error"] =
+      cost.row ? trace::expected_error_json(cost.row->evidence.expected_error) : Json();
+  return object;
+}
+
 Json cluster_costs_json(const std::vector<ClusterCost>& costs) {
   Json json = Json::array();
-  for (const ClusterCost& cost : costs) {
-    Json object = json_object(cluster_cost_columns(cost.objective), cost);
-    object["candidate"] = cost.row ? Json(cost.row->candidate) : Json();
-    object["keeps_deadline"] = cost.keeps_deadline();
-    object["currency"] = cost.objective.currency;
-    object["is_proven"] = cost.is_proven;
-    object["expected_error"] =
-        cost.row ? trace::expected_error_json(cost.row->evidence.expected_error) : Json();
-    json.push_back(object);
-  }
+  for (const ClusterCost& cost : costs) json.push_back(cluster_cost_json(cost));
   return json;
 }
 

@@ -29,9 +29,13 @@ struct ClusterCost {
   std::optional<double> megawatt_hours() const;  // energy of the GPUs alone, as in training_cost()
 };
 
+// Returns a table with a row for each cost, in the order of the list, which must not be empty.
+TextTable cluster_costs_table(const std::vector<ClusterCost>& costs);
+
 // Returns a table of clusters, the cheapest first, and below it a line for each cluster that names
 // its candidate.
 AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs);
+Json cluster_cost_json(const ClusterCost& cost);
 Json cluster_costs_json(const std::vector<ClusterCost>& costs);
 
 }  // namespace pipewright::analysis

@@ -80,4 +80,14 @@ std::vector<RobustStanding> standings(const SearchRun& run, const Robustness& ro
   return robust_standings;
 }
 
+Verdict verdict_of(const Robustness& robust, const std::vector<RobustStanding>& standings) {
+  Verdict verdict;
+  for (std::size_t i = 1; i < standings.size(); ++i) {
+    const Standing& standing = robust.error ? standings[i].with_error : standings[i].conditions;
+    if (standing.behind.most < 0) verdict.better.push_back(i);
+    if (standing.is_tie()) verdict.ties.push_back(i);
+  }
+  return verdict;
+}
+
 }  // namespace pipewright::analysis

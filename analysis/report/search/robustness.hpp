@@ -84,6 +84,18 @@ struct RobustStanding {
 };
 std::vector<RobustStanding> standings(const SearchRun& run, const Robustness& robust);
 
+// Candidates that the draws rank as the best of the search, or above it: indices in
+// Robustness::rows. The first row is the best of the search.
+struct Verdict {
+  std::vector<std::size_t> ties;    // 0 lies within 90 % of the paired differences
+  std::vector<std::size_t> better;  // at least 95 % of the paired differences are below 0
+};
+Verdict verdict_of(const Robustness& robust, const std::vector<RobustStanding>& standings);
+
+// Returns a line such as "bandwidth of nic below 53 % (24.9 GB/s): 2 wins, by 1.0 % at 50 %", in
+// which `winner` names the new winner.
+std::string perturbation_text(const Perturbation& perturbation, const std::string& winner);
+
 // Return the report for people, and as JSON.
 AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust);
 Json robustness_json(const SearchRun& run, const Robustness& robust);

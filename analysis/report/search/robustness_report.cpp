@@ -97,11 +97,15 @@ std::string error_text(const trace::ExpectedError& error) {
                      expected_error_text(error), format_percent(error.scatter));
 }
 
-// Joins numbers to a text such as "2, 3 and 5".
+// Joins the numbers of candidates, which are indices plus one, to a text such as "2, 3 and 5".
 std::string numbers_text(const std::vector<std::size_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ", numbers[i]);
+    text += fmt::format("{}{}",
+                        i == 0                    ? ""
+                        : i + 1 == numbers.size() ? " and "
+                                                  : ", ",
+                        numbers[i] + 1);
   return text;
 }
 
@@ -112,13 +116,7 @@ void add_verdict(AnswerReport& report, const Robustness& robust,
     return report.add_sentence("no comparison: only one candidate was requested (top=1)");
   if (standings.size() < 2)
     return report.add_sentence("no comparison: no other candidate differs in time or memory");
-  std::vector<std::size_t> ties;
-  std::vector<std::size_t> better;
-  for (std::size_t i = 1; i < standings.size(); ++i) {
-    const Standing& standing = robust.error ? standings[i].with_error : standings[i].conditions;
-    if (standing.behind.most < 0) better.push_back(i + 1);
-    if (standing.is_tie()) ties.push_back(i + 1);
-  }
+  const auto [ties, better] = verdict_of(robust, standings);
   if (!better.empty())
     report.add_sentence(
         fmt::format("{} better than the best in 95 % of the draws: 90 % of the paired "
@@ -139,23 +137,6 @@ std::string winner_of(const SearchRun& run, const Robustness& robust,
                                        : fmt::format("{}", compared - robust.rows.begin() + 1);
 }
 
-std::string perturbation_text(const SearchRun& run, const Robustness& robust,
-                              const Perturbation& perturbation) {
-  const std::string value =
-      perturbation.is_memory   ? format_bytes(static_cast<std::uint64_t>(perturbation.value))
-      : perturbation.value > 0 ? fmt::format("{:.0f} % ({:.3g} GB/s)", 100 * perturbation.factor,
-                                             perturbation.value / 1e9)
-                               : fmt::format("{:.0f} %", 100 * perturbation.factor);
-  const std::string lead = perturbation.is_memory && perturbation.is_decrease
-                               ? fmt::format("{} behind 1", format_percent(perturbation.lead))
-                               : fmt::format("by {}", format_percent(perturbation.lead));
-  return fmt::format(
-      "{} {} {}: {} wins, {}{}", perturbation.parameter,
-      perturbation.is_decrease ? "below" : "above", value, winner_of(run, robust, perturbation),
-      lead,
-      perturbation.is_memory ? "" : fmt::format(" at {:.0f} %", 100 * perturbation.far_factor));
-}
-
 Json standing_json(const Standing& standing) {
   return {{"wins", standing.wins},
           {"behind_p5", standing.behind.least},
@@ -165,6 +146,22 @@ Json standing_json(const Standing& standing) {
 }
 
 }  // namespace
+
+std::string perturbation_text(const Perturbation& perturbation, const std::string& winner) {
+  const std::string value =
+      perturbation.is_memory   ? format_bytes(static_cast<std::uint64_t>(perturbation.value))
+      : perturbation.value > 0 ? fmt::format("{:.0f} % ({:.3g} GB/s)", 100 * perturbation.factor,
+                                             perturbation.value / 1e9)
+                               : fmt::format("{:.0f} %", 100 * perturbation.factor);
+  const std::string lead =
+      perturbation.is_memory && perturbation.is_decrease
+          ? fmt::format("{} behind the best", format_percent(perturbation.lead))
+          : fmt::format("by {}", format_percent(perturbation.lead));
+  return fmt::format(
+      "{} {} {}: {} wins, {}{}", perturbation.parameter,
+      perturbation.is_decrease ? "below" : "above", value, winner, lead,
+      perturbation.is_memory ? "" : fmt::format(" at {:.0f} %", 100 * perturbation.far_factor));
+}
 
 AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust) {
   AnswerReport report;
@@ -193,7 +190,7 @@ AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust) {
   add_verdict(report, robust, standing_list);
   if (!robust.perturbations.empty()) report.add_heading("changes that make another candidate win");
   for (const Perturbation& perturbation : robust.perturbations)
-    report.add_long_item(perturbation_text(run, robust, perturbation));
+    report.add_long_item(perturbation_text(perturbation, winner_of(run, robust, perturbation)));
   if (!robust.without_effect.empty())
     report.add_long_item(
         fmt::format("no effect on the winner: {}", fmt::join(robust.without_effect, ", ")));

@@ -6,8 +6,8 @@
 
 #include "analysis/commlogs/pictures/bench_picture.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/web/comm/html_parts.hpp"
 #include "analysis/web/html_file.hpp"
+#include "analysis/web/html_parts.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "analysis/commlogs/reports/compare_tables.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/web/comm/html_parts.hpp"
 #include "analysis/web/html_file.hpp"
+#include "analysis/web/html_parts.hpp"
 
 namespace pipewright::analysis {
 namespace {

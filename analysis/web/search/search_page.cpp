@@ -312,6 +312,7 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
   json["winner"] = Json::array();  // parts of answers
   for (const AnswerReport& answer : winner.answers)
     for (Json& part : answer.json()) json["winner"].push_back(std::move(part));
+  json["decision"] = winner.decision ? winner.decision->json() : Json::array();
   json["bands"] = Json::array();
   for (const WinnerWords::Band& band : winner.bands)
     json["bands"].push_back({{"row", band.row}, {"low", band.low}, {"high", band.high}});

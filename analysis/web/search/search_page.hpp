@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct WinnerWords {
   };
   std::vector<AnswerReport> answers;
   std::vector<Band> bands;
+  std::optional<AnswerReport> decision = {};  // opens the page
 };
 
 // Writes a self-contained HTML file. It shows the best candidate and the runner-up, throughput

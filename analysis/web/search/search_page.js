@@ -66,6 +66,8 @@ class SearchPage {
     const sureness = element("sureness");
     sureness.hidden = search.winner.length === 0;
     fillWinnerAnswers(sureness.querySelector("div"), search.winner);
+    element("decision").hidden = search.decision.length === 0;
+    fillWinnerAnswers(element("decision"), search.decision);
     fillSelect(element("measure"), this.allMeasures.map(({ name }, i) => [i, shortened(name, 60)]), 0,
                (value) => { this.measure = this.allMeasures[Number(value)]; this.drawCharts(); });
     fillSelect(element("colour"), openAxes.map((axis) => [axis, axisName(axis)]), this.colourAxis,

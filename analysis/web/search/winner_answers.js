@@ -28,6 +28,12 @@ function tableElement({ headings, rows }) {
   return wide;
 }
 
+function scriptElement({ text, script }) {
+  const details = document.createElement("details");
+  details.append(textElement("summary", text), textElement("pre", script));
+  return details;
+}
+
 function itemWords({ text, details }) {
   return printableName(details.length > 0 ? `${text}: ${details.join(", ")}` : text);
 }
@@ -44,6 +50,7 @@ export function fillWinnerAnswers(place, parts) {
     item: (part) => addItem("ul", itemWords(part)),
     "numbered item": ({ text }) => addItem("ol", printableName(text)),
     table: (part) => blocks.push(tableElement(part)),
+    script: (part) => blocks.push(scriptElement(part)),
   };
   for (const part of parts) add[part.kind](part);
   place.replaceChildren(...blocks);

@@ -126,11 +126,6 @@ Request read_goodput_request(const po::variables_map& options) {
 
 constexpr double goodput_picture_width = 760;  // In points.
 
-analysis::PictureKind picture_kind(const Output& output) {
-  if (output.kind == OutputKind::svg) return analysis::PictureKind::svg;
-  return output.kind == OutputKind::png ? analysis::PictureKind::png : analysis::PictureKind::pdf;
-}
-
 void write(const Output& output, const analysis::GoodputReport& report) {
   switch (output.kind) {
     case OutputKind::json:

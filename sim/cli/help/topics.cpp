@@ -11,6 +11,7 @@ std::span<const Topic> topics() {
       Topic{"first-steps", "docs/first-steps.md"},
       Topic{"installation", "docs/installation.md"},
       Topic{"from-model-to-launch", "docs/from-model-to-launch.md"},
+      Topic{"planning", "docs/planning.md"},
       Topic{"explore", "docs/explore.md"},
       Topic{"scenario", "docs/scenario.md"},
       Topic{"models", "docs/models.md"},

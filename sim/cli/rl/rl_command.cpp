@@ -1,6 +1,12 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
+#include "analysis/report/rl/rl_picture.hpp"
 #include "analysis/report/rl/rl_report.hpp"
+#include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
@@ -20,6 +26,8 @@ po::options_description rl_options() {
   add("split", several_words("N"),
       "divide N GPUs between training and generation in up to 12 ways, by the replicas of the "
       "training");
+  add("output,o", several_words("FILE..")->composing(),
+      "write .html (page), .svg, .png or .pdf (what each pool of GPUs does), or .json");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no notes");
   add_scenario_options(options);
@@ -38,12 +46,37 @@ int print_rl_help() {
       "describes the training; its map `rl` describes the rest.\n"
       "\n"
       "  pipewright rl grpo.yaml\n"
+      "  pipewright rl grpo.yaml -o rl.html rl.png\n"
       "  pipewright rl grpo.yaml --set rl.mode=one-off rl.rollout.gpus=16\n"
       "  pipewright rl grpo.yaml --set rl.mode=async rl.lag=4 --split 64\n"
       "  pipewright rl grpo.yaml --set rl.lengths.p95=8000 --json\n"
       "\n{}\n{}",
       describe(rl_options()), describe_section("rl", config::post_training_keys()));
   return exit_ok;
+}
+
+constexpr double rl_picture_width = 760;  // in points
+
+std::vector<Output> read_rl_outputs(const po::variables_map& options) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& file : values(options, "output")) files.emplace_back(file);
+  std::vector<Output> outputs = parse_outputs(files);
+  for (const Output& output : outputs)
+    if (output.kind == OutputKind::csv)
+      throw UsageError(fmt::format("{}: a loop has no table of this kind", output.file.string()))
+          .allow(".html (page), .svg, .png, .pdf (picture), .json");
+  std::vector<std::filesystem::path> read;
+  if (const auto file = scenario_file(options)) read.push_back(*file);
+  check_files(read, files);
+  return outputs;
+}
+
+void write_rl_output(const Output& output, const analysis::RlReport& report) {
+  if (output.kind == OutputKind::json)
+    return trace::write_file(output.file, analysis::rl_json(report));
+  if (output.kind == OutputKind::html) return analysis::write_rl_page(output.file, report);
+  trace::write_file(output.file,
+                    analysis::rl_picture(report, rl_picture_width, picture_kind(output)));
 }
 
 }  // namespace
@@ -53,6 +86,7 @@ int rl_command(const Arguments& arguments) {
   if (options.count("help") != 0) return print_rl_help();
   const bool is_json = options.count("json") != 0;
   const bool is_quiet = is_json || options.count("quiet") != 0;
+  const std::vector<Output> outputs = read_rl_outputs(options);
   const config::Scenario scenario = rl::read_loop_scenario(scenario_tree(options));
   const config::PostTraining post = rl::post_training_of(scenario);
   watch_for_interrupts(interrupt_grace);
@@ -70,7 +104,11 @@ int rl_command(const Arguments& arguments) {
         });
   }
   fmt::print("{}", is_json ? analysis::rl_json(report) : analysis::rl_text(report));
-  return exit_ok;
+  OutputFiles files;
+  for (const Output& output : outputs)
+    files.write(output.file, [&] { write_rl_output(output, report); });
+  if (!is_json) files.print_written();
+  return files.status(exit_ok);
 }
 
 }  // namespace pipewright::cli

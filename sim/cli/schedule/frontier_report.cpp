@@ -130,10 +130,7 @@ void draw(const Frontier& frontier, const config::Scenario& scenario, const Outp
       .details = details,
       .memory = unit.in_bytes() ? fmt::format("peak memory of a device ({})", unit.unit)
                                 : "peak memory (microbatches of a device)"};
-  const auto kind = output.kind == OutputKind::svg   ? analysis::PictureKind::svg
-                    : output.kind == OutputKind::png ? analysis::PictureKind::png
-                                                     : analysis::PictureKind::pdf;
-  analysis::draw_frontier(line, named, words, output.file, kind);
+  analysis::draw_frontier(line, named, words, output.file, picture_kind(output));
 }
 
 std::string json(const Frontier& frontier) {

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +14,8 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/config/text/readable.hpp"
+#include "sim/goodput/iteration.hpp"
+#include "sim/goodput/study.hpp"
 #include "sim/search/workers.hpp"
 #include "sim/worker/search_worker.hpp"
 #include "sim/worker/what_if_runs.hpp"
@@ -29,6 +33,18 @@ int serve_worker(const Arguments& arguments) {
   }
   worker::serve_search(read_worker_settings(flags));
   return exit_ok;
+}
+
+// Simulates weeks of training with failures, without other checkpoint intervals and what-ifs.
+analysis::GoodputReport simulate_weeks(const config::Scenario& scenario,
+                                       std::optional<double> tokens) {
+  constexpr std::uint64_t seeds = 20;
+  return goodput::study(scenario, goodput::simulate_iteration(scenario),
+                        {.seeds = seeds,
+                         .jobs = std::max(1U, std::thread::hardware_concurrency()),
+                         .without_variants = true,
+                         .tokens = tokens,
+                         .look = [](double) { throw_if_interrupted(); }});
 }
 
 }  // namespace
@@ -56,7 +72,8 @@ search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jo
 
 int search_command(const Arguments& arguments) {
   if (std::ranges::find(arguments, "--serve") != arguments.end()) return serve_worker(arguments);
-  return sweep_command(arguments, {local_workers, local_what_if_runs, launch_planner()});
+  return sweep_command(arguments,
+                       {local_workers, local_what_if_runs, launch_planner(), simulate_weeks});
 }
 
 }  // namespace pipewright::cli

@@ -27,6 +27,7 @@
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/search/decision.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
 #include "sim/config/range_note.hpp"
 #include "sim/config/text/value.hpp"
@@ -286,16 +287,26 @@ WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& p
   search::WhatIfRuns what_if_runs;
   if (processes.make_what_if_runs)
     what_if_runs = processes.make_what_if_runs(prepared.space, request.workers.jobs, quiet);
-  return answer(request.questions, run,
-                {.sweep = *request.tree,
-                 .space = prepared.space,
-                 .parts = parts,
-                 .workers = workers,
-                 .what_if_runs = std::move(what_if_runs),
-                 .options = {.facts = prepared.facts,
-                             .target = {.front = false},
-                             .budget_s = request.budget_s},
-                 .calls = calls_of(progress, {})});
+  WinnerAnswers answers = answer(request.questions, run,
+                                 {.sweep = *request.tree,
+                                  .space = prepared.space,
+                                  .parts = parts,
+                                  .workers = workers,
+                                  .what_if_runs = std::move(what_if_runs),
+                                  .options = {.facts = prepared.facts,
+                                              .target = {.front = false},
+                                              .budget_s = request.budget_s},
+                                  .calls = calls_of(progress, {})});
+  const std::optional<std::size_t> best = analysis::find(run).best;
+  if (request.questions.decision && best && !interrupted())
+    answers.decision = decide(run, *best,
+                              {.space = prepared.space,
+                               .facts = prepared.facts,
+                               .costs = parts.costs,
+                               .simulate_weeks = processes.simulate_weeks,
+                               .plan_launch = processes.plan_launch,
+                               .launches = request.launches});
+  return answers;
 }
 
 // Prints a note if the GPU of a candidate has ranges of published values.
@@ -376,6 +387,10 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   if (request.results) written.push_back(*request.results);
   check_files(std::vector{request.file}, written);
   check_results(request);
+  if (request.questions.decision && !processes.simulate_weeks)
+    throw UsageError(
+        "--decide works on one machine only; store the results with --results FILE.h5, and run "
+        "'pipewright search FILE.h5 --decide'");
   if (request.questions.robust && !processes.make_what_if_runs)
     throw UsageError(
         "--robust works on one machine only; store the results with --results FILE.h5, and run "

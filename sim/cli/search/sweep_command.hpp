@@ -13,6 +13,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/search/decision.hpp"
 #include "sim/cli/search/winner_questions.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/coordinator.hpp"
@@ -66,11 +67,12 @@ using MakeWhatIfRuns =
     std::function<search::WhatIfRuns(const search::Space&, std::size_t jobs, bool quiet)>;
 
 // Functions that start the processes of a search. `--robust` needs make_what_if_runs. `--launch`,
-// and launches on a page, need plan_launch.
+// and launches on a page, need plan_launch. `--decide` needs all of them.
 struct SweepProcesses {
   MakeWorkers make_workers;
   MakeWhatIfRuns make_what_if_runs = {};
   PlanLaunch plan_launch = {};
+  SimulateWeeks simulate_weeks = {};
 };
 
 // Starts worker processes on this machine. Each runs this program.

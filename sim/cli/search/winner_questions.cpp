@@ -54,12 +54,18 @@ void add_winner_options(po::options_description& options) {
   add("costs", several_words("WORD..")->composing(),
       "show the cheapest candidate on each cluster: tokens=300B deadline=30d price=2.5 (of a "
       "GPU-hour), or CLUSTER=2.5 for each cluster");
+  add("decide",
+      "show all that a decision needs: the best, ties and what would change it (as --robust), "
+      "days, "
+      "price and energy (with --costs), the same with failures, and the launch");
 }
 
 WinnerQuestions read_winner_questions(const po::variables_map& options) {
-  WinnerQuestions questions{.why_not = values(options, "why-not"), .robust = {}, .costs = {}};
+  WinnerQuestions questions{
+      .why_not = values(options, "why-not"), .robust = {}, .costs = {}, .decision = false};
   const std::vector<std::string> words = values(options, "under");
-  if (options.count("robust") != 0 || !words.empty())
+  questions.decision = options.count("decide") != 0;
+  if (options.count("robust") != 0 || questions.decision || !words.empty())
     questions.robust = search::read_robust_settings(words, "--under");
   if (options.count("costs") != 0)
     questions.costs = search::read_cost_question(values(options, "costs"), "--costs");
@@ -96,11 +102,18 @@ std::string winner_text(const analysis::SearchRun& run, const WinnerAnswers& ans
   std::string text;
   for (const analysis::AnswerReport& report : winner_reports(run, answers))
     text += "\n" + report.text();
+  if (answers.decision)
+    text += "\n" +
+            analysis::decision_answer(run, *answers.decision, answers.robust.value(), false).text();
   return text;
 }
 
 analysis::WinnerWords winner_words(const analysis::SearchRun& run, const WinnerAnswers& answers) {
-  analysis::WinnerWords words{.answers = winner_reports(run, answers), .bands = {}};
+  analysis::WinnerWords words{
+      .answers = winner_reports(run, answers), .bands = {}, .decision = std::nullopt};
+  if (answers.decision)
+    words.decision =
+        analysis::decision_answer(run, *answers.decision, answers.robust.value(), true);
   if (!answers.robust) return words;
   const std::vector<analysis::RobustStanding> standings = analysis::standings(run, *answers.robust);
   for (std::size_t i = 0; i < standings.size(); ++i) {
@@ -119,6 +132,8 @@ analysis::Json winner_json(const analysis::SearchRun& run, const WinnerAnswers& 
     json["why_not"].push_back(analysis::why_not_json(run, why_not));
   if (!answers.costs.empty()) json["costs"] = analysis::cluster_costs_json(answers.costs);
   if (answers.robust) json["robust"] = analysis::robustness_json(run, *answers.robust);
+  if (answers.decision)
+    json["decision"] = analysis::decision_json(run, *answers.decision, answers.robust.value());
   return json;
 }
 

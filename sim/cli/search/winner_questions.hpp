@@ -7,6 +7,7 @@
 
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/search/cluster_costs.hpp"
+#include "analysis/report/search/decision.hpp"
 #include "analysis/report/search/robustness.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/why_not.hpp"
@@ -26,6 +27,7 @@ struct WinnerQuestions {
   std::optional<search::RobustSettings> robust;
 
   std::optional<search::CostQuestion> costs;
+  bool decision = false;  // needs `robust`
 
   bool any() const { return !why_not.empty() || robust || costs; }
 };
@@ -34,6 +36,7 @@ struct WinnerAnswers {
   std::vector<analysis::WhyNot> why_not;
   std::optional<analysis::Robustness> robust;
   std::vector<analysis::ClusterCost> costs;
+  std::optional<analysis::Decision> decision;
 };
 
 void add_winner_options(po::options_description& options);

@@ -48,14 +48,16 @@ void Job::run() {
 // the additional time as slowed; training that is lost later is moved to lost then.
 void Job::account(Part part, double from) {
   const double to = now();
+  double done = 0;
   if (part == Part::training) {
     const double left = training_ ? training_->get_remaining() / JobNetwork::pace(setting_)
                                   : segment_ - (to - from) * speed_;
-    trained_for(std::clamp(segment_ - left, 0.0, segment_), to - from);
+    done = std::clamp(segment_ - left, 0.0, segment_);
+    trained_for(done, to - from);
   } else {
     outcome_[part] += to - from;
   }
-  keep_span(part, from, to);
+  keep_span({part, from, to, done});
 }
 
 void Job::trained_for(double done, double seconds) {
@@ -64,13 +66,15 @@ void Job::trained_for(double done, double seconds) {
   outcome_[Part::slowed] += seconds - done;
 }
 
-void Job::keep_span(Part part, double from, double to) {
-  if (!keep_spans_ || to <= from) return;
-  if (part == Part::training && speed_ < 1) part = Part::slowed;
-  if (!spans_.empty() && spans_.back().part == part && part != Part::training)
-    spans_.back().end = to;
-  else
-    spans_.push_back({part, from, to});
+void Job::keep_span(analysis::GoodputSpan span) {
+  if (!keep_spans_ || span.end <= span.start) return;
+  if (span.part == Part::training && speed_ < 1) span.part = Part::slowed;
+  if (!spans_.empty() && spans_.back().part == span.part && span.part != Part::training) {
+    spans_.back().end = span.end;
+    spans_.back().trained += span.trained;
+  } else {
+    spans_.push_back(span);
+  }
 }
 
 // Waits until the given time, until training or the flow ends, or until an event stops the job, and
@@ -90,8 +94,8 @@ Job::WaitEnd Job::wait(Part part, double until) {
     if (end > from + time_tolerance) ended = wait_for_first(flows, end - from);
     const bool training_ended = trains && (ended ? flows[*ended] == training_ : trained_at <= end);
     if (training_ended) {
+      keep_span({part, from, now(), segment_});
       trained_for(segment_, now() - from);
-      keep_span(part, from, now());
       training_ = nullptr;
       return WaitEnd::training;
     }

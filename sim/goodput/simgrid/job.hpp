@@ -44,7 +44,7 @@ class Job {
   WaitEnd wait(Part part, double until);
   void account(Part part, double from);
   void trained_for(double done, double seconds);
-  void keep_span(Part part, double from, double to);
+  void keep_span(analysis::GoodputSpan span);
   void begin_flow(sg4::Host* from, sg4::Host* to, double rate);
   void end_flow();
   bool handle_next_event();

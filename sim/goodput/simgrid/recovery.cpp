@@ -145,7 +145,8 @@ void Job::go_back(const Saved& to) {
   next_copy_ = trained_ + setting_.peer_interval;
   for (auto span = spans_.rbegin(); span != spans_.rend() && span->start >= to.at - time_tolerance;
        ++span)
-    if (span->part == Part::training || span->part == Part::slowed) span->part = Part::lost;
+    if (span->part == Part::training || span->part == Part::slowed)
+      *span = {.part = Part::lost, .start = span->start, .end = span->end};
 }
 
 void Job::forget_corruptions(double since) {

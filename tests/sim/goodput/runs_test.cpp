@@ -62,3 +62,16 @@ TEST_CASE("seeds whose process is killed each time are an error", "[goodput]") {
   int kills = 1000;
   CHECK_THROWS_WITH(goodput::run(variants, killing(kills)), Catch::Contains("signal 9 (Killed)"));
 }
+
+TEST_CASE("a variant that hardly trains between its failures does not end the other variants",
+          "[goodput]") {
+  std::vector<goodput::Variant> variants{variant(1, 1e6), variant(1, 1e6)};
+  variants[1].setting.interval = 1e5;  // ten mean times between failures
+  variants[1].setting.failures.front().rate = 1e-4;
+  CHECK_THROWS_AS(goodput::run(variants, {}), std::runtime_error);
+  std::vector<std::size_t> failed;
+  const auto outcomes =
+      goodput::run(variants, {.on_failed = [&](std::size_t number) { failed.push_back(number); }});
+  CHECK(failed == std::vector<std::size_t>{1});
+  CHECK(outcomes.front().front().ratio() > 0.9);
+}

@@ -361,6 +361,29 @@ TEST_CASE("a run ends on time and all of its time is accounted for") {
   CHECK(at == Approx(setting.duration));
 }
 
+TEST_CASE("spans with fewer replicas have the training of the run", "[goodput]") {
+  Setting setting = plain();
+  setting.target = goodput::never;
+  setting.duration = 30 * 86400;
+  setting.spares = 1;
+  setting.elastic = true;
+  setting.failures = {{.name = "node", .rate = 1.0 / 20000, .units = 8, .repair = 40000}};
+  const std::vector<std::uint64_t> seeds{5};
+  const goodput::Simulated result = goodput::simulate(setting, seeds, goodput::Spans::yes);
+  const GoodputOutcome& run = result.outcomes.front();
+  REQUIRE(run[GoodputPart::slowed] > 0);
+  double trained = 0;
+  bool has_slowed = false;
+  for (const analysis::GoodputSpan& span : result.spans.front()) {
+    trained += span.trained;
+    CHECK(span.trained <= span.end - span.start + 1e-3);
+    if (span.part == GoodputPart::lost) CHECK(span.trained == 0);
+    has_slowed = has_slowed || span.part == GoodputPart::slowed;
+  }
+  CHECK(has_slowed);
+  CHECK(trained == Approx(run[GoodputPart::training]).epsilon(1e-6));
+}
+
 TEST_CASE("a planned stop loses nothing", "[goodput]") {
   // Until the first stop at 1000 s there are 9 intervals of 110 s and 10 s of training, which are
   // stored in 10 s. The stop takes 200 s, restart 30 s and loading 5 s. Until 2000 s there are 6

@@ -84,3 +84,12 @@ TEST_CASE("an answer without parts is empty", "[winner]") {
   CHECK(AnswerReport().text().empty());
   CHECK(AnswerReport().json().empty());
 }
+
+TEST_CASE("an answer keeps the lines of a script", "[winner]") {
+  AnswerReport report;
+  report.add_script("Megatron-LM", "#!/bin/bash\ntorchrun \\\n  train.py\n");
+  CHECK(report.text() == "Megatron-LM\n#!/bin/bash\ntorchrun \\\n  train.py\n");
+  CHECK(report.json() == Json::array({{{"kind", "script"},
+                                       {"text", "Megatron-LM"},
+                                       {"script", "#!/bin/bash\ntorchrun \\\n  train.py\n"}}}));
+}

@@ -171,3 +171,38 @@ TEST_CASE("published steps take longer than predicted, and mostly in the predict
   CHECK(pairs == 45);
   CHECK(in_order >= 36);
 }
+
+TEST_CASE("a loop is written as a page and as a picture of its pools", "[rl]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const ProgramResult ran =
+      place.run("rl job.yaml --quiet --set rl.reference=true -o rl.html rl.svg rl.json");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("wrote   rl.svg\n"));
+  const std::string page = place.read("rl.html");
+  for (const char* heading : {"Pools of GPUs", "Time of a step", "What a change does"})
+    CHECK_THAT(page, Catch::Contains(fmt::format("<h2>{}</h2>", heading)));
+  CHECK_THAT(page, Catch::Contains("reference model"));
+  CHECK(json::parse(place.read("rl.json"))["reference_s"].get<double>() > 0);
+  CHECK_THAT(place.read("rl.svg"), Catch::StartsWith("<?xml"));
+}
+
+TEST_CASE("the page of a loop shows divisions, and is the same each time", "[rl]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const std::string words =
+      "rl job.yaml --quiet --set rl.mode=one-off rl.rollout.gpus=8 --split 16 -o ";
+  REQUIRE(place.run(words + "a.html").status == 0);
+  REQUIRE(place.run(words + "b.html").status == 0);
+  CHECK_THAT(place.read("a.html"), Catch::Contains("<h2>Division of the GPUs</h2>"));
+  CHECK(place.read("a.html") == place.read("b.html"));
+}
+
+TEST_CASE("a loop has no table of comma-separated values", "[rl]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const ProgramResult ran = place.run("rl job.yaml -o rl.csv");
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.err, Catch::Contains("allowed: .html (page), .svg, .png, .pdf (picture), .json"));
+}

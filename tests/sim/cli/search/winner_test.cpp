@@ -228,3 +228,38 @@ TEST_CASE("errors of --costs say what is missing", "[sweep][winner]") {
              Catch::Contains("the clusters of the sweep: dgx-h100"));
   CHECK_THAT(error_of("tokens=1T price=2 deadline=soon"), Catch::Contains("--costs: deadline"));
 }
+
+TEST_CASE("a decision has the cost, failures and launch of the best candidate", "[sweep][winner]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
+  const std::string words = "r.h5 --decide --under top=2 draws=2 turns=false";
+  const json run = searched(place, words + " --costs tokens=1T price=2");
+  const json& decision = run["decision"];
+  CHECK(decision["candidate"] == run["best"]);
+  CHECK(decision["missing"].empty());
+  const json& cost = decision["cost"];
+  const double days = cost["train_time_days"];
+  CHECK(cost["price"].get<double>() == Approx(days * 24 * 16 * 2));
+  CHECK(decision["goodput"]["days"]["mean"].get<double>() > days);
+  CHECK(decision["launch"]["framework"] == "megatron");
+  CHECK_THAT(decision["launch"]["text"].get<std::string>(), Catch::Contains("pretrain_gpt.py"));
+
+  const tests::ProgramResult without = place.run("search " + words + " --quiet -o page.html");
+  REQUIRE(without.status == 0);
+  CHECK_THAT(without.out, Catch::Contains("\ndecision\n"));
+  CHECK_THAT(without.out, Catch::Contains("--costs tokens=300B price=2.5 gives them"));
+  CHECK_THAT(without.out, Catch::Contains("--launch megatron prints the launch"));
+  CHECK_THAT(place.read("page.html"), Catch::Contains("\"kind\":\"script\""));
+}
+
+TEST_CASE("a decision about pass times says why failures cannot be simulated", "[sweep][winner]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml",
+              "devices: 2\nmicrobatches: 8\nforward_times: 1 s\nbackward_times: 2 s\n"
+              "schedule: [1f1b, gpipe]\n");
+  const json run = searched(place, "sweep.yaml --decide --under draws=1 turns=false");
+  CHECK(run["decision"]["goodput"].is_null());
+  CHECK_FALSE(run["decision"]["no_goodput_reason"].get<std::string>().empty());
+  CHECK(run["decision"]["launch"].is_null());
+}

@@ -5,7 +5,7 @@
 
 #include "analysis/report/text_table.hpp"
 
-// Parts of HTML that the pages of measured and of simulated collectives share.
+// Parts of HTML that several pages share.
 namespace pipewright::analysis {
 
 std::string html_table(const TextTable& table);

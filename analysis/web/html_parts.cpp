@@ -1,4 +1,4 @@
-#include "analysis/web/comm/html_parts.hpp"
+#include "analysis/web/html_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,74 @@
+#include "sim/cli/search/decision.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+
+#include "sim/config/text/error.hpp"
+#include "sim/jobs/job.hpp"
+#include "sim/search/cluster_costs.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// Returns the first framework that writes launches for a software stack: one whose jobs run on this
+// stack, or else one that runs on it, too. Returns null if there is none.
+const jobs::Framework* framework_of(const std::string& stack) {
+  const jobs::Framework* related = nullptr;
+  for (const jobs::Framework& framework : jobs::frameworks()) {
+    if (framework.write == nullptr) continue;
+    if (framework.stack == stack) return &framework;
+    if (related == nullptr && std::ranges::count(framework.stacks, stack) > 0) related = &framework;
+  }
+  return related;
+}
+
+std::optional<analysis::DecisionLaunch> launch_of(const config::Scenario& scenario,
+                                                  const DecisionInput& input) {
+  if (!scenario.model || !input.plan_launch) return std::nullopt;
+  const jobs::Framework* const framework = input.launches.empty()
+                                               ? framework_of(scenario.training.stack.name)
+                                               : input.launches.front().framework;
+  if (framework == nullptr || (scenario.training.lora && !framework->writes_adapters))
+    return std::nullopt;
+  const std::shared_ptr<const config::LaunchPlan> plan = input.plan_launch(scenario);
+  return analysis::DecisionLaunch{.title = std::string(framework->title),
+                                  .word = std::string(framework->name),
+                                  .text = jobs::export_job(scenario, *framework, *plan).text};
+}
+
+void simulate_weeks(analysis::Decision& decision, const config::Scenario& scenario,
+                    const DecisionInput& input) {
+  std::optional<double> tokens;
+  if (decision.cost) tokens = decision.cost->objective.tokens;
+  try {
+    decision.weeks = input.simulate_weeks(scenario, tokens);
+  } catch (const config::StructuredError& error) {
+    decision.no_weeks_reason = error.what();
+  } catch (const std::runtime_error& error) {
+    decision.no_weeks_reason = error.what();
+  }
+  if (!decision.weeks || !decision.cost) return;
+  decision.weeks->price_per_gpu_hour = decision.cost->objective.price_per_gpu_hour;
+  decision.weeks->currency = decision.cost->objective.currency;
+}
+
+}  // namespace
+
+analysis::Decision decide(const analysis::SearchRun& run, std::size_t best,
+                          const DecisionInput& input) {
+  const analysis::CandidateRow& row = run.rows[best];
+  const config::Scenario scenario = config::read_scenario(input.space.candidate(row.candidate));
+  analysis::Decision decision{.row = best};
+  if (!input.costs.empty()) {
+    const std::size_t cluster = input.space.cluster(row.candidate / input.space.schedules());
+    decision.cost = search::cost_of_row(run, row, input.costs.at(cluster), input.facts);
+  }
+  decision.failures_are_assumed =
+      !scenario.goodput || (scenario.goodput->failures.empty() && !scenario.goodput->trace);
+  simulate_weeks(decision, scenario, input);
+  decision.launch = launch_of(scenario, input);
+  return decision;
+}
+
+}  // namespace pipewright::cli
