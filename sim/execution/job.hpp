@@ -39,6 +39,9 @@ struct Job {
   // True if one replica of each kind is simulated, and its flows stand for those of all replicas of
   // its kind.
   bool symmetric = false;
+  // Number of device copies from which on a job that is not symmetric is simulated by kinds of
+  // replicas as well, if that is exact. Smaller jobs take about a second in full.
+  std::size_t reduce_from = 1024;
   // Factors by which passes take longer, by replica and device; empty: all 1.
   std::vector<double> slowdown = {};
   std::vector<Capacity> capacity = {};                  // by device; empty: unknown
