@@ -69,7 +69,7 @@ TEST_CASE("replicas are alike if messages and collectives cross equivalent links
 }
 
 TEST_CASE("a slow link makes its replica a kind of its own", "[alike]") {
-  cluster::PlatformRequest request = dgx(16, "leaf-spine");
+  cluster::PlatformRequest request = dgx(16, "rail");
   request.leaf_nodes = 16;
   cluster::Cluster cluster = make(request);
   const Job job("1f1b", 2, {.tp = 8, .dp = 8, .replicas_together = true});
