@@ -152,7 +152,7 @@ std::string symmetry_line(const Summary& run) {
   if (!run.job->lengths.empty())
     return fmt::format("replica 0, the one with the most work, was simulated for all {}\n",
                        run.run.replicas);
-  return fmt::format("replica 0 was simulated for all {}, which were checked to be equivalent\n",
+  return fmt::format("replica 0 of {} is shown; one replica of each kind was simulated\n",
                      run.run.replicas);
 }
 

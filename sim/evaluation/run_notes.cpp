@@ -212,6 +212,16 @@ Notes notes_before(const ScenarioRun& run) {
   return notes;
 }
 
+Notes notes_of_reduction(const ScenarioRun& run) {
+  Notes notes;
+  for (std::size_t i = 0; i < run.plans().size(); ++i) {
+    std::string note = reduction_note(run.reduction(i));
+    if (!note.empty() && std::ranges::find(notes, note) == notes.end())
+      notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
 Notes notes_of_files(const std::vector<std::string>& schedules) {
   std::vector<std::string> files;
   for (const std::string& name : schedules)

@@ -14,6 +14,8 @@ namespace pipewright::evaluation {
 // spread over slower links than necessary, symmetric runs with several kinds of replicas, and idle
 // nodes.
 std::vector<std::string> notes_before(const ScenarioRun& run);
+// Notes about simulations that ran one replica of each kind in place of all.
+std::vector<std::string> notes_of_reduction(const ScenarioRun& run);
 // Note about schedules from PyTorch files that place SEND and RECV themselves: the simulation keeps
 // their order of passes, but not their placement of transfers.
 std::vector<std::string> notes_of_files(const std::vector<std::string>& schedules);

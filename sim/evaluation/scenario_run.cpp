@@ -11,7 +11,6 @@
 #include "sim/evaluation/steady_state.hpp"
 #include "sim/evaluation/uneven_cost.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
-#include "sim/execution/run.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -33,6 +32,7 @@ ScenarioRun::ScenarioRun(config::Scenario scenario)
     plans_.push_back(plan_on(scenario_, spec, hardware_));
   job_info_ = job_info(scenario_, hardware_, plans_.front());
   jobs_.resize(plans_.size());
+  reductions_.resize(plans_.size());
 }
 
 const execution::Job& ScenarioRun::job(std::size_t schedule) {
@@ -60,13 +60,13 @@ analysis::Summary ScenarioRun::run_on(execution::EngineKind engine, std::size_t 
 
 analysis::Summary ScenarioRun::run_job(const execution::Job& run_job, const workload::Plan& plan,
                                        execution::EngineKind engine, std::size_t schedule,
-                                       const std::vector<trace::Sink*>& rows) const {
+                                       const std::vector<trace::Sink*>& rows) {
   analysis::SummarySink sink;
   std::vector<trace::Sink*> sinks = rows;
   sinks.push_back(&sink);
   trace::Tee tee(std::move(sinks));
   try {
-    execution::run(run_job, engine, info(schedule), tee);
+    reductions_.at(schedule) = execution::run(run_job, engine, info(schedule), tee);
   } catch (const schedules::Deadlock& deadlock) {
     // A plan from a file is named by the file name without its extension; errors name the whole
     // file.

@@ -11,6 +11,7 @@
 #include "analysis/trace/sink.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/evaluation/hardware.hpp"
+#include "sim/execution/run.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::evaluation {
@@ -32,6 +33,10 @@ class ScenarioRun {
   // exception from a sink ends the run. Throws schedules::Deadlock if devices wait for each other
   // forever.
   analysis::Summary run(std::size_t schedule, const std::vector<trace::Sink*>& rows);
+  // Replicas that the last simulation of this schedule ran in place of all.
+  const execution::Reduction& reduction(std::size_t schedule) const {
+    return reductions_.at(schedule);
+  }
   // Simulates without contention on the fast timing engine, whatever engine the scenario selects.
   // Throws schedules::Error for jobs whose times would not be exact then.
   analysis::Summary estimate(std::size_t schedule);
@@ -48,7 +53,7 @@ class ScenarioRun {
                            const std::vector<trace::Sink*>& rows);
   analysis::Summary run_job(const execution::Job& job, const workload::Plan& plan,
                             execution::EngineKind engine, std::size_t schedule,
-                            const std::vector<trace::Sink*>& rows) const;
+                            const std::vector<trace::Sink*>& rows);
   trace::RunInfo info(std::size_t schedule) const;
 
   config::Scenario scenario_;
@@ -56,6 +61,7 @@ class ScenarioRun {
   std::vector<workload::Plan> plans_;
   analysis::JobInfo job_info_;
   std::vector<std::optional<execution::Job>> jobs_;  // by schedule, created on first use
+  std::vector<execution::Reduction> reductions_;     // by schedule
 };
 
 // Description of a run for the header of outputs. `text` is the scenario to repeat this run.

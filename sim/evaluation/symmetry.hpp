@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/evaluation/hardware.hpp"
+#include "sim/execution/run.hpp"
 
 namespace pipewright::evaluation {
 
@@ -11,5 +12,9 @@ namespace pipewright::evaluation {
 // are alike, or if the run is not symmetric.
 std::string symmetry_note(const config::Scenario& scenario, const Hardware& hardware,
                           const workload::Plan& plan);
+
+// Sentence that says how many replicas a simulation ran in place of all, and whether the result is
+// exact; empty if it ran all.
+std::string reduction_note(const execution::Reduction& reduction);
 
 }  // namespace pipewright::evaluation

@@ -45,6 +45,9 @@ struct Job {
   std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are the same size
   trace::Evidence evidence = {};                        // what costs and capacity rest on
   std::uint32_t reported_replica = 0;                   // replica that trace rows describe
+  // Number of device copies from which on a job that is not symmetric is simulated by kinds of
+  // replicas as well, if that is exact. Smaller jobs take about a second in full.
+  std::size_t reduce_from = 1024;
 
   // True if devices wait for the norm of all gradients before the optimizer's step. Asynchronous
   // schedules do not wait: a device steps while other devices still compute.

@@ -345,7 +345,7 @@ const std::vector<std::uint32_t>& ReplicaGroups::replicas_with(Group kind,
 
 const std::vector<std::uint32_t>& ReplicaGroups::all_replicas_with(Group kind,
                                                                    ReplicaDevice copy) const {
-  if (!job_.symmetric) return replicas_with(kind, copy);
+  if (simulated_.size() == job_.replicas()) return replicas_with(kind, copy);
   const auto [it, is_new] = all_replicas_with_.try_emplace({kind, copy});
   if (!is_new) return it->second;
   std::set<std::uint32_t> peers;

@@ -87,10 +87,12 @@ HopPlans plan_hops(const Job& job, const RankPlacement& placement,
 // Telling replicas apart may tell the links apart that they share with others, and so further
 // replicas: repeated until the number of kinds stays the same.
 ReplicaKinds find_replica_kinds(const Job& job, const RankPlacement& placement) {
-  ReplicaKinds kinds{.kind_of = std::vector<std::uint32_t>(job.replicas()), .simulated = {}};
+  ReplicaKinds kinds{
+      .kind_of = std::vector<std::uint32_t>(job.replicas()), .simulated = {}, .are_alike = false};
   if (!job.symmetric) {
     std::iota(kinds.kind_of.begin(), kinds.kind_of.end(), 0U);
     kinds.simulated = kinds.kind_of;
+    kinds.are_alike = true;
     return kinds;
   }
   const std::set<Group> groups = simulated_groups(job);

@@ -15,6 +15,8 @@ namespace pipewright::execution {
 struct ReplicaKinds {
   std::vector<std::uint32_t> kind_of;    // by replica; kinds are numbered in order of appearance
   std::vector<std::uint32_t> simulated;  // the first replica of each kind, ascending
+  // True if replicas of a kind are at the same place of their schedule at all times.
+  bool are_alike = false;
 };
 
 // Every replica by itself, or, in a symmetric run, the kinds of replicas that the routes of these

@@ -121,13 +121,15 @@ void begin_rows(const Job& job, EngineKind engine, trace::RunInfo info, trace::S
   for (const trace::PassCollectiveRow& row : pass_collective_rows(job)) sink.pass_collective(row);
 }
 
-void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink) {
+Reduction run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink) {
   begin_rows(job, engine, std::move(info), sink);
+  Reduction reduction{.replicas = job.replicas(), .simulated = job.replicas()};
   if (engine == EngineKind::simgrid)
-    simulate(job, sink);
+    reduction = simulate(job, sink);
   else
-    time(job, sink);
+    time(job, sink);  // without contention, replicas differ by their own work alone
   sink.finish();
+  return reduction;
 }
 
 }  // namespace pipewright::execution

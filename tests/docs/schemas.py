@@ -40,7 +40,7 @@ FILES = {
 }
 # By name of the schema: runs of the command, each a list of words.
 COMMANDS = {
-    "run": ["run job.yaml --json", "run experts.yaml --json", "run times.yaml --schedule 1f1b --json",
+    "run": ["run job.yaml --json", "run job.yaml --symmetric --json", "run experts.yaml --json", "run times.yaml --schedule 1f1b --json",
             "run job.yaml --tokens 1T --price 2 --json"],
     "runs": ["run times.yaml --json", "run job.yaml --schedule 1f1b gpipe --json"],
     "why": ["why job.h5 --json", "why experts.h5 --json"],

@@ -120,7 +120,8 @@ std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cl
   job.run(cluster);
   std::map<std::string, double> bytes;
   for (const cluster::Link* link : links) {
-    bytes[cluster::Cluster::link_name(link)] = sg_link_get_cum_load(mirror.link(link));
+    bytes[cluster::Cluster::link_name(link)] =
+        sg_link_get_cum_load(mirror.link(link)) * mirror.divisor(link);
     sg_link_load_untrack(mirror.link(link));
   }
   return bytes;

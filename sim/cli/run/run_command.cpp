@@ -69,6 +69,13 @@ analysis::JsonFields repeats_json(const Repeats& repeats) {
           {"makespan_p95_s", spread.p95_s}};
 }
 
+// Fields of a simulation that ran one replica of each kind in place of all.
+analysis::JsonFields reduction_json(const execution::Reduction& reduction) {
+  if (reduction.simulated >= reduction.replicas) return {};
+  return {{"simulated_replicas", static_cast<double>(reduction.simulated)},
+          {"reduction_is_exact", reduction.is_exact}};
+}
+
 // Names of the trace files, one for each schedule. If there are several, the schedule's label is
 // part of the name.
 std::vector<path> trace_files(const path& file, const std::vector<workload::Plan>& plans) {
@@ -188,6 +195,7 @@ std::vector<std::string> run_notes(const RunRequest& request, const evaluation::
   std::vector<std::string> notes = evaluation::notes_of_speed(results.summaries);
   RowProgress interrupts("", RowProgress::Rows::passes, 1, false);
   append(notes, notes_of_ranges(run.scenario(), run.hardware(), results.summaries, interrupts));
+  append(notes, notes_of_reduction(run));
   append(notes, notes_before(run));
   if (!request.quiet) {
     std::vector<std::string> names;
@@ -211,11 +219,13 @@ std::optional<analysis::TrainingQuestion> training_question(const RunRequest& re
   return training;
 }
 
-std::string json_report(const Results& results,
+std::string json_report(const evaluation::ScenarioRun& run, const Results& results,
                         const std::optional<analysis::TrainingQuestion>& training) {
   std::vector<analysis::JsonFields> fields(results.summaries.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (i < results.repeats.size()) fields[i] = repeats_json(results.repeats[i]);
+    for (analysis::JsonField& field : reduction_json(run.reduction(i)))
+      fields[i].push_back(std::move(field));
     if (!training) continue;
     for (analysis::JsonField& field : training_cost_fields(results.summaries[i], *training))
       fields[i].push_back(std::move(field));
@@ -267,7 +277,7 @@ int run_command(const Arguments& arguments) {
   const std::optional<analysis::TrainingQuestion> training = training_question(request, run);
   if (request.json) {
     print_notes(notes);
-    fmt::print("{}", json_report(results, training));
+    fmt::print("{}", json_report(run, results, training));
   } else {
     // A launch script on standard output is alone there.
     fmt::print(prints_script(request.launches) ? stderr : stdout, "{}",

@@ -51,9 +51,16 @@ class FlowSymmetry {
       }
       groups_.push_back(color);
     }
+  }
+  // Refines to the end. Call it, or refine_replicas(), once and before anything else.
+  void refine_fully() {
     while (refine()) {
     }
   }
+  // Refines the replicas that take part in groups along with flows and links. Returns the colours
+  // of the replicas, empty if there are more than `most` different ones.
+  std::vector<Color> refine_replicas(const Participants& participants, std::uint32_t replicas,
+                                     std::size_t most);
 
   const std::vector<Color>& classes_of_groups() const { return groups_; }
 
@@ -83,6 +90,11 @@ class FlowSymmetry {
   Color first_color(const cluster::Link* link) const;
   Owners owners_of_existing() const;
   bool refine();
+  struct Counts {
+    std::size_t replicas = 0;  // classes
+    std::size_t groups = 0;
+  };
+  Counts refine_participants(const Participants& participants);
   std::span<const Index> links_of(std::size_t flow_index) const {
     const std::size_t begin = flow_index == 0 ? 0 : planned_[flow_index - 1].links_end;
     return {flow_links_.data() + begin, planned_[flow_index].links_end - begin};
@@ -99,6 +111,7 @@ class FlowSymmetry {
   std::vector<SharedLink> links_;
   std::vector<Color> groups_;
   std::vector<Color> kinds_;  // by group, as passed to the constructor
+  std::vector<Color> replicas_;
   static constexpr Index no_index = std::numeric_limits<Index>::max();
   std::vector<Index> index_of_;  // in links_, by number of the link
   std::size_t classes_ = 0;
@@ -163,6 +176,39 @@ bool FlowSymmetry::refine() {
     colors.insert(groups_[i] = base::mix(base::mix(groups_[i]) + group_sums[i]));
   classes += colors.size();
   return classes > std::exchange(classes_, classes);
+}
+
+// Runs one round of colour refinement between groups and their participants.
+FlowSymmetry::Counts FlowSymmetry::refine_participants(const Participants& participants) {
+  std::vector<Color> sums(replicas_.size());
+  std::unordered_set<Color> of_groups;
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    Color sum = 0;
+    for (const Index replica : participants.of(group)) {
+      sums[replica] += base::mix(groups_[group]);
+      sum += base::mix(replicas_[replica]);
+    }
+    of_groups.insert(groups_[group] = base::mix(base::mix(groups_[group]) + sum));
+  }
+  std::unordered_set<Color> of_replicas;
+  for (std::size_t replica = 0; replica < replicas_.size(); ++replica)
+    of_replicas.insert(replicas_[replica] =
+                           base::mix(base::mix(replicas_[replica]) + sums[replica]));
+  return {of_replicas.size(), of_groups.size()};
+}
+
+std::vector<Color> FlowSymmetry::refine_replicas(const Participants& participants,
+                                                 std::uint32_t replicas, std::size_t most) {
+  replicas_.assign(replicas, 0);
+  Counts counts;
+  bool changed = true;
+  while (changed) {
+    changed = refine();
+    const Counts before = std::exchange(counts, refine_participants(participants));
+    if (counts.replicas > most) return {};
+    changed = changed || counts.replicas > before.replicas || counts.groups > before.groups;
+  }
+  return replicas_;
 }
 
 FlowSymmetry::Owners FlowSymmetry::owners_of_existing() const {
@@ -258,20 +304,34 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
 Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
             std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds,
             LinkOrder order) {
-  return FlowSymmetry(placement, plans, kinds, order).fold(cluster, plans);
+  FlowSymmetry symmetry(placement, plans, kinds, order);
+  symmetry.refine_fully();
+  return symmetry.fold(cluster, plans);
 }
 
 std::vector<std::uint64_t> classes_of_groups(const RankPlacement& placement,
                                              std::span<const std::vector<Phase>> plans,
                                              std::span<const std::uint64_t> kinds) {
-  return FlowSymmetry(placement, plans, kinds, LinkOrder::kept).classes_of_groups();
+  FlowSymmetry symmetry(placement, plans, kinds, LinkOrder::kept);
+  symmetry.refine_fully();
+  return symmetry.classes_of_groups();
+}
+
+std::vector<std::uint64_t> classes_of_replicas(const RankPlacement& placement,
+                                               std::span<const std::vector<Phase>> plans,
+                                               std::span<const std::uint64_t> kinds,
+                                               const Participants& participants,
+                                               std::uint32_t replicas, std::size_t most) {
+  FlowSymmetry symmetry(placement, plans, kinds, LinkOrder::ignored);
+  return symmetry.refine_replicas(participants, replicas, most);
 }
 
 Folded fold_beside(const Folded& base, const cluster::Cluster& cluster,
                    const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
                    std::span<const std::uint64_t> kinds) {
-  return FlowSymmetry(placement, plans, kinds, LinkOrder::ignored, base.stand_in)
-      .fold(cluster, plans);
+  FlowSymmetry symmetry(placement, plans, kinds, LinkOrder::ignored, base.stand_in);
+  symmetry.refine_fully();
+  return symmetry.fold(cluster, plans);
 }
 
 }  // namespace pipewright::execution

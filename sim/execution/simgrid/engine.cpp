@@ -23,12 +23,13 @@ namespace {
 
 // State of one job in a simulation. Its flows are planned first, then its devices are created.
 struct RunningJob {
-  RunningJob(const Job& run_job, double run_start, trace::Sink& row_sink)
+  using FindKinds = ReplicaKinds (*)(const Job&, const RankPlacement&);
+  RunningJob(const Job& run_job, double run_start, trace::Sink& row_sink, FindKinds find_kinds)
       : job(run_job),
         epoch(run_start),
         sink(row_sink),
         placement(run_job.cluster, run_job.hosts),
-        kinds(find_replica_kinds(run_job, placement)),
+        kinds(find_kinds(run_job, placement)),
         replica_groups(run_job, kinds.simulated) {
     if (sink.wants_links()) book.emplace(job.cluster);
   }
@@ -95,6 +96,20 @@ void RunningJob::check_deadlock() const {
   if (!blocked.empty()) throw schedules::Deadlock(job.schedule, std::move(blocked));
 }
 
+// Kinds of replicas of a job that runs alone. A job is simulated by kinds whose replicas are alike
+// at all times if it is large, or if it has no more of them than kinds by messages alone.
+ReplicaKinds kinds_to_simulate(const Job& job, const RankPlacement& placement) {
+  ReplicaKinds kinds = find_replica_kinds(job, placement);
+  const bool may_reduce =
+      job.symmetric || std::size_t{job.replicas()} * job.schedule.devices >= job.reduce_from;
+  if (job.replicas() == 1 || !may_reduce || job.cluster.is_ideal() || job.passes_vary() ||
+      job.uneven)
+    return kinds;
+  const std::size_t most = job.symmetric ? kinds.simulated.size() : job.replicas() / 2;
+  if (auto alike = Wiring::find_alike(job, placement, most)) return *std::move(alike);
+  return kinds;
+}
+
 // Links that at least two jobs used between two times, in seconds since the start of the first job;
 // busiest first.
 std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double from, double to) {
@@ -137,19 +152,25 @@ std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double f
 
 }  // namespace
 
-void simulate(const Job& job, trace::Sink& sink) {
+Reduction simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
-  RunningJob running_job(job, sg4::Engine::get_clock(), sink);
+  RunningJob running_job(job, sg4::Engine::get_clock(), sink, kinds_to_simulate);
   running_job.wiring.emplace(job, running_job.placement, running_job.kinds,
                              running_job.replica_groups);
   std::exception_ptr failure;
-  running_job.start_devices(begin_mirror(job.cluster), failure, nullptr);
+  Mirror& mirror = begin_mirror(job.cluster);
+  const bool plans_everything = job.ranks_per_stage() > 1 && !job.uneven;
+  if (plans_everything) mirror.divide(running_job.wiring->close());
+  running_job.start_devices(mirror, failure, nullptr);
   engine.run();
   if (failure) std::rethrow_exception(failure);
   running_job.check_deadlock();
   running_job.synchronizer->report_waits(sink);
   if (running_job.book)
     report_links(job, running_job.replica_groups, *running_job.wiring, *running_job.book, sink);
+  return {.replicas = job.replicas(),
+          .simulated = static_cast<std::uint32_t>(running_job.kinds.simulated.size()),
+          .is_exact = running_job.kinds.are_alike};
 }
 
 JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
@@ -159,7 +180,8 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   std::vector<Wiring*> wirings;
   std::vector<CommonWindow::Member> members;
   for (const JobStart& start : jobs) {
-    RunningJob& job = running_jobs.emplace_back(start.job, epoch + start.offset, start.sink);
+    RunningJob& job =
+        running_jobs.emplace_back(start.job, epoch + start.offset, start.sink, find_replica_kinds);
     job.wiring.emplace(start.job, job.placement, job.kinds, job.replica_groups, Wiring::JointRun{});
     wirings.push_back(&*job.wiring);
     members.push_back({start.offset, static_cast<std::uint32_t>(job.devices_to_simulate())});

@@ -1,5 +1,6 @@
 #include "sim/execution/simgrid/mirror.hpp"
 
+#include <bit>
 #include <unordered_map>
 #include <utility>
 
@@ -32,6 +33,8 @@ Mirror::Mirror(std::shared_ptr<cluster::Network> network) : network_(std::move(n
   else
     make();
   for (const sg4::Link* link : objects_.links) bandwidths_.push_back(link->get_bandwidth());
+  divisors_.assign(objects_.links.size(), 1);
+  crossings_.assign(objects_.links.size(), 0);
 }
 
 void Mirror::make() {
@@ -57,10 +60,8 @@ void Mirror::make() {
 void Mirror::update() {
   if (network_ == nullptr) return;
   for (const cluster::Link& link : network_->links) {
-    double& bandwidth = bandwidths_[link.number];
-    if (bandwidth == link.bandwidth) continue;
-    bandwidth = link.bandwidth;
-    objects_.links[link.number]->set_bandwidth(bandwidth);
+    const std::uint32_t divisor = std::exchange(divisors_[link.number], 1);
+    if (bandwidths_[link.number] != link.bandwidth || divisor > 1) set_bandwidth(link);
   }
   const std::deque<cluster::Host>& ends = network_->ends();
   if (ends_zone_ == nullptr && !ends.empty())
@@ -72,11 +73,38 @@ void Mirror::update() {
     ends_.push_back(ends_zone_->add_host(prefix_ + ends[i].name, 1, 1));
 }
 
+void Mirror::set_bandwidth(const cluster::Link& link) {
+  bandwidths_[link.number] = link.bandwidth;
+  objects_.links[link.number]->set_bandwidth(link.bandwidth / divisors_[link.number]);
+}
+
+void Mirror::divide(std::span<const Transfer> transfers) {
+  if (network_ == nullptr) return;
+  // The lowest bit that is set in the number of crossings of any transfer is the largest power of
+  // two that divides all of these numbers.
+  std::vector<std::uint32_t> bits(divisors_.size());
+  for (const Transfer& transfer : transfers) {
+    route_buffer_.clear();
+    network_->append_links(transfer.source, transfer.destination, route_buffer_);
+    for (const cluster::Link* link : route_buffer_) ++crossings_[link->number];
+    for (const cluster::Link* link : route_buffer_)
+      bits[link->number] |= std::exchange(crossings_[link->number], 0);
+  }
+  for (const cluster::Link& link : network_->links) {
+    if (!link.is_shared || bits[link.number] == 0) continue;
+    divisors_[link.number] = 1U << static_cast<unsigned>(std::countr_zero(bits[link.number]));
+    if (divisors_[link.number] > 1) set_bandwidth(link);
+  }
+}
+
 void Mirror::append_links(const cluster::Host* source, const cluster::Host* destination,
                           std::vector<const sg4::Link*>& into) {
   route_buffer_.clear();
   network_->append_links(source, destination, route_buffer_);
-  for (const cluster::Link* link : route_buffer_) into.push_back(objects_.links[link->number]);
+  for (const cluster::Link* link : route_buffer_)
+    if (crossings_[link->number]++ % divisors_[link->number] == 0)
+      into.push_back(objects_.links[link->number]);
+  for (const cluster::Link* link : route_buffer_) crossings_[link->number] = 0;
 }
 
 sg4::Host* Mirror::host(const cluster::Host* host) const {

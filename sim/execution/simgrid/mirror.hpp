@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/simgrid/flow_zone.hpp"
+#include "sim/execution/flows/link_book.hpp"
 
 namespace pipewright::execution {
 
@@ -22,19 +25,29 @@ class Mirror {
   // Updates the bandwidths of links to the cluster's current values, and adds the ends of routes
   // that Cluster::add_route() has created since. Must not be called from an actor.
   void update();
+  // Divides the bandwidth of links that all transfers cross a multiple of 2, 4, 8, .. times by that
+  // number, so that SimGrid counts each crossing of such a link once instead of that many times.
+  // The transfers take the same time to the last bit. Until the next update(), no other transfers
+  // may start. Must not be called from an actor.
+  void divide(std::span<const Transfer> transfers);
+  // Number by which the bandwidth of the link is divided.
+  std::uint32_t divisor(const cluster::Link* link) const { return divisors_[link->number]; }
   // SimGrid's host for `host`, which is a GPU, a port or an end of an added route.
   sg4::Host* host(const cluster::Host* host) const;
   sg4::Link* link(const cluster::Link* link) const { return objects_.links[link->number]; }
 
  private:
   void make();
+  void set_bandwidth(const cluster::Link& link);
   void append_links(const cluster::Host* source, const cluster::Host* destination,
                     std::vector<const sg4::Link*>& into);
 
   std::shared_ptr<cluster::Network> network_;
   std::string prefix_;  // makes names unique in SimGrid
   cluster::InSimgrid objects_;
-  std::vector<double> bandwidths_;  // current bandwidths of the links
+  std::vector<double> bandwidths_;        // current bandwidths of the links, before division
+  std::vector<std::uint32_t> divisors_;   // by link
+  std::vector<std::uint32_t> crossings_;  // of one route, by link; 0 in between
   cluster::FlowZone* ends_zone_ = nullptr;
   std::vector<sg4::Host*> ends_;
   std::vector<const cluster::Link*> route_buffer_;

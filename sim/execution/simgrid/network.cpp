@@ -69,7 +69,7 @@ class FlowChannel final : public Channel {
   double send(std::uint32_t microbatch, double now, bool waits) override {
     Message message{.microbatch = microbatch, .posted = now};
     if (mode_ != schedules::P2p::rendezvous) start(message);  // runs while the device continues
-    const std::vector<sg4::CommPtr> flows = message.flows;
+    const std::vector<sg4::CommPtr> flows = waits ? message.flows : std::vector<sg4::CommPtr>();
     queue_.push_back(std::move(message));
     if (receiver_waits_) {
       receiver_waits_ = false;

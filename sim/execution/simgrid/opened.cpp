@@ -14,7 +14,9 @@ std::shared_ptr<cluster::Network> cluster::load_with_simgrid(const PlatformFile&
   return simgrid().load(file);
 }
 
-void execution::simulate(const Job& job, trace::Sink& sink) { simgrid().simulate(job, sink); }
+execution::Reduction execution::simulate(const Job& job, trace::Sink& sink) {
+  return simgrid().simulate(job, sink);
+}
 
 void execution::load_simulator() { simgrid(); }
 

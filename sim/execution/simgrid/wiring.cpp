@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaKind
     : job_(job), placement_(placement), kinds_(kinds) {
   Plans hops;
   add_hops(hops);
-  const bool folds = job.ranks_per_stage() > 1 || job.symmetric;
+  const bool folds = job.ranks_per_stage() > 1 || kinds.simulated.size() < job.replicas();
   if (!folds) {
     for (std::size_t i = 0; i < hops.plans.size(); ++i)
       hops.owners[i]->push_back(make_transfer_plan(hops.plans[i], placement));
@@ -23,7 +24,7 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaKind
   }
   Plans ops;
   add_all_ops(ops, replica_groups);
-  if (!job.symmetric) {
+  if (kinds.are_alike) {
     // Folding all traffic together keeps a GPU separate that shares links with other traffic than
     // its peers.
     hops.plans.insert(hops.plans.end(), ops.plans.begin(), ops.plans.end());
@@ -45,6 +46,54 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaKind
     : job_(job), placement_(placement), kinds_(kinds) {
   add_hops(unfolded_);
   add_all_ops(unfolded_, replica_groups);
+}
+
+namespace {
+
+// True if, in each group in which a simulated replica takes part, a simulated replica stands for
+// each participant.
+bool are_represented(const ReplicaKinds& kinds, const Participants& participants) {
+  std::vector<bool> is_simulated(kinds.kind_of.size());
+  for (const std::uint32_t replica : kinds.simulated) is_simulated[replica] = true;
+  for (std::size_t group = 0; group < participants.ends.size(); ++group) {
+    std::set<std::uint32_t> missing;
+    bool has_simulated = false;
+    for (const std::uint32_t replica : participants.of(group))
+      missing.insert(kinds.kind_of[replica]);
+    for (const std::uint32_t replica : participants.of(group))
+      if (is_simulated[replica]) {
+        has_simulated = true;
+        missing.erase(kinds.kind_of[replica]);
+      }
+    if (has_simulated && !missing.empty()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ReplicaKinds> Wiring::find_alike(const Job& job, const RankPlacement& placement,
+                                               std::size_t most) {
+  const ReplicaKinds one_kind{.kind_of = std::vector<std::uint32_t>(job.replicas()),
+                              .simulated = {job.reported_replica},
+                              .are_alike = false};
+  const ReplicaGroups replica_groups(job, one_kind.simulated);
+  const Wiring wiring(job, placement, one_kind, replica_groups, JointRun{});
+  const Plans& plans = wiring.unfolded_;
+  const std::vector<std::uint64_t> classes = classes_of_replicas(
+      placement, plans.plans, plans.kinds, plans.participants, job.replicas(), most);
+  if (classes.empty()) return std::nullopt;
+  ReplicaKinds kinds{.kind_of = {}, .simulated = {}, .are_alike = true};
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers;
+  for (std::uint32_t replica = 0; replica < job.replicas(); ++replica) {
+    const auto [it, is_new] = numbers.try_emplace(classes[replica], numbers.size());
+    kinds.kind_of.push_back(it->second);
+    if (is_new) kinds.simulated.push_back(replica);
+  }
+  kinds.simulated[kinds.kind_of[job.reported_replica]] = job.reported_replica;
+  std::ranges::sort(kinds.simulated);
+  if (!are_represented(kinds, plans.participants)) return std::nullopt;
+  return kinds;
 }
 
 // Numbers of ranks and of kinds are made unique over all jobs.
@@ -104,8 +153,11 @@ void Wiring::add_hops(Plans& plans) {
   HopPlans hop_plans = plan_hops(job_, placement_, kinds_.kind_of);
   plans.plans = std::move(hop_plans.plans);
   plans.kinds = std::move(hop_plans.kinds);
-  for (const HopPlans::Hop& hop : hop_plans.hops)
+  for (const HopPlans::Hop& hop : hop_plans.hops) {
     plans.owners.push_back(&hops_[{hop.source, hop.destination}]);
+    plans.participants.replicas.push_back(hop.source.replica);
+    plans.participants.ends.push_back(plans.participants.replicas.size());
+  }
 }
 
 std::vector<std::vector<Phase>> Wiring::plan_op(const CollectiveOp& op) const {
@@ -123,13 +175,25 @@ std::uint64_t Wiring::add_op(Plans& plans, const CollectiveOp& op, std::uint64_t
   const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes, op.times});
   if (!is_new) return kind;
   if (kind == 0) kind = ops_.size() << 1U | 1U;
+  const std::set<std::uint32_t> participants = participants_of(op);
   for (auto& plan : plan_op(op)) {
     if (plan.empty()) continue;
     plans.plans.push_back(std::move(plan));
     plans.kinds.push_back(kind);
     plans.owners.push_back(&it->second);
+    plans.participants.replicas.insert(plans.participants.replicas.end(), participants.begin(),
+                                       participants.end());
+    plans.participants.ends.push_back(plans.participants.replicas.size());
   }
   return kind;
+}
+
+// Replicas whose ranks run a collective; none if all replicas do.
+std::set<std::uint32_t> Wiring::participants_of(const CollectiveOp& op) const {
+  std::set<std::uint32_t> replicas;
+  for (const std::vector<std::uint32_t>& group : *op.groups)
+    for (const std::uint32_t rank : group) replicas.insert(job_.ranks->of(rank).dp);
+  return replicas.size() < job_.replicas() ? replicas : std::set<std::uint32_t>();
 }
 
 void Wiring::add_ops(Plans& plans, const std::vector<CollectiveOp>& ops) {
@@ -191,6 +255,19 @@ void Wiring::take(const Plans& plans, const Folded& folded, std::size_t first) {
   for (const auto& [link, count] : classes) represented_by_.emplace(link, count);
 }
 
+std::vector<Transfer> Wiring::close() {
+  is_closed_ = true;
+  std::vector<Transfer> transfers;
+  const auto add = [&](const TransferPlans& transfer_plans) {
+    for (const auto& transfer_plan : transfer_plans)
+      for (const TransferPlan::Step& step : transfer_plan->steps)
+        transfers.insert(transfers.end(), step.transfers.begin(), step.transfers.end());
+  };
+  for (const auto& [hop, transfer_plans] : hops_) add(transfer_plans);
+  for (const auto& [op, transfer_plans] : ops_) add(transfer_plans);
+  return transfers;
+}
+
 std::uint32_t Wiring::represents(const cluster::Link* link) const {
   const auto it = represented_by_.find(link);
   return it == represented_by_.end() ? 1 : it->second;
@@ -198,6 +275,7 @@ std::uint32_t Wiring::represents(const cluster::Link* link) const {
 
 const Wiring::TransferPlans& Wiring::transfer_plans(const CollectiveOp& op) {
   const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes, op.times});
+  if (is_new && is_closed_) throw std::logic_error("a collective runs that was not planned");
   if (is_new)
     for (const auto& plan : plan_op(op))
       if (!plan.empty()) it->second.push_back(make_transfer_plan(plan, placement_));

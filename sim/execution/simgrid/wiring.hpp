@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -32,6 +34,12 @@ class Wiring {
   // Folds the traffic of all jobs together, so that GPUs which other jobs' traffic affects
   // differently stay separate.
   static void fold_together(std::span<Wiring* const> wirings);
+  // Kinds of replicas between which neither the job's messages nor its collectives make a
+  // difference, so that replicas of a kind are at the same place of their schedule at all times.
+  // Empty if there are more than `most` kinds, or if no replica can stand for its kind. `job` must
+  // have the same work in all replicas.
+  static std::optional<ReplicaKinds> find_alike(const Job& job, const RankPlacement& placement,
+                                                std::size_t most);
   // Links of the job's flows. Call it before fold_together().
   LinksOfJob links(const ReplicaGroups& replica_groups);
 
@@ -42,6 +50,9 @@ class Wiring {
   // Flows of a collective in all its groups of ranks.
   const TransferPlans& transfer_plans(const CollectiveOp& op);
 
+  // Returns the transfers of all plans. From then on transfer_plans() throws if a collective has no
+  // plan, as happens where microbatches differ.
+  std::vector<Transfer> close();
   std::uint64_t flows() const { return flows_; }  // number of flows after folding
   // Number of equivalent links that this link stands for, including itself; 1 without folding.
   std::uint32_t represents(const cluster::Link* link) const;
@@ -53,9 +64,12 @@ class Wiring {
     std::vector<std::vector<Phase>> plans;
     std::vector<std::uint64_t> kinds;
     std::vector<TransferPlans*> owners;
+    // Replicas that take part in each plan; none where the whole job does.
+    Participants participants;
   };
 
   std::vector<std::vector<Phase>> plan_op(const CollectiveOp& op) const;
+  std::set<std::uint32_t> participants_of(const CollectiveOp& op) const;
   void add_hops(Plans& plans);
   // Adds a collective. Collectives of the same kind start together; 0 creates a new kind. Returns
   // the kind.
@@ -75,6 +89,7 @@ class Wiring {
   std::map<OpKey, TransferPlans> ops_;
   Plans unfolded_;  // traffic of one of several jobs before folding
   std::uint64_t flows_ = 0;
+  bool is_closed_ = false;
   std::unordered_map<const cluster::Link*, std::uint32_t> represented_by_;
 };
 

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "schedules/families/catalog.hpp"
+#include "sim/cluster/make/make_platform.hpp"
+#include "sim/execution/simgrid/wiring.hpp"
+#include "support/jobs.hpp"
+#include "support/random.hpp"
+#include "tests/sim/config/support.hpp"
+
+// Tests the kinds of replicas that are at the same place of their schedule at all times. A large
+// run in full simulates one replica of each kind; `reduce_from` makes a small one do so as well.
+
+using namespace pipewright;
+
+namespace {
+
+constexpr std::size_t any_number = std::numeric_limits<std::uint32_t>::max();
+
+cluster::Cluster make(const cluster::PlatformRequest& request) {
+  const config::test::Folder folder;
+  return cluster::Cluster::load(folder.write("cluster.xml", cluster::make_platform(request)));
+}
+
+cluster::PlatformRequest dgx(std::uint32_t nodes, const std::string& fabric) {
+  return {.nodes = {{&cluster::find_node_kind("dgx-h100"), nodes}}, .fabric = fabric};
+}
+
+struct Job : tests::HybridJob {
+  Job(const std::string& name, std::uint32_t devices, const tests::Layout& layout)
+      : HybridJob(schedules::make_schedule(name, {.devices = devices, .microbatches = 4}), layout) {
+    set_parameters(50'000'000);
+    communication().bucket = 50'000'000;
+    costs.boundary_bytes = 200'000'000;
+    for (auto& times_by_stage : costs.times.of_stage)
+      for (double& seconds : times_by_stage) seconds /= 50;
+  }
+  std::size_t kinds(const cluster::Cluster& cluster, std::size_t most = any_number) const {
+    const execution::Job run_job = job(cluster);
+    const auto kinds = execution::Wiring::find_alike(
+        run_job, execution::RankPlacement(cluster, run_job.hosts), most);
+    return kinds ? kinds->simulated.size() : 0;
+  }
+  trace::Trace run_from(std::size_t copies, const cluster::Cluster& cluster) const {
+    trace::TraceCollector collector;
+    execution::Job run_job = job(cluster);
+    run_job.reduce_from = copies;
+    execution::run(run_job, execution::EngineKind::simgrid, {}, collector);
+    return std::move(collector.trace);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("replicas are alike if messages and collectives cross equivalent links", "[alike]") {
+  // Leaves of two nodes; a node holds the tensor-parallel ranks of a device. The ring of gradients
+  // leaves the leaf after every second replica, and enters it before.
+  cluster::PlatformRequest request = dgx(16, "leaf-spine");
+  request.leaf_nodes = 2;
+  const cluster::Cluster cluster = make(request);
+  const Job job("1f1b", 2, {.tp = 8, .dp = 8, .replicas_together = true});
+  CHECK(job.kinds(cluster) == 2);
+  CHECK(job.kinds(cluster, 1) == 0);  // more kinds than asked for
+}
+
+TEST_CASE("a slow link makes its replica a kind of its own", "[alike]") {
+  cluster::PlatformRequest request = dgx(16, "rail");
+  request.leaf_nodes = 16;
+  cluster::Cluster cluster = make(request);
+  const Job job("1f1b", 2, {.tp = 8, .dp = 8, .replicas_together = true});
+  CHECK(job.kinds(cluster) == 1);
+  cluster.scale_link("node-3-nic-0", 0.5);
+  CHECK(job.kinds(cluster) > 1);
+}
+
+TEST_CASE("a run of one replica of each kind equals the run of all replicas", "[alike]") {
+  tests::Random random(40);
+  std::vector<cluster::Cluster> clusters;
+  for (const char* fabric : {"leaf-spine", "rail", "fat-tree"})
+    for (const double oversubscription : {1.0, 2.0}) {
+      cluster::PlatformRequest request = dgx(12, fabric);
+      request.leaf_nodes = 3;
+      request.oversubscription = oversubscription;
+      if (request.fabric == "fat-tree") request.pod_leaves = 2;
+      clusters.push_back(make(request));
+    }
+  const std::vector<std::string> schedules{"1f1b", "gpipe", "zb-h1"};
+  int reduced = 0;
+  for (int round = 0; round < 48; ++round) {
+    const std::uint32_t devices = 1U << random.whole(1, 2);
+    const std::uint32_t tp = 1U << random.whole(0, 3);
+    const std::uint32_t ep = random.flip() ? 1 : 2;
+    const std::uint32_t most = 96 / devices / tp;
+    tests::Layout layout{.tp = tp,
+                         .ep = ep,
+                         .dp = std::max(1U, random.whole(2, std::min(12U, most)) / ep),
+                         .zero = random.whole(0, 3),
+                         .replicas_together = random.flip()};
+    if (devices * tp * ep * layout.dp > 96) continue;
+    Job job(schedules[random.whole(0, 2)], devices, layout);
+    job.communication().detail = random.flip() ? config::Detail::full : config::Detail::fast;
+    if (layout.ep > 1)
+      job.add_call(schedules::PassKind::forward, {.group = workload::Group::ep,
+                                                  .collective = workload::Collective::all_to_all,
+                                                  .bytes = 20'000'000});
+    const cluster::Cluster& cluster = clusters[random.whole(0, 5)];
+    const std::size_t kinds = job.kinds(cluster);
+    const trace::Trace full = job.run_from(any_number, cluster);
+    const trace::Trace by_kinds = job.run_from(0, cluster);
+    CAPTURE(round, devices, tp, ep, layout.dp, layout.zero, layout.replicas_together, kinds);
+    REQUIRE(full.passes.size() == by_kinds.passes.size());
+    for (std::size_t i = 0; i < full.passes.size(); ++i)
+      REQUIRE(by_kinds.passes[i].end == Approx(full.passes[i].end).epsilon(1e-9));
+    CHECK(tests::last_end(by_kinds) == Approx(tests::last_end(full)).epsilon(1e-9));
+    REQUIRE(full.waits.size() == by_kinds.waits.size());
+    reduced += kinds > 0 && 2 * kinds <= job.ranks.replicas() ? 1 : 0;
+  }
+  CHECK(reduced > 12);
+}
