@@ -121,13 +121,32 @@ double activity_count(const execution::Job& job) {
 }
 
 // Returns a function that adds to the pass times of a placement the least time by which collectives
-// inside passes can lengthen them.
-workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
-  return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
+// inside passes can lengthen them. `times` returns the bounds of a job's collectives.
+template <class Times>
+workload::Planner::Settle settle_with(const config::Scenario& scenario, Layout& layout,
+                                      const Times& times) {
+  return [&scenario, &layout, times](const schedules::Schedule& schedule,
+                                     workload::StageCosts& costs) {
     set_peaks(layout.hardware, costs);
     const execution::Job job = plain_job(scenario, layout.hardware, schedule, costs);
-    execution::add_least_exposed_time(job, least_times(scenario, job, layout.least_times), costs);
+    execution::add_least_exposed_time(job, times(job), costs);
   };
+}
+
+workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
+  return settle_with(scenario, layout, [&](const execution::Job& job) -> execution::LeastTimes& {
+    return least_times(scenario, job, layout.least_times);
+  });
+}
+
+// Does the same with the groups of the first replica alone, which takes a fraction of the time.
+workload::Planner::Settle settle_first_replica(const config::Scenario& scenario, Layout& layout) {
+  return settle_with(scenario, layout, [&](const execution::Job& job) -> execution::LeastTimes& {
+    if (!layout.first_replica_times)
+      layout.first_replica_times.emplace(
+          least_times(scenario, job, layout.least_times).of_first_replica());
+    return *layout.first_replica_times;
+  });
 }
 
 // Lower bound of the peak memory of a candidate whose order is searched: bytes of the fullest
@@ -212,13 +231,18 @@ void add_least_lost(const config::Scenario& scenario, Layout& layout,
   }
 }
 
+// Returns the scenario if its model has the parameters that its file states. Loading a large
+// cluster takes seconds, so that this is checked before.
+const config::Scenario& checked(const config::Scenario& scenario) {
+  if (scenario.model) workload::check_parameters(scenario.model->value);
+  return scenario;
+}
+
 }  // namespace
 
 struct Evaluator::Impl {
   Impl(const config::Scenario& scenario, std::uint64_t memory, bool applies_rules)
-      : layouts(scenario), limit(memory), has_rules(applies_rules) {
-    if (scenario.model) workload::check_parameters(scenario.model->value);
-  }
+      : layouts(checked(scenario)), limit(memory), has_rules(applies_rules) {}
 
   std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
   CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
@@ -311,7 +335,7 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
                                                impl_->capacity(layout.hardware)),
                               &impl_->schedules, settle_network(parsed, layout));
     Sketches sketches(parsed, layout.hardware, impl_->capacity(layout.hardware),
-                      basis == analysis::Basis::network ? settle_network(parsed, layout)
+                      basis == analysis::Basis::network ? settle_first_replica(parsed, layout)
                                                         : workload::Planner::Settle());
     rows.resize(parsed.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -13,7 +13,16 @@ LeastTimes::LeastTimes(const Job& job, Sharing sharing)
       cuts_boundary_(job.conditions.cuts_boundary),
       links_vary_(!job.conditions.variation.links.empty()),
       sharing_(sharing) {
-  if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, first_replicas(job));
+  if (!job.ranks) return;
+  replicas_ = job.ranks->replicas();
+  groups_ = std::make_shared<ProcessGroups>(*job.ranks, first_replicas(job));
+}
+
+LeastTimes LeastTimes::of_first_replica() const {
+  LeastTimes times = *this;
+  times.replicas_ = 1;
+  times.calls_.clear();
+  return times;
 }
 
 // The tensor has arrived when the last GPU's part has. No link carries its flows faster than its
@@ -73,7 +82,7 @@ RankGroups LeastTimes::groups_of(workload::Group kind, std::uint32_t device) con
     const SizeAndGpu size_and_gpu{group.size(), cluster::gpu_of(placement_.host(group.front()))};
     return node_of.try_emplace(size_and_gpu, node).first->second != node;
   };
-  for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica) {
+  for (std::uint32_t replica = 0; replica < replicas_; ++replica) {
     const std::uint32_t number = groups_->process_group_of(kind, {replica, device});
     if (!numbers.insert(number).second) continue;
     for (const auto& group : groups_->process_group(kind, number).groups) {
