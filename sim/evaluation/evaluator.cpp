@@ -133,9 +133,20 @@ workload::Planner::Settle settle_with(const config::Scenario& scenario, Layout& 
   };
 }
 
+// Bounds of a job's collectives. Beyond some thousands of ranks, further groups of a collective
+// rarely make a bound higher, but take seconds.
+execution::LeastTimes& bound_times(const config::Scenario& scenario, const execution::Job& job,
+                                   Layout& layout) {
+  constexpr std::size_t most_ranks = 2048;
+  execution::LeastTimes& times = least_times(scenario, job, layout.least_times);
+  if (scenario.engine == config::Engine::timing || job.hosts.size() <= most_ranks) return times;
+  if (!layout.bound_times) layout.bound_times.emplace(times.of_ranks(most_ranks));
+  return *layout.bound_times;
+}
+
 workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
   return settle_with(scenario, layout, [&](const execution::Job& job) -> execution::LeastTimes& {
-    return least_times(scenario, job, layout.least_times);
+    return bound_times(scenario, job, layout);
   });
 }
 
@@ -304,7 +315,8 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
   const auto schedule = planner.schedule(spec);
   const workload::StageCosts& costs = planner.costs(*schedule);
   const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
-  execution::check_bound(job, *layout.least_times);
+  execution::LeastTimes& times = bound_times(scenario, job, layout);
+  execution::check_bound(job, times);
   const Fullest fullest_device = fullest(job, capacity(layout.hardware));
   CandidateRow row = row_of(scenario, job, fullest_device);
   if (!fullest_device.fits()) {
@@ -312,7 +324,7 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
     row.note = describe(fullest_device);
     return row;
   }
-  row.bound_s = execution::lower_bound(job, *layout.least_times) / schedule->iterations;
+  row.bound_s = execution::lower_bound(job, times) / schedule->iterations;
   row.activities = activity_count(job);
   return row;
 }

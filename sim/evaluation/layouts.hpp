@@ -15,9 +15,11 @@ namespace pipewright::evaluation {
 // Assignment of a job's ranks to GPUs, with cached estimates of its communication.
 struct Layout {
   Hardware hardware;
-  std::optional<execution::LeastTimes> least_times;               // created for the first job
-  std::optional<execution::LeastTimes> first_replica_times = {};  // created for the first sketch
-  std::optional<analysis::Site> site = {};                        // created on first use
+  std::optional<execution::LeastTimes> least_times;  // created for the first job
+  // The same for bounds, which are lower at most: for the first order, and for the first sketch.
+  std::optional<execution::LeastTimes> bound_times = {};
+  std::optional<execution::LeastTimes> first_replica_times = {};
+  std::optional<analysis::Site> site = {};  // created on first use
 };
 
 // Cache of the most recently used layouts. All share the one cluster that a process can load.
