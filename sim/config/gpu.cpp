@@ -445,12 +445,13 @@ Gpu read_gpu(const Field& field) {
 }
 
 Gpu find_gpu(const std::string& name_or_path) {
-  const std::filesystem::path path = is_library_name(name_or_path, ".yaml")
-                                         ? library_file("gpus", name_or_path, ".yaml")
-                                         : std::filesystem::path(name_or_path);
-  Gpu gpu = read_complete_gpu(
-      {with_nearest_gpu(read_yaml_file(path.string(), gpu_document), path.stem().string()),
-       "the GPU"});
+  const bool is_listed = is_library_name(name_or_path, ".yaml");
+  const std::filesystem::path path =
+      is_listed ? library_file("gpus", name_or_path, ".yaml") : std::filesystem::path(name_or_path);
+  const Value text = make_text(path.string(), {});
+  const Value tree = is_listed ? library_map({text, "the GPU"}, "gpus", gpu_document)
+                               : read_yaml_file(path.string(), gpu_document);
+  Gpu gpu = read_complete_gpu({with_nearest_gpu(tree, path.stem().string()), "the GPU"});
   if (gpu.name.empty()) gpu.name = path.stem().string();
   return gpu;
 }

@@ -121,13 +121,43 @@ double activity_count(const execution::Job& job) {
 }
 
 // Returns a function that adds to the pass times of a placement the least time by which collectives
-// inside passes can lengthen them.
-workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
-  return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
+// inside passes can lengthen them. `times` returns the bounds of a job's collectives.
+template <class Times>
+workload::Planner::Settle settle_with(const config::Scenario& scenario, Layout& layout,
+                                      const Times& times) {
+  return [&scenario, &layout, times](const schedules::Schedule& schedule,
+                                     workload::StageCosts& costs) {
     set_peaks(layout.hardware, costs);
     const execution::Job job = plain_job(scenario, layout.hardware, schedule, costs);
-    execution::add_least_exposed_time(job, least_times(scenario, job, layout.least_times), costs);
+    execution::add_least_exposed_time(job, times(job), costs);
   };
+}
+
+// Bounds of a job's collectives. Beyond some thousands of ranks, further groups of a collective
+// rarely make a bound higher, but take seconds.
+execution::LeastTimes& bound_times(const config::Scenario& scenario, const execution::Job& job,
+                                   Layout& layout) {
+  constexpr std::size_t most_ranks = 2048;
+  execution::LeastTimes& times = least_times(scenario, job, layout.least_times);
+  if (scenario.engine == config::Engine::timing || job.hosts.size() <= most_ranks) return times;
+  if (!layout.bound_times) layout.bound_times.emplace(times.of_ranks(most_ranks));
+  return *layout.bound_times;
+}
+
+workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
+  return settle_with(scenario, layout, [&](const execution::Job& job) -> execution::LeastTimes& {
+    return bound_times(scenario, job, layout);
+  });
+}
+
+// Does the same with the groups of the first replica alone, which takes a fraction of the time.
+workload::Planner::Settle settle_first_replica(const config::Scenario& scenario, Layout& layout) {
+  return settle_with(scenario, layout, [&](const execution::Job& job) -> execution::LeastTimes& {
+    if (!layout.first_replica_times)
+      layout.first_replica_times.emplace(
+          least_times(scenario, job, layout.least_times).of_first_replica());
+    return *layout.first_replica_times;
+  });
 }
 
 // Lower bound of the peak memory of a candidate whose order is searched: bytes of the fullest
@@ -212,13 +242,18 @@ void add_least_lost(const config::Scenario& scenario, Layout& layout,
   }
 }
 
+// Returns the scenario if its model has the parameters that its file states. Loading a large
+// cluster takes seconds, so that this is checked before.
+const config::Scenario& checked(const config::Scenario& scenario) {
+  if (scenario.model) workload::check_parameters(scenario.model->value);
+  return scenario;
+}
+
 }  // namespace
 
 struct Evaluator::Impl {
   Impl(const config::Scenario& scenario, std::uint64_t memory, bool applies_rules)
-      : layouts(scenario), limit(memory), has_rules(applies_rules) {
-    if (scenario.model) workload::check_parameters(scenario.model->value);
-  }
+      : layouts(checked(scenario)), limit(memory), has_rules(applies_rules) {}
 
   std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
   CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
@@ -280,7 +315,8 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
   const auto schedule = planner.schedule(spec);
   const workload::StageCosts& costs = planner.costs(*schedule);
   const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
-  execution::check_bound(job, *layout.least_times);
+  execution::LeastTimes& times = bound_times(scenario, job, layout);
+  execution::check_bound(job, times);
   const Fullest fullest_device = fullest(job, capacity(layout.hardware));
   CandidateRow row = row_of(scenario, job, fullest_device);
   if (!fullest_device.fits()) {
@@ -288,7 +324,7 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
     row.note = describe(fullest_device);
     return row;
   }
-  row.bound_s = execution::lower_bound(job, *layout.least_times) / schedule->iterations;
+  row.bound_s = execution::lower_bound(job, times) / schedule->iterations;
   row.activities = activity_count(job);
   return row;
 }
@@ -311,7 +347,7 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
                                                impl_->capacity(layout.hardware)),
                               &impl_->schedules, settle_network(parsed, layout));
     Sketches sketches(parsed, layout.hardware, impl_->capacity(layout.hardware),
-                      basis == analysis::Basis::network ? settle_network(parsed, layout)
+                      basis == analysis::Basis::network ? settle_first_replica(parsed, layout)
                                                         : workload::Planner::Settle());
     rows.resize(parsed.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)

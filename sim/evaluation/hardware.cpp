@@ -85,6 +85,12 @@ GpuKind kind_of(const config::Scenario& scenario, const cluster::Host* host) {
   return {scenario.gpu ? scenario.gpu->name : cluster::gpu_of(host), host->launch_factor};
 }
 
+bool are_of_one_kind(const config::Scenario& scenario, const cluster::Host* lhs,
+                     const cluster::Host* rhs) {
+  return lhs->launch_factor == rhs->launch_factor &&
+         (scenario.gpu || cluster::gpu_of(lhs) == cluster::gpu_of(rhs));
+}
+
 // Sets the slowdown factors of device copies (one per replica) on other GPUs or hosts than those
 // for which times were computed. The slowest GPU of a copy determines its factor.
 void add_other_gpus(const config::Scenario& scenario, const Hardware& hardware,
@@ -139,13 +145,18 @@ std::vector<double> slowdown_factors(const config::Scenario& scenario, const Har
 class GpuMemory {
  public:
   explicit GpuMemory(const config::Scenario& scenario) : scenario_(scenario) {}
+  GpuMemory(const GpuMemory&) = delete;  // an iterator points into it
+  GpuMemory& operator=(const GpuMemory&) = delete;
 
   std::uint64_t bytes(const cluster::Host* host) {
     if (scenario_.gpu) return scenario_.gpu->capacity();
     const std::uint64_t nominal = cluster::memory_of(host);
-    const auto [it, is_new] = by_type_.try_emplace(cluster::gpu_of(host));
-    if (is_new && is_known_type(it->first)) it->second = config::find_gpu(it->first).capacity();
-    const std::uint64_t free = it->second;
+    if (last_ == by_type_.end() || last_->first != cluster::gpu_of(host)) {
+      const auto [it, is_new] = by_type_.try_emplace(cluster::gpu_of(host));
+      if (is_new && is_known_type(it->first)) it->second = config::find_gpu(it->first).capacity();
+      last_ = it;
+    }
+    const std::uint64_t free = last_->second;
     return nominal == 0 || free == 0 ? std::max(nominal, free) : std::min(nominal, free);
   }
 
@@ -160,6 +171,7 @@ class GpuMemory {
 
   const config::Scenario& scenario_;
   std::map<std::string, std::uint64_t> by_type_;
+  std::map<std::string, std::uint64_t>::iterator last_ = by_type_.end();  // of the last host
 };
 
 // Returns the memory of each device: a schedule runs on all copies of a device and must fit the
@@ -351,7 +363,7 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
   }
   if (scenario.model && !scenario.gpu) compare_gpus(scenario, hardware);
   hardware.is_mixed = std::ranges::any_of(hardware.hosts, [&](const cluster::Host* host) {
-    return kind_of(scenario, host) != kind_of(scenario, hardware.hosts.front());
+    return !are_of_one_kind(scenario, host, hardware.hosts.front());
   });
   hardware.capacity = capacities(scenario, hardware);
   return hardware;

@@ -16,7 +16,10 @@ namespace pipewright::evaluation {
 struct Layout {
   Hardware hardware;
   std::optional<execution::LeastTimes> least_times;  // created for the first job
-  std::optional<analysis::Site> site = {};           // created on first use
+  // The same for bounds, which are lower at most: for the first order, and for the first sketch.
+  std::optional<execution::LeastTimes> bound_times = {};
+  std::optional<execution::LeastTimes> first_replica_times = {};
+  std::optional<analysis::Site> site = {};  // created on first use
 };
 
 // Cache of the most recently used layouts. All share the one cluster that a process can load.

@@ -11,6 +11,7 @@
 #include "schedules/search/search.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
+#include "sim/execution/pass_work.hpp"
 #include "sim/execution/timing/engine.hpp"
 
 namespace pipewright::evaluation {
@@ -21,35 +22,30 @@ using schedules::PassKind;
 // Relative tolerance for bounds whose sums add in another order than the simulation.
 constexpr double sum_tolerance = 1e-9;
 
-// Seconds of one pass of a kind and stage. A pass that may run in a fused pair counts with its
-// kernels only, because the other pass may hide all its waits.
-double seconds_of(const workload::StageCosts& costs, PassKind kind, std::uint32_t stage,
-                  bool in_pairs) {
-  const std::vector<double>& seconds_by_stage = costs.times[kind];
-  if (seconds_by_stage.empty()) return 0;
-  const schedules::Pass pass{kind, static_cast<std::uint16_t>(stage), 0};
-  const auto waits = [&](const workload::StageCosts::ByKindAndStage& costs_of_kind) {
-    return workload::StageCosts::of(costs_of_kind, pass);
-  };
-  const double hidden =
-      in_pairs ? std::max(waits(costs.host_waits), waits(costs.collective_waits)) : 0;
-  return std::max(0.0, seconds_by_stage[stage] - hidden);
-}
-
-// Seconds of the backward passes of a stage for one microbatch, and of those among them that other
-// stages wait for.
-struct Backward {
-  double total = 0;
-  double awaited = 0;
+// Lower bounds on the seconds of a stage's passes for one microbatch.
+struct MicrobatchSeconds {
+  double forward = 0;
+  double backward = 0;
+  double awaited = 0;  // part of the backward passes that other stages wait for
+  double output = 0;   // S and T of a split vocabulary
 };
 
-Backward backward_of(const workload::StageCosts& costs, bool whole_backward, std::uint32_t stage,
-                     bool in_pairs) {
-  const auto seconds = [&](PassKind kind) { return seconds_of(costs, kind, stage, in_pairs); };
+MicrobatchSeconds seconds_of(const execution::Job& job, std::uint32_t stage,
+                             std::uint32_t microbatch, bool whole_backward, bool in_pairs) {
+  const execution::ReplicaDevice copy{0, job.schedule.routes.device(stage, microbatch)};
+  const auto seconds = [&](PassKind kind) {
+    if (job.costs.times[kind].empty()) return 0.0;
+    const execution::LeastWork least = execution::least_work(
+        job, copy, {kind, static_cast<std::uint16_t>(stage), microbatch * job.schedule.slices});
+    return in_pairs ? least.in_pair : least.alone;
+  };
+  const double forward = seconds(PassKind::forward);
   const double combined = seconds(PassKind::backward);
-  if (whole_backward && !in_pairs) return {combined, combined};
+  const double output = seconds(PassKind::output) + seconds(PassKind::output_grad);
+  if (whole_backward && !in_pairs) return {forward, combined, combined, output};
   const double input = seconds(PassKind::input_grad);
-  return {std::min(combined, input + seconds(PassKind::weight_grad)), std::min(combined, input)};
+  return {forward, std::min(combined, input + seconds(PassKind::weight_grad)),
+          std::min(combined, input), output};
 }
 
 }  // namespace
@@ -61,8 +57,8 @@ Sketches::Sketches(const config::Scenario& scenario, const Hardware& hardware,
       capacity_(std::move(capacity)),
       settle_(std::move(settle)) {}
 
-const Sketches::PlacedCosts& Sketches::place(const schedules::Routes& routes, std::uint32_t slices,
-                                             const config::ScheduleSpec& spec) {
+Sketches::PlacedCosts& Sketches::place(const schedules::Routes& routes, std::uint32_t slices,
+                                       const config::ScheduleSpec& spec) {
   const auto it = std::ranges::find_if(placements_, [&](const PlacedCosts& candidate) {
     return candidate.slices == slices && candidate.routes == routes;
   });
@@ -74,13 +70,50 @@ const Sketches::PlacedCosts& Sketches::place(const schedules::Routes& routes, st
   if (settle_) settle_(schedule, placement.costs);
   const execution::Job job = plain_job(scenario_, hardware_, schedule, placement.costs);
   placement.step_s = execution::least_step(job, 1);
-  placement.is_even = job.slowdown.empty() && !job.uneven;
+  placement.tokens_vary = job.tokens_vary();
   return placements_.emplace_back(std::move(placement));
+}
+
+// Adds up the passes of the first replica. Where microbatches differ, those of several iterations
+// count with their mean over the iterations.
+const std::vector<Sketches::StageSeconds>& Sketches::stage_seconds(PlacedCosts& placement,
+                                                                   const Rule& rule) const {
+  std::vector<StageSeconds>& seconds_by_stage =
+      placement.seconds[rule.whole_backward ? 1 : 0][rule.in_pairs ? 1 : 0];
+  if (!seconds_by_stage.empty()) return seconds_by_stage;
+  schedules::Schedule schedule = workload::on_placement(scenario_, placement.routes);
+  schedule.slices = placement.slices;
+  schedule.iterations = scenario_.iterations.value;
+  const execution::Job job = plain_job(scenario_, hardware_, schedule, placement.costs);
+  const std::uint32_t routes = placement.routes.count();
+  const std::uint32_t microbatches = scenario_.microbatches.value;
+  const double slices = placement.slices;
+  for (std::uint32_t route = 0; route < routes; ++route) {
+    // Where all microbatches are equal, the first one of a route stands for all of them.
+    const bool vary = job.microbatches_vary();
+    const std::uint32_t end = vary ? microbatches * schedule.iterations : route + 1;
+    const double times = vary ? slices / schedule.iterations
+                              : slices * ((microbatches + routes - 1 - route) / routes);
+    for (std::uint32_t stage = 0; stage < placement.routes.stages(); ++stage) {
+      StageSeconds sums{.least_forward = std::numeric_limits<double>::infinity(),
+                        .least_awaited = std::numeric_limits<double>::infinity()};
+      for (std::uint32_t microbatch = route; microbatch < end; microbatch += routes) {
+        const MicrobatchSeconds pass =
+            seconds_of(job, stage, microbatch, rule.whole_backward, rule.in_pairs);
+        sums.total += times * (pass.forward + pass.backward + pass.output);
+        sums.awaited += times * (pass.forward + pass.awaited + pass.output);
+        sums.least_forward = std::min(sums.least_forward, pass.forward);
+        sums.least_awaited = std::min(sums.least_awaited, pass.awaited);
+      }
+      seconds_by_stage.push_back(sums);
+    }
+  }
+  return seconds_by_stage;
 }
 
 // A device's first pass follows the forward passes of all previous stages, and its last backward
 // pass precedes the backward passes of those stages.
-double Sketches::least_seconds(const PlacedCosts& placement, const Rule& rule) const {
+double Sketches::least_seconds(PlacedCosts& placement, const Rule& rule) const {
   const schedules::Routes& routes = placement.routes;
   const std::uint32_t devices = scenario_.devices.value;
   struct Device {
@@ -90,38 +123,30 @@ double Sketches::least_seconds(const PlacedCosts& placement, const Rule& rule) c
     double tail = head;
   };
   std::vector<Device> work(devices);
-  const std::uint32_t microbatches_per_route = scenario_.microbatches.value / routes.count();
-  const double times = static_cast<double>(microbatches_per_route) *
-                       placement.slices;  // number of runs of each pass
+  auto seconds = stage_seconds(placement, rule).begin();
   for (std::uint32_t route = 0; route < routes.count(); ++route) {
     double head = 0;
     double tail = 0;
-    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage, ++seconds) {
       Device& device = work[routes.device(stage, route)];
-      const double forward = seconds_of(placement.costs, PassKind::forward, stage, rule.in_pairs);
-      const Backward backward =
-          backward_of(placement.costs, rule.whole_backward, stage, rule.in_pairs);
-      double outside = 0;  // S and T of a split vocabulary
-      for (const PassKind kind : {PassKind::output, PassKind::output_grad})
-        outside += seconds_of(placement.costs, kind, stage, false);
-      device.total += times * (forward + backward.total + outside);
-      device.awaited += times * (forward + backward.awaited + outside);
+      device.total += seconds->total;
+      device.awaited += seconds->awaited;
       device.head = std::min(device.head, head);
       device.tail = std::min(device.tail, tail);
-      head += forward;
-      tail += backward.awaited;
+      head += seconds->least_forward;
+      tail += seconds->least_awaited;
     }
   }
   // Consecutive iterations may overlap, so that filling and draining the pipeline counts only if
   // there is a single one.
   const bool is_single_iteration = scenario_.iterations.value == 1;
-  double seconds = 0;
+  double longest = 0;
   for (const Device& device : work)
-    seconds =
-        std::max(seconds, is_single_iteration
+    longest =
+        std::max(longest, is_single_iteration
                               ? device.head + std::max(device.total, device.awaited + device.tail)
                               : device.total);
-  return seconds;
+  return longest;
 }
 
 // Memory when the loss of the only microbatch in flight is computed: all stages on the microbatch's
@@ -131,7 +156,8 @@ std::uint64_t Sketches::held_bytes(const PlacedCosts& placement, std::uint32_t d
   const workload::DeviceState& state = placement.costs.state[device];
   const schedules::Routes& routes = placement.routes;
   std::uint64_t in_flight = 0;
-  for (std::uint32_t route = 0; rule.holds_all && route < routes.count(); ++route) {
+  const bool holds_all = rule.holds_all && !placement.tokens_vary;
+  for (std::uint32_t route = 0; holds_all && route < routes.count(); ++route) {
     std::uint64_t route_bytes = 0;
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
       if (routes.device(stage, route) == device)
@@ -142,7 +168,7 @@ std::uint64_t Sketches::held_bytes(const PlacedCosts& placement, std::uint32_t d
          in_flight;
 }
 
-analysis::CandidateRow Sketches::row_for(const PlacedCosts& placed_costs, const Rule& rule) const {
+analysis::CandidateRow Sketches::row_for(PlacedCosts& placed_costs, const Rule& rule) const {
   const schedules::Schedule placement = workload::on_placement(scenario_, placed_costs.routes);
   analysis::CandidateRow row{.outcome = analysis::Outcome::open,
                              .work = work_of(scenario_, placement, placed_costs.costs)};
@@ -199,8 +225,7 @@ std::optional<analysis::CandidateRow> Sketches::sketch(const config::ScheduleSpe
   std::optional<analysis::CandidateRow> bound;
   std::optional<config::Error> last_error;
   for (const schedules::Routes& routes : placements) try {
-      const PlacedCosts& placement = place(routes, slices, spec);
-      if (!placement.is_even) return std::nullopt;
+      PlacedCosts& placement = place(routes, slices, spec);
       const analysis::CandidateRow row = row_for(placement, rule);
       const bool fits = row.outcome == analysis::Outcome::open;
       if (!bound || (fits && bound->outcome != analysis::Outcome::open)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -22,21 +23,11 @@ class Sketches {
            std::vector<std::uint64_t> capacity, workload::Planner::Settle settle);
 
   // Row of a candidate schedule with lower bounds of its iteration time and of its peak memory.
-  // Empty if they depend on the order of passes: for schedule files, or where pass times differ.
-  // Throws config::Error for impossible candidates.
+  // Empty where there are none without an order of passes: for schedule files, without a model, or
+  // with jitter. Throws config::Error for impossible candidates.
   std::optional<analysis::CandidateRow> sketch(const config::ScheduleSpec& spec);
 
  private:
-  struct PlacedCosts {
-    schedules::Routes routes;
-    std::uint32_t slices = 1;  // of a microbatch; each slice is a pass
-    workload::StageCosts costs = {};
-    double step_s = 0;  // seconds of the shortest optimizer step of a device
-    // True if all copies of a device are equally fast and all microbatches equally long.
-    bool is_even = true;
-  };
-  const PlacedCosts& place(const schedules::Routes& routes, std::uint32_t slices,
-                           const config::ScheduleSpec& spec);
   // Properties of a schedule that its bounds depend on, whatever the order of its passes.
   struct Rule {
     // Input and weight gradients are computed in one pass.
@@ -46,10 +37,30 @@ class Sketches {
     // No chunk recomputes activations, so that all of them stay in memory.
     bool holds_all = true;
   };
-  analysis::CandidateRow row_for(const PlacedCosts& placement, const Rule& rule) const;
+  // Passes of a stage on one route: seconds in an iteration, and of the shortest microbatch.
+  struct StageSeconds {
+    double total = 0;          // of an iteration
+    double awaited = 0;        // of an iteration, without weight gradients that run separately
+    double least_forward = 0;  // of one microbatch
+    double least_awaited = 0;  // of the part of one microbatch's backward that others wait for
+  };
+  struct PlacedCosts {
+    schedules::Routes routes;
+    std::uint32_t slices = 1;  // of a microbatch; each slice is a pass
+    workload::StageCosts costs = {};
+    double step_s = 0;  // seconds of the shortest optimizer step of a device
+    // Microbatches differ in their tokens, and so in the activations that they hold.
+    bool tokens_vary = false;
+    // By Rule::whole_backward and Rule::in_pairs, by route and stage; empty: not needed yet.
+    std::array<std::array<std::vector<StageSeconds>, 2>, 2> seconds = {};
+  };
+  PlacedCosts& place(const schedules::Routes& routes, std::uint32_t slices,
+                     const config::ScheduleSpec& spec);
+  const std::vector<StageSeconds>& stage_seconds(PlacedCosts& placement, const Rule& rule) const;
+  analysis::CandidateRow row_for(PlacedCosts& placement, const Rule& rule) const;
   // Lower bound on the seconds of an iteration without its optimizer step: the passes of the
   // busiest device, and with a single iteration also filling and draining the pipeline.
-  double least_seconds(const PlacedCosts& placement, const Rule& rule) const;
+  double least_seconds(PlacedCosts& placement, const Rule& rule) const;
   // Lower bound on the peak memory of a device, in bytes: what it holds while the loss of the only
   // microbatch in flight is computed.
   std::uint64_t held_bytes(const PlacedCosts& placement, std::uint32_t device,

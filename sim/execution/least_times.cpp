@@ -13,7 +13,35 @@ LeastTimes::LeastTimes(const Job& job, Sharing sharing)
       cuts_boundary_(job.conditions.cuts_boundary),
       links_vary_(!job.conditions.variation.links.empty()),
       sharing_(sharing) {
-  if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, first_replicas(job));
+  if (!job.ranks) return;
+  replicas_ = job.ranks->replicas();
+  groups_ = std::make_shared<ProcessGroups>(*job.ranks, first_replicas(job));
+}
+
+LeastTimes LeastTimes::of_first_replica() const {
+  LeastTimes times = *this;
+  times.replicas_ = 1;
+  times.calls_.clear();
+  return times;
+}
+
+LeastTimes LeastTimes::of_ranks(std::size_t ranks) const {
+  LeastTimes times = *this;
+  times.most_ranks_ = ranks;
+  times.calls_.clear();
+  times.ops_.clear();
+  return times;
+}
+
+// Counts the first groups, whose ranks share nodes and so the links that groups share most.
+LeastTime LeastTimes::least_time(const workload::Operation& operation, const RankGroups& groups,
+                                 Algorithm algorithm) const {
+  std::size_t ranks = 0;
+  std::size_t count = 0;
+  while (count < groups.size() && ranks < most_ranks_) ranks += groups[count++].size();
+  if (count == groups.size()) return {operation, groups, algorithm, placement_, models_sharing()};
+  return {operation, RankGroups(groups.begin(), groups.begin() + std::ptrdiff_t(count)), algorithm,
+          placement_, models_sharing()};
 }
 
 // The tensor has arrived when the last GPU's part has. No link carries its flows faster than its
@@ -47,9 +75,7 @@ double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algor
     const OpKey key{op.groups, op.collective, algorithm};
     auto it = ops_.find(key);
     if (it == ops_.end())
-      it = ops_.emplace(key, LeastTime(op.collective, *op.groups, algorithm, placement_,
-                                       models_sharing()))
-               .first;
+      it = ops_.emplace(key, least_time(op.collective, *op.groups, algorithm)).first;
     sum += op.times * it->second.seconds(op.bytes);
   }
   return sum;
@@ -73,7 +99,7 @@ RankGroups LeastTimes::groups_of(workload::Group kind, std::uint32_t device) con
     const SizeAndGpu size_and_gpu{group.size(), cluster::gpu_of(placement_.host(group.front()))};
     return node_of.try_emplace(size_and_gpu, node).first->second != node;
   };
-  for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica) {
+  for (std::uint32_t replica = 0; replica < replicas_; ++replica) {
     const std::uint32_t number = groups_->process_group_of(kind, {replica, device});
     if (!numbers.insert(number).second) continue;
     for (const auto& group : groups_->process_group(kind, number).groups) {
@@ -90,9 +116,7 @@ double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Alg
   const CallKey key{call.group, device, call.collective, algorithm};
   auto it = calls_.find(key);
   if (it == calls_.end())
-    it = calls_
-             .emplace(key, LeastTime(call.collective, groups_of(call.group, device), algorithm,
-                                     placement_, models_sharing()))
+    it = calls_.emplace(key, least_time(call.collective, groups_of(call.group, device), algorithm))
              .first;
   return it->second.seconds(call.bytes);
 }

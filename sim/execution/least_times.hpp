@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -19,6 +20,13 @@ class LeastTimes {
   // ignored, as by the timing engine, if it does not.
   enum class Sharing : std::uint8_t { modelled, ignored };
   explicit LeastTimes(const Job& job, Sharing sharing = Sharing::modelled);
+  // Returns bounds that are computed in a fraction of the time, and are lower at most: collectives
+  // of a call count with the groups of the first replica alone, so that slower groups of other
+  // replicas, and links that groups share with them, do not count.
+  LeastTimes of_first_replica() const;
+  // Returns bounds that count at most about `ranks` ranks of a collective, in whole groups. The
+  // time that they take is limited for a job of any size, and they are lower at most.
+  LeastTimes of_ranks(std::size_t ranks) const;
 
   // Lower bound on the seconds that a boundary tensor takes from a device of a replica to another
   // device, if each GPU of the larger device sends `bytes`. All GPUs send at once.
@@ -26,7 +34,7 @@ class LeastTimes {
   // Lower bound on the seconds of all of `ops` together, which run one after the other.
   double seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm);
   // Lower bound on the seconds of a single collective of `call` (which a pass runs `times` times),
-  // on the slowest of the groups with GPUs of the device.
+  // on the slowest of the groups with GPUs of the device, in the replicas that count.
   double seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm);
 
   const std::shared_ptr<ProcessGroups>& groups() const { return groups_; }  // null without ranks
@@ -39,10 +47,12 @@ class LeastTimes {
   using OpKey = std::tuple<const RankGroups*, workload::Operation, Algorithm>;
   using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Operation, Algorithm>;
   bool models_sharing() const { return sharing_ == Sharing::modelled; }
+  LeastTime least_time(const workload::Operation& operation, const RankGroups& groups,
+                       Algorithm algorithm) const;
   Hop find_hop(ReplicaDevice source, std::uint32_t destination) const;
 
-  // Groups of a kind that include GPUs of a device, in any replica. Equivalent groups inside nodes
-  // are left out.
+  // Groups of a kind that include GPUs of a device, in any of the replicas that count. Equivalent
+  // groups inside nodes are left out.
   RankGroups groups_of(workload::Group kind, std::uint32_t device) const;
 
   RankPlacement placement_;
@@ -50,6 +60,8 @@ class LeastTimes {
   // True if links of the same class may differ in bandwidth.
   bool links_vary_;
   Sharing sharing_;
+  std::uint32_t replicas_ = 1;                                        // replicas whose groups count
+  std::size_t most_ranks_ = std::numeric_limits<std::size_t>::max();  // of a collective
   std::shared_ptr<ProcessGroups> groups_;
   std::map<std::pair<ReplicaDevice, std::uint32_t>, Hop> hops_;
   std::map<OpKey, LeastTime> ops_;

@@ -155,14 +155,11 @@ PassCollectives planned_collectives(const workload::StageCosts& costs, const Pas
   return sums;
 }
 
-// Collectives inside a pass, scaled by the tokens of its microbatch.
-PassCollectives actual_collectives(const Job& job, const ReplicaGroups& replica_groups,
-                                   ReplicaDevice copy, const Pass& pass) {
-  const auto& calls_by_stage = job.costs.timed_calls[static_cast<std::size_t>(pass.kind)];
-  if (!job.uneven || calls_by_stage.empty()) return planned_collectives(job.costs, pass);
-  const PassRatios ratios = synchronized_ratios(job, replica_groups, copy, pass);
+// Collectives inside a pass whose sizes relative to those of the mean microbatch are `ratios`.
+PassCollectives scaled_collectives(const Job& job, const PassRatios& ratios, const Pass& pass) {
   PassCollectives sums;
-  for (const workload::StageCosts::TimedCall& call : calls_by_stage[pass.stage]) {
+  for (const workload::StageCosts::TimedCall& call :
+       job.costs.timed_calls[static_cast<std::size_t>(pass.kind)][pass.stage]) {
     const double slowdown = call.is_dispatch() ? job.dispatch_slowdown(pass.kind, pass.stage)
                                                : job.overlap_slowdown(pass.kind, pass.stage);
     const double seconds = call.seconds * ratios.of(call.group);
@@ -174,6 +171,17 @@ PassCollectives actual_collectives(const Job& job, const ReplicaGroups& replica_
     sums.exposed[*call.half] += waits;
   }
   return sums;
+}
+
+bool scales_collectives(const Job& job, const Pass& pass) {
+  return job.uneven && !job.costs.timed_calls[static_cast<std::size_t>(pass.kind)].empty();
+}
+
+// Collectives inside a pass, scaled by the tokens of its microbatch.
+PassCollectives actual_collectives(const Job& job, const ReplicaGroups& replica_groups,
+                                   ReplicaDevice copy, const Pass& pass) {
+  if (!scales_collectives(job, pass)) return planned_collectives(job.costs, pass);
+  return scaled_collectives(job, synchronized_ratios(job, replica_groups, copy, pass), pass);
 }
 
 // Kernels, launches and collectives of one pass of a fused pair, scaled by the pass's pace.
@@ -347,6 +355,18 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
   const double longer = overlap_excess(job, pass, partner) * std::max(0.0, kernels - overlapped);
   if (work.seconds > 0) work.excess = std::max(0.0, longer - idle) / work.seconds;
   return work;
+}
+
+LeastWork least_work(const Job& job, ReplicaDevice copy, const Pass& pass) {
+  const Pace pace = copy_pace(job, copy, pass, nullptr);
+  const double kernels = pace.kernels[0] * kernel_seconds(job, pass);
+  double waits = host_wait(job, pass, pace.host, pace.kernels[0]);
+  if (!job.has_full_detail())
+    waits = std::max(waits,
+                     scales_collectives(job, pass)
+                         ? scaled_collectives(job, ratios_on(job, copy.replica, pass), pass).waits
+                         : planned_collectives(job.costs, pass).waits);
+  return {.alone = kernels + waits, .in_pair = kernels};
 }
 
 double exposed_in_pair(const Job& job, const Pass& pass, const Pass& partner) {

@@ -34,6 +34,16 @@ struct PassWork {
 PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                  const schedules::Pass& pass, const schedules::Pass* partner);
 
+// Lower bounds on the seconds of a pass, whatever other replicas do. A pass waits for the slowest
+// replica of its collectives, and those carry the bytes of the largest microbatch, so that the
+// pass's own microbatch gives a bound. In a fused pair the other pass may hide all waits, but not
+// the kernels. In full detail, collectives are left out. Jitter is left out, too.
+struct LeastWork {
+  double alone = 0;
+  double in_pair = 0;
+};
+LeastWork least_work(const Job& job, ReplicaDevice copy, const schedules::Pass& pass);
+
 // Seconds by which collectives lengthen a fused pair beyond the compute of both passes.
 double exposed_in_pair(const Job& job, const schedules::Pass& pass, const schedules::Pass& partner);
 

@@ -86,13 +86,29 @@ void draw_folding(Draft& d) {
 void draw_dispatch(Draft& d) {
   if (!d.has_experts) draw_folding(d);
   d.open("training", "experts.dispatcher", {"alltoall", "allgather", "deepep"});
+  if (d.random.flip()) d.open("training", "experts.dispatch_precision", {"bf16", "fp8"});
+}
+
+void draw_routing(Draft& d) {
+  if (!d.has_experts) draw_folding(d);
   if (d.random.flip())
-    d.set("training", "experts.imbalance", d.pick({"1.3", "2"}));
+    d.open("training", "experts.imbalance", {"1", "1.3", "2"});
   else if (d.random.flip())
-    d.set("training", "experts.power_law", d.pick({"0.6", "1.2"}));
+    d.open("training", "experts.power_law", {"0.6", "1.2"});
   else
     d.open("training", "experts.routing", {"forced", "natural"});
-  if (d.random.flip()) d.open("training", "experts.dispatch_precision", {"bf16", "fp8"});
+  if (d.random.flip()) d.set("training", "experts.drop_above", "1.2");
+}
+
+void draw_adapters(Draft& d) {
+  d.open("training", "lora.rank", {"8", "32"});
+  if (d.random.flip()) d.set("training", "lora.modules", d.pick({"[linear_qkv]", "[linear_fc1]"}));
+  if (d.random.flip()) d.open("training", "lora.base", {"recipe", "nf4"});
+}
+
+void draw_frozen(Draft& d) {
+  if (d.has("training", "lora.rank")) return;
+  d.set("training", "frozen", d.pick({"[embedding]", "[attention]", "[mlp, norms]", "[head]"}));
 }
 
 void draw_lengths(Draft& d) {
@@ -100,6 +116,12 @@ void draw_lengths(Draft& d) {
   d.set("training", "lengths.p95", d.pick({"250", "350"}));
   d.open("training", "lengths.packed", {"true", "false"});
   d.open("training", "lengths.balance", {"none", "length"});
+}
+
+void draw_images(Draft& d) {
+  d.set("modules", "vision",
+        fmt::format("{{model: {{layers: 2, hidden: 128, heads: 4}}, tokens: {}}}",
+                    d.pick_some({"64", "[16, 144]", "[64, 0]"}, 2)));
 }
 
 void draw_window(Draft& d) {
@@ -210,6 +232,7 @@ const std::vector<Trait>& traits() {
       {"hybrid layers or multi-token prediction", 12, draw_hybrid},
       {"folding", 25, draw_folding},
       {"dispatch", 22, draw_dispatch},
+      {"routing", 22, draw_routing},
       {"context parallelism", 25,
        [](Draft& d) {
          d.open("parallel", "cp", {"1", "2", "4"});
@@ -235,6 +258,12 @@ const std::vector<Trait>& traits() {
        [](Draft& d) {
          d.open("training", "precision", {"bf16", "fp16", "fp8", "fp8-block", "mxfp8"});
        }},
+      {"precision by module", 12,
+       [](Draft& d) {
+         d.open("training", "precision",
+                {"bf16", "{default: fp8, attention: bf16}",
+                 "{default: fp8, num_layers_at_end_in_bf16: 1}"});
+       }},
       {"recomputation", 30, draw_blocks},
       {"recomputation by module", 25, draw_modules},
       {"microbatch size", 40,
@@ -242,6 +271,9 @@ const std::vector<Trait>& traits() {
          d.open("training", "microbatch_size", {"1", "2", "4"});
        }},
       {"lengths", 15, draw_lengths},
+      {"images", 8, draw_images},
+      {"adapters", 12, draw_adapters},
+      {"frozen weights", 12, draw_frozen},
       {"offload", 8, [](Draft& d) { d.set("training", "offload", "{num_layers: 1}"); }},
       {"graphs", 12,
        [](Draft& d) {
@@ -263,6 +295,16 @@ const std::vector<Trait>& traits() {
       {"communication", 30, draw_communication},
       {"stragglers", 10, draw_stragglers},
       {"another network", 15, draw_network},
+      {"power cap", 10,
+       [](Draft& d) {
+         d.open("variation", "power_cap", {"350 W", "400 W"});
+       }},
+      {"stack", 20,
+       [](Draft& d) {
+         d.open("", "stack",
+                {"megatron-core", "megatron-local", "nemo-2", "torchtitan", "pytorch-fsdp",
+                 "deepspeed", "nanotron", "internevo"});
+       }},
       {"iterations", 15, [](Draft& d) { d.set("", "iterations", "2"); }},
       {"symmetric", 12,
        [](Draft& d) {

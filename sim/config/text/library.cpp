@@ -1,8 +1,11 @@
 #include "sim/config/text/library.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -148,12 +151,45 @@ std::filesystem::path existing_path(const Field& field, std::string_view allowed
   return path;
 }
 
+namespace {
+
+// Reads a YAML file. Files of the library are read for every scenario, so that the last ones are
+// kept until they change on disk.
+Value read_kept_yaml_file(const std::filesystem::path& path, const Document& document) {
+  struct File {
+    std::string path;
+    std::string_view noun;  // of the document
+    std::filesystem::file_time_type written;
+    std::uintmax_t bytes = 0;
+    Value tree;
+  };
+  constexpr std::size_t most_files = 32;
+  thread_local std::deque<File> files;
+  std::error_code time_error;
+  std::error_code size_error;
+  const auto written = std::filesystem::last_write_time(path, time_error);
+  const std::uintmax_t bytes = std::filesystem::file_size(path, size_error);
+  if (time_error || size_error) return read_yaml_file(path.string(), document);
+  const auto is_of_file = [&](const File& file) {
+    return file.path == path.string() && file.noun == document.noun;
+  };
+  auto it = std::ranges::find_if(files, is_of_file);
+  if (it != files.end() && it->written == written && it->bytes == bytes) return it->tree;
+  if (it != files.end()) files.erase(it);
+  if (files.size() == most_files) files.pop_front();
+  files.push_back(
+      {path.string(), document.noun, written, bytes, read_yaml_file(path.string(), document)});
+  return files.back().tree;
+}
+
+}  // namespace
+
 Value library_map(const Field& field, std::string_view folder, const Document& document) {
   if (field.value.kind == Value::Kind::map) return field.value;
   if (field.value.kind == Value::Kind::list)
     throw wrong(field,
                 fmt::format("a name in the library of {}, a path of a file, or a map", folder));
-  return read_yaml_file(library_or_path(field, folder, ".yaml").string(), document);
+  return read_kept_yaml_file(library_or_path(field, folder, ".yaml"), document);
 }
 
 Value with_name(Value map, const Field& field, const std::string& name) {

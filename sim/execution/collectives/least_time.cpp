@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
-#include <unordered_map>
+#include <span>
 #include <utility>
+
+#include "sim/execution/collectives/flow_counts.hpp"
+#include "sim/execution/collectives/many_routes.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -24,20 +28,6 @@ double slowest(const Loads& loads, double bytes, bool rounds_bytes) {
 }
 
 }  // namespace
-
-// Adds a flow that carries this fraction of the bytes. A FATPIPE link does not share its bandwidth,
-// so that only its largest flow counts.
-void LeastTime::Load::add(double part, bool shared) {
-  const auto it =
-      std::ranges::lower_bound(flows, part, {}, &std::pair<double, std::uint32_t>::first);
-  if (!shared) {
-    if (flows.empty() || flows.back().first < part) flows.assign(1, {part, 1});
-  } else if (it != flows.end() && it->first == part) {
-    ++it->second;
-  } else {
-    flows.insert(it, {part, 1});
-  }
-}
 
 double LeastTime::Load::seconds(double bytes, bool rounds_bytes) const {
   double sum = 0;
@@ -72,54 +62,81 @@ double LeastTime::Variant::seconds(double bytes) const {
                           : std::max(seconds, slowest(together, bytes, rounds_bytes) + latency);
 }
 
-// Routes between ranks, looked up once for all protocols and for both kinds of loads.
-class LeastTime::RouteCache {
+// Counts the flows of an algorithm on links: those of one phase of one group, and those of all
+// groups together, on the links that several groups may share. FATPIPE links are not among the
+// latter, since they have no contention. Flows are scaled to a collective of one byte; the phase's
+// overhead is not included.
+class LeastTime::Counting {
  public:
-  explicit RouteCache(const RankPlacement& placement) : placement_(placement) {}
+  Counting(const RankPlacement& placement, ManyRoutes& routes, bool together)
+      : placement_(placement), routes_(routes), adds_up_(together) {}
 
-  const cluster::Route& route(const Flow& flow) {
-    const std::uint64_t key = std::uint64_t{flow.source} << 32U | flow.destination;
-    const auto [it, is_new] = cache_.try_emplace(key);
-    if (is_new) it->second = placement_.route(flow.source, flow.destination);
-    return it->second;
+  void count(const PhaseCost& cost) {
+    of_phase_.clear();
+    for (const Flow& flow : cost.flows) {
+      const cluster::Route& route = routes_.route(flow.source, flow.destination);
+      ByProtocol bytes;
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = flow.bytes * on_wire(cost, route, static_cast<Protocol>(i));
+      const std::uint32_t kind = kinds_.number_of(bytes);
+      for (const cluster::Link* link : route.links) of_phase_.add(link, kind);
+    }
+    distinct_ = of_phase_.distinct(placement_);
+    for (std::size_t i = 0; adds_up_ && i < of_phase_.size(); ++i)
+      if (cluster::is_shared(of_phase_.link(i)))
+        for (const auto& [kind, count] : of_phase_.counts(i))
+          of_groups_.add(of_phase_.link(i), kind, count);
   }
-  double capacity_of(const cluster::Link* link) const { return placement_.capacity_of(link); }
+
+  // Distinct loads of the phase that was counted last.
+  std::vector<Load> loads(Protocol protocol) const { return loads(of_phase_, distinct_, protocol); }
+  std::vector<Load> loads_together(Protocol protocol) {
+    return loads(of_groups_, of_groups_.distinct(placement_), protocol);
+  }
 
  private:
+  // A FATPIPE link does not share its bandwidth, so that only its largest flow counts.
+  Load load(const cluster::Link* link, const FlowCounts::Counts& counts, Protocol protocol) const {
+    Load load{.flows = {}, .bandwidth = placement_.capacity_of(link)};
+    for (const auto& [kind, count] : counts)
+      load.flows.emplace_back(kinds_.bytes(kind, protocol), count);
+    std::ranges::sort(load.flows);
+    if (!cluster::is_shared(link)) {
+      load.flows = {{load.flows.back().first, 1}};
+      return load;
+    }
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < load.flows.size(); ++i)
+      if (load.flows[i].first == load.flows[last].first)
+        load.flows[last].second += load.flows[i].second;
+      else
+        load.flows[++last] = load.flows[i];
+    load.flows.resize(last + 1);
+    return load;
+  }
+  std::vector<Load> loads(const FlowCounts& counts, const std::vector<std::size_t>& distinct,
+                          Protocol protocol) const {
+    std::vector<Load> loads;
+    for (const std::size_t i : distinct)
+      loads.push_back(load(counts.link(i), counts.counts(i), protocol));
+    std::ranges::sort(loads);
+    const auto equal = std::ranges::unique(loads);
+    loads.erase(equal.begin(), equal.end());
+    return loads;
+  }
+
   const RankPlacement& placement_;
-  std::unordered_map<std::uint64_t, cluster::Route> cache_;
+  ManyRoutes& routes_;
+  bool adds_up_;
+  FlowKinds kinds_;
+  FlowCounts of_phase_;
+  std::vector<std::size_t> distinct_;  // of of_phase_
+  FlowCounts of_groups_;
 };
 
-// Adds the flows of a phase, scaled to one byte, to the loads of their links. The phase's overhead
-// is not included.
-void LeastTime::Loads::add(const PhaseCost& cost, Protocol protocol, RouteCache& routes,
-                           Links links) {
-  for (const Flow& flow : cost.flows) {
-    const cluster::Route& route = routes.route(flow);
-    const double bytes = flow.bytes * on_wire(cost, route, protocol);
-    for (const cluster::Link* link : route.links) {
-      const bool shared = cluster::is_shared(link);
-      if (links == Links::shared && !shared) continue;
-      Load& load = by_link[link];
-      if (load.flows.empty()) load.bandwidth = routes.capacity_of(link);
-      load.add(bytes, shared);
-    }
-  }
-}
-
-std::vector<LeastTime::Load> LeastTime::Loads::distinct() && {
-  std::vector<Load> loads;
-  for (auto& [link, load] : by_link) loads.push_back(std::move(load));
-  std::ranges::sort(loads);
-  const auto equal = std::ranges::unique(loads);
-  loads.erase(equal.begin(), equal.end());
-  return loads;
-}
-
-LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol, RouteCache& routes) {
-  Loads loads;
-  loads.add(cost, protocol, routes, Links::every);
-  Step step{.loads = std::move(loads).distinct(),
+LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol,
+                                   std::vector<Load> loads) {
+  Step step{.loads = std::move(loads),
             .cost = {.flows = {},
                      .latency = cost.latency,
                      .ends = cost.ends,
@@ -131,21 +148,6 @@ LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol, Rou
             .transfer = {}};
   step.transfer[static_cast<std::size_t>(protocol)] = slowest(step.loads, 1, false);
   return step;
-}
-
-// Adds up the flows of all groups on the links that several groups may share. FATPIPE links are
-// left out, since they have no contention.
-void LeastTime::add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
-                             RouteCache& routes) {
-  variant.latency = std::numeric_limits<double>::infinity();
-  Loads loads;
-  for (const AlgorithmChoice* choice : choices)
-    for (const PhaseCost& cost : choice->phases) {
-      variant.latency =
-          std::min(variant.latency, cost.latency[static_cast<std::size_t>(variant.protocol)]);
-      loads.add(cost, variant.protocol, routes, Links::shared);
-    }
-  variant.together = std::move(loads).distinct();
 }
 
 LeastTime::LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
@@ -221,25 +223,44 @@ std::vector<AlgorithmProtocol> LeastTime::methods_of(const Choices& choices_by_g
 void LeastTime::add_variants(const std::vector<AlgorithmProtocol>& methods,
                              const Choices& choices_by_group, const RankPlacement& placement,
                              bool together) {
-  RouteCache routes(placement);
+  const std::size_t first = variants_.size();
+  std::size_t flows = 0;
+  for (const std::vector<AlgorithmChoice>& group_choices : choices_by_group)
+    for (const AlgorithmChoice& choice : group_choices)
+      for (const PhaseCost& cost : choice.phases) flows += cost.flows.size();
+  ManyRoutes routes(placement, flows);
+  const bool adds_up = together && choices_by_group.size() > 1;
+  std::map<Algorithm, Counting> counting;
   for (const AlgorithmProtocol& method : methods) {
-    Variant& variant = variants_.emplace_back(Variant{
-        .algorithm = method.algorithm, .protocol = method.protocol, .rounds_bytes = together});
-    std::vector<const AlgorithmChoice*> together_choices;
-    for (const std::vector<AlgorithmChoice>& group_choices : choices_by_group) {
-      std::vector<Step>& steps = variant.groups.emplace_back();
-      const auto choice =
-          std::ranges::find(group_choices, method.algorithm, &AlgorithmChoice::algorithm);
-      if (choice == group_choices.end() ||
-          std::ranges::find(choice->protocols, method.protocol) == choice->protocols.end())
-        continue;
-      together_choices.push_back(&*choice);
-      for (const PhaseCost& cost : choice->phases)
-        steps.push_back(step_of(cost, method.protocol, routes));
+    variants_.push_back({.algorithm = method.algorithm,
+                         .protocol = method.protocol,
+                         .groups = std::vector<std::vector<Step>>(choices_by_group.size()),
+                         .rounds_bytes = together});
+    counting.try_emplace(method.algorithm, placement, routes, adds_up);
+  }
+  const std::span<Variant> variants(variants_.begin() + static_cast<std::ptrdiff_t>(first),
+                                    variants_.end());
+  for (std::size_t group = 0; group < choices_by_group.size(); ++group)
+    for (const AlgorithmChoice& choice : choices_by_group[group]) {
+      Counting& counted = counting.at(choice.algorithm);
+      for (const PhaseCost& cost : choice.phases) {
+        counted.count(cost);
+        for (Variant& variant : variants)
+          if (variant.algorithm == choice.algorithm &&
+              std::ranges::find(choice.protocols, variant.protocol) != choice.protocols.end())
+            variant.groups[group].push_back(
+                step_of(cost, variant.protocol, counted.loads(variant.protocol)));
+      }
     }
-    const bool has_all = together_choices.size() == choices_by_group.size();
-    if (together && has_all && choices_by_group.size() > 1)
-      add_together(variant, together_choices, routes);
+  const auto runs = [](const std::vector<Step>& steps) { return !steps.empty(); };
+  for (Variant& variant : variants) {
+    if (!adds_up || !std::ranges::all_of(variant.groups, runs)) continue;
+    variant.together = counting.at(variant.algorithm).loads_together(variant.protocol);
+    variant.latency = std::numeric_limits<double>::infinity();
+    for (const std::vector<Step>& steps : variant.groups)
+      for (const Step& step : steps)
+        variant.latency = std::min(variant.latency,
+                                   step.cost.latency[static_cast<std::size_t>(variant.protocol)]);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,17 +34,9 @@ class LeastTime {
     double bandwidth = 0;                                 // bytes/s
 
     auto operator<=>(const Load&) const = default;
-    void add(double part, bool shared);
     double seconds(double bytes, bool rounds_bytes) const;
   };
-  enum class Links : std::uint8_t { every, shared };
-  class RouteCache;
-  struct Loads {
-    std::unordered_map<const cluster::Link*, Load> by_link;
-
-    void add(const PhaseCost& cost, Protocol protocol, RouteCache& routes, Links links);
-    std::vector<Load> distinct() &&;  // without duplicates
-  };
+  class Counting;
   struct Step {  // one phase
     std::vector<Load> loads;
     PhaseCost cost;       // without flows
@@ -71,9 +62,7 @@ class LeastTime {
     double seconds(double bytes) const;
   };
   using Choices = std::vector<std::vector<AlgorithmChoice>>;  // by group
-  static Step step_of(const PhaseCost& cost, Protocol protocol, RouteCache& routes);
-  static void add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
-                           RouteCache& routes);
+  static Step step_of(const PhaseCost& cost, Protocol protocol, std::vector<Load> loads);
   static std::vector<AlgorithmProtocol> methods_of(const Choices& choices_by_group);
   void add_variants(const std::vector<AlgorithmProtocol>& methods, const Choices& choices_by_group,
                     const RankPlacement& placement, bool together);

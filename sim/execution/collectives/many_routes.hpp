@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +27,7 @@ class ManyRoutes {
  private:
   static constexpr std::uint32_t no_class = static_cast<std::uint32_t>(-1);
   struct Rank {
+    std::uint32_t uses = 0;               // routes that were needed, until the class is found
     std::uint32_t number = no_class;      // of its class
     const cluster::Link* out = nullptr;   // own link to other nodes
     const cluster::Link* into = nullptr;  // own link from other nodes
@@ -34,11 +38,19 @@ class ManyRoutes {
     const cluster::Link* out = nullptr;
     const cluster::Link* into = nullptr;
   };
-  void find_classes();
+  // Properties of a rank's own link on which the cost of a route depends.
+  using LinkNumbers = std::tuple<double, double, std::uint32_t, bool,
+                                 std::array<const cluster::ClassModel*, cluster::number_kinds>>;
+  using Signature = std::tuple<std::uint64_t, bool, LinkNumbers, LinkNumbers, double, double>;
+  static LinkNumbers numbers_of(const cluster::Link& link);
+  std::uint32_t index_of(std::uint32_t rank);
+  void find_class(std::uint32_t rank, Rank& found);
 
   const RankPlacement& placement_;
-  std::vector<Rank> ranks_;  // empty: routes are looked up one by one
-  std::uint32_t classes_ = 0;
+  std::uint32_t elsewhere_ = 0;       // first rank outside the node of rank 0
+  std::vector<std::uint32_t> index_;  // in ranks_, by rank, from 1; empty: no classes
+  std::vector<Rank> ranks_;           // ranks that were used
+  std::map<Signature, std::uint32_t> classes_;
   std::unordered_map<std::uint64_t, ClassRoute> by_classes_;
   cluster::Route single_;  // result of the last lookup
 };

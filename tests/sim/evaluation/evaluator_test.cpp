@@ -421,3 +421,48 @@ TEST_CASE("bounds of time and memory grow with the basis they use", "[evaluator]
   }
   CHECK(open > 400);
 }
+
+TEST_CASE("candidates with uneven microbatches have bounds without an order of passes",
+          "[evaluator]") {
+  using analysis::Basis;
+  const ThinCluster cluster;
+  const std::string experts =
+      "parallel: {tp: 1, ep: 4, pp: 2, dp: 8, sp: true, "
+      "zero: 1}, training: {sequence: 512}";
+  for (const std::string& more :
+       {experts, experts + ", variation: {stragglers: {device: 1, factor: 1.4}}",
+        std::string("parallel: {tp: 2, pp: 2, dp: 4}, training: {sequence: 512, lengths: {mean: "
+                    "100, p95: 300, packed: false}}")}) {
+    const config::Value scenario =
+        tree(fmt::format("{{cluster: {}, model: {{name: small, layers: 4, hidden: 512, heads: 8, "
+                         "vocabulary: 1000, sequence: 512, experts: {{count: 8, top_k: 2, ffn: "
+                         "512}}}}, schedule: [1f1b, zb-h1, dualpipe-v, chimera], global_batch: 64, "
+                         "{}}}",
+                         cluster.file(), more));
+    evaluation::Evaluator evaluator(config::read_scenario(with_schedule(scenario, 0)), 0);
+    for (const Basis basis : {Basis::passes, Basis::network}) {
+      const std::vector<CandidateRow> rows = evaluator.assess(scenario, basis);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        CAPTURE(more, i, static_cast<int>(basis), rows[i].note);
+        REQUIRE(rows[i].outcome == Outcome::open);
+        CHECK(rows[i].basis == basis);
+        const CandidateRow simulated = evaluator.simulate(with_schedule(scenario, i));
+        CHECK(rows[i].bound_s <= simulated.time_s);
+        CHECK(rows[i].bound_s > 0.3 * simulated.time_s);
+        CHECK(rows[i].peak_bytes <= simulated.peak_bytes);
+      }
+    }
+  }
+}
+
+TEST_CASE("on one device, the bound of uneven microbatches without an order is that with it",
+          "[evaluator]") {
+  const config::Value scenario = tree(
+      "{model: {name: small, layers: 4, hidden: 512, heads: 8, vocabulary: 1000, sequence: 512, "
+      "experts: {count: 8, top_k: 2, ffn: 512}}, gpu: a100-80gb, schedule: 1f1b, "
+      "parallel: {tp: 1, ep: 4, pp: 1, dp: 4}, microbatches: 8}");
+  evaluation::Evaluator evaluator(config::read_scenario(scenario), 0);
+  const double rough = evaluator.assess(scenario, analysis::Basis::passes).front().bound_s;
+  const double ordered = evaluator.assess(scenario, analysis::Basis::order).front().bound_s;
+  CHECK(rough == Approx(ordered).epsilon(1e-8));
+}
