@@ -77,7 +77,7 @@ def type_of(row):
     if kind == "map":
         types = [] if row["is_map"] else ["float", "Mapping[str, float]"]
     elif kind == "choice":
-        types = [literal_of(row["choices"] + row["list_choices"])]
+        types = [literal_of(dict.fromkeys(row["choices"] + row["list_choices"]))]
         if row["is_map"]:
             types.append("str")
     else:

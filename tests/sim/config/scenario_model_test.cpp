@@ -54,7 +54,7 @@ TEST_CASE("ranks divide the weights of experts only where a model has experts") 
                 "parallel: {dp: 8, gtp: 2, expert_gtp: 2}}");
   };
   CHECK(error_of([&] { read_gtp("llama-3-8b"); }) ==
-        "t:1:102: parallel.expert_gtp is 2, and the model has no experts; leave it out; "
+        "t:1:103: parallel.expert_gtp is 2, and the model has no experts; leave it out; "
         "parallel.gtp divides all other weights");
   CHECK(read_gtp("mixtral-8x7b").parallel.expert_gtp->value == 2);
 }
