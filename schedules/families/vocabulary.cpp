@@ -38,12 +38,12 @@ class Outputs {
 }  // namespace
 
 std::uint32_t barriers_of(std::string_view name, const Parameters& parameters,
-                          std::uint32_t least) {
-  constexpr std::uint32_t most = 2;
+                          std::uint32_t smallest) {
+  constexpr std::uint32_t largest = 2;
   const std::uint32_t barriers = parameters.barriers.value_or(0);
-  if (barriers > most || (barriers > 0 && barriers < least))
+  if (barriers > largest || (barriers > 0 && barriers < smallest))
     throw Error(fmt::format("{}: barriers must be 0{} or 2, not {}", name,
-                            least == most ? "" : ", 1", barriers));
+                            smallest == largest ? "" : ", 1", barriers));
   return barriers;
 }
 

@@ -11,9 +11,10 @@
 // 2411.05288), in the orders of the authors' programs.
 namespace pipewright::schedules {
 
-// Returns the number of barriers. Throws Error unless it is 0, or at least `least` and at most 2.
+// Returns the number of barriers. Throws Error unless it is 0, or at least `smallest` and at
+// most 2.
 std::uint32_t barriers_of(std::string_view name, const Parameters& parameters,
-                          std::uint32_t least = 1);
+                          std::uint32_t smallest = 1);
 
 // Returns the passes of a device of 1F1B with a split vocabulary.
 Program one_f_one_b_with_vocabulary(std::uint32_t device, const Parameters& parameters);

@@ -61,24 +61,24 @@ void set_vocabulary_times(const config::Scenario& scenario, const schedules::Sch
                           schedules::PassTimes& times) {
   using schedules::PassKind;
   const auto set = [&](PassKind kind, std::string_view key,
-                       const std::optional<config::PassTimes>& given,
-                       const std::optional<config::PassTimes>& other) {
+                       const std::optional<config::PassTimes>& seconds,
+                       const std::optional<config::PassTimes>& partner) {
     std::vector<double>& by_stage = times[kind];
-    if (!given) {
-      if (other)
-        throw config::Error(other->origin, fmt::format("{} is missing", key))
+    if (!seconds) {
+      if (partner)
+        throw config::Error(partner->origin, fmt::format("{} is missing", key))
             .suggest("give both output_times and output_grad_times");
       if (schedule.barriers > 0 && !scenario.model) by_stage.assign(schedule.stages(), 0);
       return;
     }
     if (schedule.barriers == 0)
-      throw config::Error(given->origin,
+      throw config::Error(seconds->origin,
                           fmt::format("{} is given, and {} has no S and T", key, schedule.name))
           .suggest("choose parallel.vocab_parallel, or barriers of the schedule");
-    const std::vector<double>& values = given->value;
+    const std::vector<double>& values = seconds->value;
     if (values.size() != 1 && values.size() != schedule.devices)
-      throw config::Error(given->origin, fmt::format("{} has {} times for {} devices", key,
-                                                     values.size(), schedule.devices))
+      throw config::Error(seconds->origin, fmt::format("{} has {} times for {} devices", key,
+                                                       values.size(), schedule.devices))
           .allow("a single time, or one per device");
     by_stage.clear();
     for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)

@@ -101,12 +101,12 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
   spec.put_choices(parameters);
   if (const std::uint32_t barriers = scenario_.parallel.barriers();
       barriers > 0 || scenario_.model) {
-    const auto& given = spec[&schedules::Parameters::barriers];
-    if (given && given->value != barriers)
+    const auto& choice = spec[&schedules::Parameters::barriers];
+    if (choice && choice->value != barriers)
       throw config::Error(
-          given->origin,
+          choice->origin,
           fmt::format(
-              "{} has {} barriers, and parallel.vocab_parallel {} has {}", spec.name, given->value,
+              "{} has {} barriers, and parallel.vocab_parallel {} has {}", spec.name, choice->value,
               base::name_of(config::vocabulary_cut_names, scenario_.parallel.vocabulary), barriers))
           .suggest("leave out barriers, which follow from parallel.vocab_parallel");
     parameters.barriers = barriers;
