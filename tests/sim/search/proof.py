@@ -58,6 +58,30 @@ def add_unevenness(draw, space):
         }
 
 
+def add_job(draw, space):
+    """Keys of the software, of experts, of frozen weights and of the GPU's power, in a few spaces."""
+    training = space["training"]
+    if draw.random() < 0.25:
+        space["stack"] = draw.choice([["megatron-core", "torchtitan"], "pytorch-fsdp", "deepspeed",
+                                      ["megatron-local", "nanotron"], "nemo-2"])
+    if space["model"] == "mixtral-8x7b" and space["engine"] != "timing":
+        space["parallel"]["ep"] = draw.choice([1, [1, 2], 2])
+        experts = draw.choice([{}, {"imbalance": [1, 1.5]}, {"power_law": [0.6, 1.2]},
+                               {"routing": ["forced", "natural"]}, {"drop_above": 1.2}])
+        if experts:
+            training["experts"] = experts
+    kind = draw.random()
+    if kind < 0.15:
+        training["lora"] = {"rank": draw.choice([8, [8, 32]]),
+                            "base": draw.choice(["recipe", ["recipe", "nf4"]])}
+    elif kind < 0.25:
+        training["frozen"] = draw.choice([["embedding"], ["attention"], ["mlp", "norms"]])
+    if draw.random() < 0.15:
+        training["precision"] = {"any_of": ["bf16", {"default": "fp8", "attention": "bf16"}]}
+    if draw.random() < 0.15 and space["engine"] != "timing":
+        space.setdefault("variation", {})["power_cap"] = ["300 W", "400 W"]
+
+
 def draw_space(seed, clusters, schedules):
     """A few seeds in a row have every cluster and every schedule."""
     draw = random.Random(seed)
@@ -101,8 +125,10 @@ def draw_space(seed, clusters, schedules):
         space["engine"] = "timing"
     elif other < 0.6:
         space["symmetric"] = True
-    if space.get("engine") != "timing":
+    space.setdefault("engine", "simgrid")
+    if space["engine"] != "timing":
         add_unevenness(random.Random(f"uneven {seed}"), space)
+    add_job(random.Random(f"job {seed}"), space)
     return space
 
 
