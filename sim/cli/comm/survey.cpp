@@ -136,6 +136,8 @@ int comm_survey(const Arguments& arguments) {
   if (options.count("to") != 0)
     failure_options.remaining =
         config::read_part({config::make_text(word_or(options, "to", ""), {}), "--to"}, "a part");
+  if (const auto scenario = scenario_file(options); scenario && !file.empty())
+    check_files(std::vector{*scenario}, std::vector{file});
   SurveyTarget target = scenario_file(options) ? job_target(options) : collective_target(options);
 
   watch_for_interrupts();

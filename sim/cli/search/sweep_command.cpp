@@ -27,8 +27,8 @@
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/search/sweep_notes.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
-#include "sim/config/range_note.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/search/merge.hpp"
@@ -167,6 +167,14 @@ std::optional<std::size_t> axis_of_by(const std::vector<analysis::SearchAxis>& a
   }
 }
 
+// Files that the search reads and that none of its outputs may replace.
+std::vector<path> files_read(const SweepRequest& request) {
+  std::vector<path> files{request.file};
+  files.insert(files.end(), request.shards.begin(), request.shards.end());
+  files.insert(files.end(), request.reused.begin(), request.reused.end());
+  return files;
+}
+
 // Throws UsageError if --candidate is not the number of a candidate.
 void check_candidate(const SweepRequest& request, const search::Space& space) {
   if (!request.candidate) return;
@@ -298,15 +306,6 @@ WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& p
                  .calls = calls_of(progress, {})});
 }
 
-// Prints a note if the GPU of a candidate has ranges of published values.
-void print_range_note(const PreparedSweep& prepared, std::uint64_t candidate) {
-  const search::Space& space = prepared.space;
-  const std::size_t cluster = space.cluster(candidate / space.schedules());
-  const std::string gpu = cluster < prepared.facts.size() ? prepared.facts[cluster].gpu : "";
-  if (const std::string note = config::range_note(space.candidate(candidate), gpu); !note.empty())
-    print_notes({note + "; 'pipewright run' of a candidate shows how its time changes"});
-}
-
 // Launch commands of a candidate, for each framework that the search page shows.
 std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario,
                                                              const PlanLaunch& plan_launch) {
@@ -337,6 +336,7 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
       files.write(file, [&] { write_sweep_output(file, run, output_texts); });
   };
   if (request.json) {
+    print_notes(run.notes);
     analysis::write_search_json(std::cout, run, winner_json(run, answers));
     std::cout.flush();
     write_files();
@@ -357,7 +357,7 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
   const config::Scenario best = config::read_scenario(
       config::read_yaml_text(scenario_of(run.rows[*findings.best].candidate), "the best"));
   if (prints_script(request.launches)) fmt::print("\n");
-  fmt::print("{}", write_launch(best, request.launches, *plan_launch(best)));
+  fmt::print("{}", write_launch(best, request.launches, files_read(request), *plan_launch(best)));
   return files.status(status);
 }
 
@@ -374,7 +374,8 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   check_sweep_outputs(request.outputs);
   std::vector<std::filesystem::path> written = request.outputs;
   if (request.results) written.push_back(*request.results);
-  check_files(std::vector{request.file}, written);
+  for (const path& file : launch_files(request.launches)) written.push_back(file);
+  check_files(files_read(request), written);
   check_results(request);
   if (request.questions.robust && !processes.make_what_if_runs)
     throw UsageError(
@@ -419,7 +420,7 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
       answer_questions(request, parts, prepared, run, *workers, processes);
   const std::optional<std::size_t> best = analysis::find(run).best;
   const int status = best ? exit_ok : exit_findings;
-  if (best) print_range_note(prepared, run.rows[*best].candidate);
+  run.notes = sweep_notes(prepared.space, prepared.facts, run);
   const int report_status =
       report_search(request, run, answers, scenario_of, processes.plan_launch, status);
   return interrupted() ? exit_interrupted : report_status;
