@@ -59,7 +59,7 @@ int print_survey_help() {
       "  pipewright comm survey --cluster fabric.xml --size 256M\n"
       "  pipewright comm survey --cluster fabric.xml --op all-to-all --to 0.5\n"
       "  pipewright comm survey --cluster fabric.xml --op all-to-all --hash 50\n"
-      "  pipewright comm survey platforms/scenarios/gpt-6b-a100.yaml\n"
+      "  pipewright comm survey gpt-6b-a100\n"
       "\n"
       "{}",
       describe(survey_options()));

@@ -99,18 +99,13 @@ const OutputKind* output_kind_of(const std::filesystem::path& file) {
   return kind == output_kinds.end() ? nullptr : kind;
 }
 
-// Throws UsageError for a file with an unknown extension or a missing folder.
+// Throws UsageError for a file with an unknown extension.
 void check_sweep_outputs(std::span<const std::filesystem::path> files) {
   for (const std::filesystem::path& file : files) {
     if (output_kind_of(file) == nullptr)
       throw UsageError(fmt::format("{}: unknown extension", file.string()))
           .allow(
               ".html (page), .yaml (the best as a scenario), .csv, .json and .h5 (all candidates)");
-    const std::filesystem::path folder = file.parent_path();
-    std::error_code ignored;
-    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-      throw UsageError(
-          fmt::format("{}: the folder {} does not exist", file.string(), folder.string()));
   }
 }
 
