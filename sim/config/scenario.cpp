@@ -431,6 +431,7 @@ namespace {
 // Throws an Error for a key that stands outside its section, such as tp instead of parallel.tp, and
 // for a scenario that describes nothing to compute.
 void check_sections(const Value& root) {
+  if (root.kind != Value::Kind::map) return;
   std::vector<std::string_view> names;
   for (const ScenarioKey& key : scenario_table) names.push_back(key.info.name);
   for (const Entry& entry : root.entries) {

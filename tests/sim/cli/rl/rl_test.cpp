@@ -170,3 +170,17 @@ TEST_CASE("published steps take longer than predicted, and mostly in the predict
   CHECK(pairs == 45);
   CHECK(in_order >= 36);
 }
+
+TEST_CASE("notes of a loop count both pools and name no bubble", "[rl]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const ProgramResult ran = place.run(
+      "rl job.yaml --set rl.rollout.gpus=56 rl.mode=one-off "
+      "training.lengths='{documents: [400, 4000]}'");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK_THAT(ran.err, !Catch::Contains("idle") && !Catch::Contains("bubble"));
+  CHECK_THAT(ran.err, Catch::Contains("up to 2 batches generate at once"));
+  CHECK_THAT(place.run("rl job.yaml --set rl.rollout.gpus=8").err,
+             Catch::Contains("the job takes 16 of 64 GPUs: 6 of 8 nodes are idle"));
+}
