@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/text/value.hpp"
+
 namespace pipewright::cli {
 namespace {
 
@@ -177,11 +179,22 @@ std::span<const Command> commands() {
   return table;
 }
 
+namespace {
+
+std::string_view nearest_command(std::string_view word, std::span<const Command> commands) {
+  std::vector<std::string_view> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  return config::nearest_name(word, names);
+}
+
+}  // namespace
+
 int run_named(const Arguments& words) {
   for (const Command& command : commands())
     if (command.name == words.at(0)) return run(command, {words.begin() + 1, words.end()});
   throw UsageError(fmt::format("no command is called '{}'", words[0]))
-      .suggest("see 'pipewright --help'");
+      .suggest("see 'pipewright --help'")
+      .suggest_name(words[0] == "-v" ? "--version" : nearest_command(words[0], commands()));
 }
 
 int run(const Command& command, const Arguments& arguments) {
@@ -197,7 +210,8 @@ int run(const Command& command, const Arguments& arguments) {
     const bool is_last = &verb == &command.verbs.back();
     names += fmt::format("{}'{}'", names.empty() ? "" : is_last ? " or " : ", ", verb.name);
   }
-  throw UsageError(fmt::format("{} needs a verb: {}, not '{}'", command.name, names, word));
+  throw UsageError(fmt::format("{} needs a verb: {}, not '{}'", command.name, names, word))
+      .suggest_name(nearest_command(word, command.verbs));
 }
 
 }  // namespace pipewright::cli

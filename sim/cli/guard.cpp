@@ -60,7 +60,9 @@ int guarded(const char* program, const std::function<int()>& body) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = body();
-    if (std::fflush(stdout) != 0) return report("standard output: cannot write", exit_user_error);
+    // An earlier flush that failed has emptied the buffer and set the error of the stream.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return report("standard output: cannot write", exit_user_error);
     return status;
   } catch (const Interrupted&) {
     return report("interrupted before the end", exit_interrupted);

@@ -9,6 +9,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/fitting_clusters.hpp"
+#include "sim/config/text/library.hpp"
 
 namespace pipewright::cli {
 bool is_variable(const std::string& word) {
@@ -46,6 +47,15 @@ config::Error missing_key(const std::string& key) {
 
 }  // namespace
 
+std::optional<std::string> scenario_of_library(const std::string& word) {
+  std::error_code ignored;
+  if (std::filesystem::exists(word, ignored) || !config::is_library_name(word, ".yaml"))
+    return std::nullopt;
+  const std::vector<std::string> names = config::library_names("scenarios", ".yaml");
+  if (!std::ranges::binary_search(names, word)) return std::nullopt;
+  return config::library_file("scenarios", word, ".yaml").string();
+}
+
 JobFiles job_files(const std::vector<std::string>& words) {
   JobFiles job;
   for (const std::string& word : words) {
@@ -54,7 +64,7 @@ JobFiles job_files(const std::vector<std::string>& words) {
       job.words.variables.emplace_back(word.substr(0, word.find('=')),
                                        word.substr(word.find('=') + 1));
     else
-      job.files.push_back(word);
+      job.files.push_back(scenario_of_library(word).value_or(word));
   }
   return job;
 }

@@ -17,6 +17,9 @@ struct JobFiles {
 };
 // True for VAR=VALUE.
 bool is_variable(const std::string& word);
+// The file of a scenario of the library (platforms/scenarios) with this name; empty if there is
+// none, or if the word is a file.
+std::optional<std::string> scenario_of_library(const std::string& word);
 JobFiles job_files(const std::vector<std::string>& words);
 
 // Returns true if any file belongs to a job of a framework, such as a Megatron-LM script. Only

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -13,6 +14,8 @@
 #include "sim/base/numbers.hpp"
 #include "sim/cli/fitting_clusters.hpp"
 #include "sim/cli/job_scenario.hpp"
+#include "sim/config/key_named.hpp"
+#include "sim/config/model_tree.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/fields.hpp"
@@ -74,6 +77,81 @@ Arguments with_variables_first(const Arguments& arguments, const po::options_des
   }
   variables.insert(variables.end(), others.begin(), others.end());
   return variables;
+}
+
+// Returns whether a map has keys of scenarios and sweeps alone, as no file that a command writes
+// has.
+bool has_scenario_keys(const config::Value& map) {
+  if (map.kind != config::Value::Kind::map || map.entries.empty()) return false;
+  std::set<std::string, std::less<>> names{"search", "num_stages", "num_batches", "output_file"};
+  for (const KeyRow& row : config::scenario_keys()) names.insert(row.name);
+  return std::ranges::all_of(map.entries,
+                             [&](const auto& entry) { return names.contains(entry.key); });
+}
+
+// Returns whether a file can be an input of a command: a scenario, a job of a framework, a trace or
+// results (HDF5), or a cluster (XML).
+bool is_input_file(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string begin(8, '\0');
+  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin.starts_with("\x89HDF") || begin.starts_with("<?xml")) return true;
+  if (is_job({.files = {file}, .words = {}})) return true;
+  try {
+    return has_scenario_keys(config::read_yaml_file(file));
+  } catch (const config::Error&) {
+    return false;
+  }
+}
+
+// Returns whether a word after the first value of an option cannot be a value of it: a file, if the
+// option takes a single value or assignments; an input of commands, if it takes several words.
+bool is_no_value(const std::string& word, const po::option_description& option) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(word, ignored)) return false;
+  const std::string form = option.format_parameter();
+  if (!form.ends_with("..")) return true;
+  if (form.find('=') != std::string::npos && word.find('=') == std::string::npos) return true;
+  return is_input_file(word);
+}
+
+// Gives the last words of an option to the command if it has no file, as in -o page.html
+// scenario.yaml: an option takes all words that follow it.
+void release_files(std::vector<po::option>& given, const po::options_description& options,
+                   const std::string& positional) {
+  const bool has_file = std::ranges::any_of(given, [&](const po::option& option) {
+    return option.string_key == "config" ||
+           (option.string_key == positional &&
+            std::ranges::any_of(option.value, [](const auto& word) { return !is_variable(word); }));
+  });
+  if (has_file) return;
+  std::vector<std::string> files;
+  for (po::option& option : given) {
+    const po::option_description* const description =
+        options.find_nothrow(option.string_key, false);
+    if (description == nullptr || option.string_key == positional) continue;
+    std::vector<std::string> released;
+    while (option.value.size() > 1 && is_no_value(option.value.back(), *description)) {
+      released.insert(released.begin(), option.value.back());
+      option.value.pop_back();
+    }
+    files.insert(files.end(), released.begin(), released.end());
+  }
+  for (const std::string& file : files) given.emplace_back(positional, std::vector{file});
+}
+
+// Returns what a user probably means by an unknown option: another option, or the key of a scenario
+// whose last part has this name.
+std::string meant_option(const std::string& option, const std::vector<std::string>& known) {
+  const std::string name = option.substr(std::min(option.find_first_not_of('-'), option.size()));
+  if (option == "-v") return "--version";
+  if (name.size() < 2) return "";
+  const std::string_view near =
+      config::nearest_name(name, std::vector<std::string_view>(known.begin(), known.end()));
+  if (!near.empty()) return fmt::format("--{}", near);
+  if (std::ranges::find(known, "set") == known.end()) return "";
+  const std::string key = config::key_named(name);
+  return key.empty() ? "" : fmt::format("--set {}=..", key);
 }
 
 // Keys of a scenario whose options are the same in all commands. Options for schedules and outputs
@@ -167,7 +245,7 @@ JobOfFlags job_of(const po::variables_map& flags) {
   JobFiles files = files_of(flags);
   std::optional<jobs::Job> job = read_job(files);
   if (!job && files.words.gpus)
-    throw UsageError("--gpus is of a job of a framework, and no file is one")
+    throw UsageError("--gpus applies to jobs of other frameworks only, such as train.sh")
         .suggest("set parallel.dp of the scenario");
   const bool lacks_gpus =
       job && std::ranges::find(job->missing, "parallel.dp") != job->missing.end();
@@ -177,6 +255,23 @@ JobOfFlags job_of(const po::variables_map& flags) {
   if (!replicas || *replicas == 0) return {std::move(job)};
   files.words.gpus = gpus_of(job->tree) * *replicas;
   return {read_job(files), true};
+}
+
+// Reads a scenario from a file, or from standard input (-). Throws config::Error for the
+// config.json of a model, which is no scenario.
+config::Value read_scenario_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(file, ignored);
+  const std::filesystem::path config = is_folder ? file / "config.json" : file;
+  if (config.extension() == ".json" && std::filesystem::is_regular_file(config, ignored)) {
+    config::Document document = config::scenario_document;
+    document.is_foreign = true;  // config.json contains nulls
+    if (config::is_config(config::read_yaml_file(config.string(), document)))
+      throw config::Error({.source = file.string()},
+                          "this is the config.json of a Hugging Face model, and no scenario")
+          .suggest(fmt::format("use it as the model: --model {}", file.string()));
+  }
+  return config::read_yaml_file(file == "-" ? "/dev/stdin" : file.string());
 }
 
 // If set, parse() throws the syntax that a command passes to it, and parses nothing.
@@ -207,21 +302,24 @@ po::variables_map parse(const Arguments& arguments, const po::options_descriptio
   po::positional_options_description positions;
   positions.add(positional.c_str(), -1);
   try {
-    po::variables_map flags;
-    po::store(
+    po::parsed_options given =
         po::command_line_parser(words)
             .options(complete)
             .positional(positions)
             .extra_style_parser(take_negative_numbers)
             .style(po::command_line_style::default_style & ~po::command_line_style::allow_guessing)
-            .run(),
-        flags);
+            .run();
+    release_files(given.options, complete, positional);
+    po::variables_map flags;
+    po::store(given, flags);
     po::notify(flags);
     return flags;
   } catch (const po::unknown_option& error) {
     std::vector<std::string> known;
     for (const auto& option : options.options()) known.push_back(option->long_name());
-    throw UnknownOption(error.what(), error.get_option_name(), std::move(known));
+    const std::string meant = meant_option(error.get_option_name(), known);
+    UnknownOption unknown(error.what(), error.get_option_name(), std::move(known));
+    throw unknown.suggest_name(meant);
   } catch (const po::error& error) {
     throw UsageError(error.what()).suggest("see --help");
   }
@@ -334,7 +432,7 @@ config::Value scenario_tree(const po::variables_map& flags,
   const std::optional<jobs::Job>& job = command_line.job;
   const std::optional<std::filesystem::path> file = scenario_file(flags);
   config::Value root = job    ? job->tree
-                       : file ? config::read_yaml_file(*file == "-" ? "/dev/stdin" : file->string())
+                       : file ? read_scenario_file(*file)
                               : config::empty_scenario();
   const auto set = job ? set_key_of_job : config::set_key;
   for (const KeyRow& row : option_rows()) {
@@ -355,12 +453,16 @@ config::Value scenario_tree(const po::variables_map& flags,
   for (const std::string& word : values(flags, "set")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
-      throw UsageError(fmt::format("--set takes KEY=VALUE, not '{}'", word));
+      throw UsageError(fmt::format("--set takes KEY=VALUE, not '{}'", word))
+          .suggest("name files before --set");
     const std::string key = word.substr(0, equals);
     if (!keys.insert(key).second)
       throw UsageError(fmt::format("--set {}: is given twice", key)).suggest("leave out one");
     set(root, key, config::read_yaml_value(word.substr(equals + 1), {.source = "--set " + key}));
   }
+  if (!job && !file && root.entries.empty())
+    throw UsageError("the command needs a scenario")
+        .suggest("name its file, as in 'pipewright run llama.yaml'; see --help");
   if (job) {
     if (flags.count("strict") != 0) jobs::check_all_modelled(*job);
     print_settings(*job);

@@ -103,6 +103,11 @@ void check_files(std::span<const std::filesystem::path> read,
     if (inputs.count(canonical(file)) != 0)
       throw UsageError(
           fmt::format("{}: is an input of this command, so it cannot be an output", file.string()));
+    const path folder = file.parent_path();
+    std::error_code ignored;
+    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+      throw UsageError(
+          fmt::format("{}: the folder {} does not exist", file.string(), folder.string()));
     if (!taken.insert(canonical(file)).second)
       throw UsageError(fmt::format("{}: is given as an output twice", file.string()));
   }

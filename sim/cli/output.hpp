@@ -31,7 +31,8 @@ analysis::PictureKind picture_kind(const Output& output);  // of a picture
 // the message lists all kinds.
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 
-// Throws UsageError if a file would be written over an input, or if two outputs have one name.
+// Throws UsageError if a file would be written over an input, if its folder is missing, or if two
+// outputs have one name.
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written);
 

@@ -1,12 +1,16 @@
 #include "sim/config/model_tree.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "sim/config/huggingface/huggingface.hpp"
 #include "sim/config/text/library.hpp"
+#include "sim/config/text/misspelt.hpp"
 #include "sim/config/text/readable.hpp"
 
 namespace pipewright::config {
@@ -25,9 +29,24 @@ std::filesystem::path file_of(const Field& field) {
   return std::filesystem::is_regular_file(inside, ignored) ? inside : path;
 }
 
+// Returns whether a text is the path of a model: no name of the library, or a folder with a
+// config.json whose name the library does not have.
 bool is_path(const Field& field) {
-  return field.value.kind == Value::Kind::text && !field.value.text.empty() &&
-         !is_library_name(field.value.text, ".yaml");
+  const std::string& text = field.value.text;
+  if (field.value.kind != Value::Kind::text || text.empty()) return false;
+  if (!is_library_name(text, ".yaml")) return true;
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(field.value.origin.folder) / text;
+  if (!std::filesystem::is_regular_file(folder / "config.json", ignored)) return false;
+  const std::vector<std::string> names = library_names("models", ".yaml");
+  return !std::ranges::binary_search(names, text);
+}
+
+// Returns the name in the library that a missing file probably means: Qwen/Qwen3-8B for qwen3-8b.
+std::string name_meant(const std::filesystem::path& file) {
+  const std::vector<std::string> names = library_names("models", ".yaml");
+  return std::string(misspelt_name(file.filename().string(),
+                                   std::vector<std::string_view>(names.begin(), names.end())));
 }
 
 }  // namespace
@@ -38,15 +57,15 @@ Value model_tree(const Field& field) {
   const std::filesystem::path file = file_of(field);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
-    throw Error(
-        field.value.origin,
-        fmt::format("{} is {}, and {} is {}", field.name, in_quotes(field.value.text),
-                    in_quotes(file.string()),
-                    std::filesystem::is_directory(file, ignored) ? "a folder without config.json"
-                                                                 : "no file"))
+    throw Error(field.value.origin,
+                std::filesystem::is_directory(file, ignored)
+                    ? fmt::format("{} is a folder without config.json", in_quotes(file.string()))
+                    : fmt::format("there is no file {}", in_quotes(file.string())),
+                field.name)
         .allow(
             "the path of a model file, of a config.json or of a folder with one, relative to the "
-            "file that names it, or a name in the library of models");
+            "file that names it, or a name in the library of models")
+        .suggest_name(name_meant(file));
   Document document = model_document;
   document.is_foreign = file.extension() == ".json";  // config.json contains nulls
   Value map = read_yaml_file(file.string(), document);

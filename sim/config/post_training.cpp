@@ -80,8 +80,8 @@ constexpr std::array post_training_table{
     Key<PostTraining>{
         {.name = "mode",
          .help = "on-policy: generation waits for the new weights; one-off: responses "
-                 "come from weights of the previous step; async: from weights up to "
-                 "lag steps old",
+                 "come from weights of the previous step, and two batches may generate at "
+                 "once; async: from weights up to lag steps old, and lag + 1 batches may",
          .default_value = "on-policy"},
         choice<&PostTraining::mode, post_training_modes>},
     Key<PostTraining>{{.name = "lag",

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/config/key_named.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/model_tree.hpp"
 #include "sim/config/post_training.hpp"
@@ -439,12 +440,37 @@ void set_gather_defaults(const Stack& stack, Parallel& parallel) {
 
 }  // namespace
 
+namespace {
+
+// Throws an Error for a key that stands outside its section, such as tp instead of parallel.tp, and
+// for a scenario that describes nothing to compute.
+void check_sections(const Value& root) {
+  if (root.kind != Value::Kind::map) return;
+  std::vector<std::string_view> names;
+  for (const ScenarioKey& key : scenario_table) names.push_back(key.info.name);
+  for (const Entry& entry : root.entries) {
+    if (find_key(entry.key) != nullptr || !nearest_name(entry.key, names).empty()) continue;
+    if (const std::string key = key_named(entry.key); !key.empty())
+      throw Error(entry.origin, fmt::format("unknown key {}", in_quotes(entry.key)), entry.key)
+          .suggest_name(key);
+  }
+  const auto has = [&](std::string_view key) { return find(root, key) != nullptr; };
+  if (has("model") || has("devices") || has("num_stages") || has("forward_times")) return;
+  Origin place = root.origin;
+  place.line = 0;
+  throw Error(place, "the scenario has neither a model nor times of passes", "model")
+      .suggest("give a model, such as --model llama-3-8b, or devices and forward_times");
+}
+
+}  // namespace
+
 Scenario read_scenario(const Value& written) {
   if (const Value* const search = find(written, "search"))
     throw Error(search->origin, "the section search makes this file a sweep", "search")
         .suggest("run it with 'pipewright search', or leave out the section");
   Scenario scenario;
   Value root = with_devices(written);
+  check_sections(root);
   Value complete = root;
   if (find(root, "model") != nullptr || find(root, "stack") != nullptr) {
     root = with_default_stack(std::move(root));

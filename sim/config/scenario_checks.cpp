@@ -411,7 +411,10 @@ void check_experts(const Scenario& scenario, const Value& root) {
 // evenly.
 void count_microbatches(Scenario& scenario, const Value& root) {
   if (!scenario.global_batch) {
-    if (scenario.microbatches.value == 0) throw missing_key(root, "microbatches");
+    if (scenario.microbatches.value == 0)
+      throw missing_key(root, "microbatches")
+          .suggest(
+              "give the batch of an iteration: global_batch (--global-batch), or microbatches");
     return;
   }
   const std::uint32_t batch = scenario.global_batch->value;

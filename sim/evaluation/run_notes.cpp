@@ -66,11 +66,27 @@ void add_vision_notes(const workload::ModelSetting& setting, Notes& notes) {
         "all-reduce over tp, with which frameworks keep them equal, is not modelled");
 }
 
+// Adds a note on a sequence in thousands, which is usually meant in units of 1024.
+void add_thousands_note(const config::Scenario& scenario, Notes& notes) {
+  for (const char* const key : {"training.sequence", "model.sequence"}) {
+    const config::Value* const sequence = config::value_at(scenario.tree, key);
+    if (sequence == nullptr) continue;
+    const std::string_view text = sequence->text;
+    if (!text.ends_with('k')) return;
+    const std::string_view thousands = text.substr(0, text.size() - 1);
+    const std::uint32_t tokens = workload::sequence_of(scenario.model->value, scenario.training);
+    notes.push_back(fmt::format("{}: {} is {} tokens; {}Ki is {}", key, text, tokens, thousands,
+                                tokens / 1000.0 * 1024));
+    return;
+  }
+}
+
 void add_model_notes(const config::Scenario& scenario, Notes& notes) {
   if (!scenario.model) return;
   const config::Model& model = scenario.model->value;
   for (const std::string& note : notes_of(model, scenario.training))
     notes.push_back(fmt::format("model: {}", analysis::printable(note)));
+  add_thousands_note(scenario, notes);
   const workload::ModelSetting setting{
       model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
   if (std::string note = idle_recompute_note(setting); !note.empty())
@@ -137,22 +153,30 @@ bool accepts_dp(const config::Scenario& scenario, std::uint64_t dp) {
 }
 
 // Adds a note if a job with a model leaves whole nodes of its cluster idle, as happens when
-// parallel.dp is forgotten.
-void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardware, Notes& notes) {
+// parallel.dp is forgotten. `other_gpus` more GPUs of the cluster have work beside the scenario.
+void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardware,
+                        std::uint64_t other_gpus, Notes& notes) {
   const cluster::Cluster& cluster = hardware.cluster;
   if (!scenario.model || cluster.is_ideal() || !scenario.placement.hosts.empty()) return;
   std::set<std::uint32_t> busy;
   for (const cluster::Host* host : hardware.hosts) busy.insert(cluster.node_of(host));
+  std::uint64_t others = other_gpus;
+  for (const cluster::Host* host : cluster.gpus())
+    if (others > 0 && std::ranges::find(hardware.hosts, host) == hardware.hosts.end()) {
+      busy.insert(cluster.node_of(host));
+      --others;
+    }
   const std::size_t nodes = cluster.nodes().size();
   if (busy.size() >= nodes) return;
-  const std::uint64_t used = hardware.hosts.size();
+  const std::uint64_t used = hardware.hosts.size() + other_gpus;
   const std::uint64_t gpus = usable_gpus(scenario.placement, cluster);
   if (used >= gpus) return;
   const std::uint32_t dp = scenario.parallel.dp.value;
   std::string note = fmt::format("the job takes {} of {} GPUs: {} of {} nodes are idle", used,
                                  cluster.gpus().size(), nodes - busy.size(), nodes);
   if (const std::uint64_t gpus_per_replica = used / dp;
-      gpus % gpus_per_replica == 0 && accepts_dp(scenario, gpus / gpus_per_replica))
+      other_gpus == 0 && gpus % gpus_per_replica == 0 &&
+      accepts_dp(scenario, gpus / gpus_per_replica))
     note += fmt::format("; parallel.dp is {}, {} would use all GPUs", dp, gpus / gpus_per_replica);
   notes.push_back(std::move(note));
 }
@@ -193,7 +217,7 @@ void add_host_memory_note(const config::Scenario& scenario, const Hardware& hard
 
 }  // namespace
 
-Notes notes_before(const ScenarioRun& run) {
+Notes notes_before(const ScenarioRun& run, const NoteSetting& setting) {
   Notes notes;
   add_rule_notes(run, notes);
   add_model_notes(run.scenario(), notes);
@@ -206,8 +230,8 @@ Notes notes_before(const ScenarioRun& run) {
   if (std::string note = symmetry_note(run.scenario(), hardware, run.plans().front());
       !note.empty())
     notes.push_back(std::move(note));
-  add_replica_note(run.scenario(), run.plans().front(), notes);
-  add_idle_node_note(run.scenario(), hardware, notes);
+  if (setting.shows_bubble) add_replica_note(run.scenario(), run.plans().front(), notes);
+  add_idle_node_note(run.scenario(), hardware, setting.other_gpus, notes);
   add_host_memory_note(run.scenario(), hardware, notes);
   return notes;
 }

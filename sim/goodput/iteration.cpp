@@ -38,7 +38,12 @@ std::string figures(const config::Scenario& scenario) {
               {"rack_nodes", site.rack_nodes},
               {"state_bytes", state_bytes(scenario)},
               {"traffic_bytes", traffic.bytes(scenario, hardware)},
-              {"notes", evaluation::notes_before(run)}};
+              {"notes", evaluation::notes_before(run, {.shows_bubble = false})}};
+  if (run.plans().size() > 1)
+    result["notes"].push_back(
+        fmt::format("the scenario has {} schedules; the figures are those of the first, {}; "
+                    "--schedule selects another",
+                    run.plans().size(), evaluation::label(run.plans().front().schedule)));
   if (summary.tokens_per_s) result["tokens"] = *summary.tokens_per_s * seconds;
   return result.dump(-1, ' ', false, json::error_handler_t::replace);
 }

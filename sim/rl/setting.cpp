@@ -204,7 +204,9 @@ std::string measure(const config::Scenario& update, const PostTraining& post, do
               {"cache_tokens", cache_tokens(decode, gpu, post.rollout)},
               {"error_low", error.rows > 0 ? error.low : 0},
               {"error_high", error.rows > 0 ? error.high : 0},
-              {"notes", evaluation::notes_before(run)}}
+              {"notes",
+               evaluation::notes_before(run, {.shows_bubble = false,
+                                              .other_gpus = post.rollout.gpus ? rollout_gpus : 0})}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -253,6 +255,11 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
         "global_batch is not used: the responses of a step make {} samples of {} tokens "
         "per optimizer step",
         setting.samples, sequence));
+  if (post.versions() > 0)
+    setting.notes.push_back(fmt::format(
+        "up to {} batches generate at once, as AReaL allows; a framework that generates one batch "
+        "at a time has a longer step if generation is the longest phase",
+        post.versions() + 1));
   setting.tokens = std::accumulate(setting.loop.responses.begin(), setting.loop.responses.end(),
                                    batch * post.prompt_tokens);
 

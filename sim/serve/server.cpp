@@ -50,6 +50,15 @@ std::uint64_t three_quarters_of_memory() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
+// Returns the address of a host that is given by its address or by its name, such as localhost.
+// Throws boost::system::system_error.
+net::ip::address address_of(net::io_context& context, const std::string& host) {
+  boost::system::error_code is_name;
+  const net::ip::address address = net::ip::make_address(host, is_name);
+  if (!is_name) return address;
+  return tcp::resolver(context).resolve(host, "")->endpoint().address();
+}
+
 class Server {
  public:
   Server(net::io_context& context, const Options& options)
@@ -64,7 +73,7 @@ class Server {
                 Route{"/api/search", options.answer_search, "search"},
                 Route{"/api/goodput", options.answer_goodput, "goodput"}},
         children_(context, options.jobs) {
-    const tcp::endpoint endpoint(net::ip::make_address(options.host), options.port);
+    const tcp::endpoint endpoint(address_of(context, options.host), options.port);
     acceptor_.open(endpoint.protocol());
     acceptor_.set_option(net::socket_base::reuse_address(true));
     acceptor_.bind(endpoint);

@@ -275,11 +275,17 @@ std::string goodput_answer(const GoodputReport& report) {
   if (report.target_tokens)
     text = fmt::format("{:.2f} days to {} tokens; {}", mean_seconds(report) / seconds_per_day,
                        format_scaled(*report.target_tokens), text);
-  if (!report.intervals.empty())
+  if (!report.intervals.empty()) {
+    const auto [shortest, longest] = best_interval_range(report);
+    const std::string interval =
+        shortest == longest ? format_long_time(shortest)
+                            : fmt::format("{} to {} (no significant difference)",
+                                          format_long_time(shortest), format_long_time(longest));
     text += fmt::format(
         "; best {} {}",
         report.peer_interval_s ? "interval of checkpoints to the storage" : "checkpoint interval",
-        format_long_time(report.intervals[best_interval(report)].interval_s));
+        interval);
+  }
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/report/goodput/outcome.hpp"
@@ -75,6 +76,9 @@ GoodputGain gain_of(const GoodputVariant& variant, const std::vector<GoodputOutc
 // Returns the index of the variant whose checkpoint interval gives the highest mean ratio over
 // seeds. Throws std::logic_error if no intervals were simulated.
 std::size_t best_interval(const GoodputReport& report);
+// Returns the shortest and the longest checkpoint interval that differ from the best by less than
+// the 90 % range of their differences over seeds. Both are the best if all others are worse.
+std::pair<double, double> best_interval_range(const GoodputReport& report);
 
 // Returns the index of the outcome whose effective training time ratio is the median.
 std::size_t median_of(const std::vector<GoodputOutcome>& outcomes);

@@ -102,6 +102,7 @@ struct SearchRun {
   // Upper bound of the relative amount by which any candidate may be better in the objective than
   // the best one found.
   double gap = 0;
+  std::vector<std::string> notes;  // what the figures assume; files of results do not store them
   std::vector<CandidateRow> rows;  // in order of candidates; unexamined candidates have no row
 };
 

@@ -251,7 +251,8 @@ void write_search_json(std::ostream& stream, const SearchRun& run, const Json& m
             {"shard", shard_json(run)},
             {"exhaustive", run.exhaustive},
             {"finished", run.finished},
-            {"gap", number(run.gap)}};
+            {"gap", number(run.gap)},
+            {"notes", run.notes}};
   head.update(findings_json(run, find(run)));
   if (!more.empty()) head.update(more);
   std::string text = json_document(head);

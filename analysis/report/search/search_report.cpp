@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "analysis/report/evidence.hpp"
+#include "analysis/report/first_screen.hpp"
 #include "analysis/report/search/answer_report.hpp"
 #include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/rows.hpp"
@@ -17,10 +19,31 @@
 namespace pipewright::analysis {
 namespace {
 
+// Returns the batch and the sequence that all legal candidates have, "batch 128 x 4096, ", or what
+// they share of it. Empty if they differ in both, which are axes of the search then.
+std::string common_batch_text(const SearchRun& run) {
+  std::set<double> batches;
+  std::set<double> sequences;
+  for (const CandidateRow& row : run.rows)
+    if (row.work.samples > 0) {
+      batches.insert(row.work.samples);
+      sequences.insert(row.work.tokens / row.work.samples);
+    }
+  // Samples of unequal lengths have no sequence in common.
+  const bool has_sequence = sequences.size() == 1 && *sequences.begin() > 0 &&
+                            *sequences.begin() == std::floor(*sequences.begin());
+  if (batches.size() == 1)
+    return has_sequence
+               ? fmt::format("batch {:.0f} x {:.0f}, ", *batches.begin(), *sequences.begin())
+               : fmt::format("batch {:.0f}, ", *batches.begin());
+  return has_sequence ? fmt::format("samples of {:.0f} tokens, ", *sequences.begin()) : "";
+}
+
 std::string report_heading(const SearchRun& run) {
   const std::string group = run.groups.size() == 1 ? printable(run.groups[0]) + ", " : "";
-  std::string text = fmt::format("{}: {}{}\n", run.title.empty() ? "search" : printable(run.title),
-                                 group, printable(name_of(run.objective)));
+  std::string text =
+      fmt::format("{}: {}{}{}\n", run.title.empty() ? "search" : printable(run.title), group,
+                  common_batch_text(run), printable(name_of(run.objective)));
   std::string axes;
   for (const std::size_t axis : open_axes(run))
     axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", printable(run.axes[axis].name),
@@ -234,6 +257,7 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
                         counted(findings.failed_contenders.size(), "failed candidate"),
                         candidate_name(run, run.rows[findings.failed_contenders.front()]));
   text += counts_table(run, findings).text();  // the empty heading separates the table
+  if (!run.notes.empty()) text += '\n' + note_lines(run.notes);
   if (const auto lost = runner_up(run, findings))
     text += fmt::format("\n{}", runner_up_text(run, *lost));
   const std::size_t top = std::min(options.top, findings.ranked.size());

@@ -128,6 +128,8 @@ int comm_interference(const Arguments& arguments) {
             "give a scenario, or --cluster with a layout (--tp 8 --dp 2) and --traffic 'all-reduce "
             "256M dp' ..; see --help");
   const std::filesystem::path file = interference_output(options);
+  if (const auto scenario = scenario_file(options); scenario && !file.empty())
+    check_files(std::vector{*scenario}, std::vector{file});
   const config::Scenario scenario = config::read_scenario(
       scenario_tree(options, [&](config::Value& root) { describe_layout(options, root); }));
   if (!scenario.cluster)

@@ -59,7 +59,7 @@ int print_survey_help() {
       "  pipewright comm survey --cluster fabric.xml --size 256M\n"
       "  pipewright comm survey --cluster fabric.xml --op all-to-all --to 0.5\n"
       "  pipewright comm survey --cluster fabric.xml --op all-to-all --hash 50\n"
-      "  pipewright comm survey platforms/scenarios/gpt-6b-a100.yaml\n"
+      "  pipewright comm survey gpt-6b-a100\n"
       "\n"
       "{}",
       describe(survey_options()));
@@ -136,6 +136,8 @@ int comm_survey(const Arguments& arguments) {
   if (options.count("to") != 0)
     failure_options.remaining =
         config::read_part({config::make_text(word_or(options, "to", ""), {}), "--to"}, "a part");
+  if (const auto scenario = scenario_file(options); scenario && !file.empty())
+    check_files(std::vector{*scenario}, std::vector{file});
   SurveyTarget target = scenario_file(options) ? job_target(options) : collective_target(options);
 
   watch_for_interrupts();

@@ -13,6 +13,7 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/schedule_options.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/goodput/iteration.hpp"
 #include "sim/goodput/journal.hpp"
@@ -40,6 +41,7 @@ po::options_description goodput_options() {
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no progress bar");
   add_scenario_options(options);
+  add_schedule_options(options);
   add("help,h", "print this help");
   return options;
 }
@@ -53,7 +55,7 @@ int print_goodput_help() {
       "seeds, the best checkpoint interval, and the gain from faster storage, spares and the "
       "like.\n"
       "\n"
-      "  pipewright goodput platforms/scenarios/gpt-6b-a100.yaml\n"
+      "  pipewright goodput llama.yaml\n"
       "  pipewright goodput llama.yaml --tokens 15T --price '$2.5' --seeds 1000 -o goodput.html\n"
       "  pipewright goodput llama.yaml --set goodput.failures=llama-3\n"
       "      goodput.checkpoint.mode=async goodput.checkpoint.storage='2 TB/s' --spares 16\n"
@@ -88,7 +90,7 @@ void read_option(const po::variables_map& options, const char* name, const Read&
 }
 
 Request read_goodput_request(const po::variables_map& options) {
-  Request request{.scenario = config::read_scenario(scenario_tree(options))};
+  Request request{.scenario = config::read_scenario(scheduled_tree(options))};
   read_option(options, "tokens", [&](const config::Field& field) {
     request.study.tokens = search::read_tokens(field);
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +10,11 @@
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/output.hpp"
 
 namespace pipewright::cli {
+
+using std::filesystem::path;
 
 std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words) {
   std::vector<LaunchWord> parsed;
@@ -39,9 +43,17 @@ bool prints_script(const std::vector<LaunchWord>& words) {
   return std::ranges::any_of(words, [](const LaunchWord& word) { return word.file.empty(); });
 }
 
+std::vector<path> launch_files(const std::vector<LaunchWord>& words) {
+  std::vector<path> files;
+  for (const LaunchWord& word : words)
+    if (!word.file.empty()) files.emplace_back(word.file);
+  return files;
+}
+
 std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
-                         const config::LaunchPlan& plan) {
+                         std::span<const path> read, const config::LaunchPlan& plan) {
   std::string lines;
+  std::vector<std::pair<path, std::string>> files;
   for (const LaunchWord& word : words) {
     const jobs::Launch launch = jobs::export_job(scenario, *word.framework, plan);
     if (!launch.refused.empty()) print_notes({launch.refused});
@@ -51,13 +63,16 @@ std::string write_launch(const config::Scenario& scenario, const std::vector<Lau
         lines += fmt::format("\n{}:\n{}", launch.beside_name, launch.beside);
       continue;
     }
-    trace::write_file(word.file, launch.text);
-    lines += fmt::format("wrote   {}\n", word.file);
-    if (launch.beside.empty()) continue;
-    const std::filesystem::path beside =
-        std::filesystem::path(word.file).replace_filename(launch.beside_name);
-    trace::write_file(beside, launch.beside);
-    lines += fmt::format("wrote   {}\n", beside.string());
+    files.emplace_back(word.file, launch.text);
+    if (!launch.beside.empty())
+      files.emplace_back(path(word.file).replace_filename(launch.beside_name), launch.beside);
+  }
+  std::vector<path> written;
+  for (const auto& [file, text] : files) written.push_back(file);
+  check_files(read, written);
+  for (const auto& [file, text] : files) {
+    trace::write_file(file, text);
+    lines += fmt::format("wrote   {}\n", file.string());
   }
   return lines;
 }

@@ -12,6 +12,7 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/schedule_options.hpp"
 #include "sim/config/post_training.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/rl/setting.hpp"
@@ -31,6 +32,7 @@ po::options_description rl_options() {
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no notes");
   add_scenario_options(options);
+  add_schedule_options(options);
   add("help,h", "print this help");
   return options;
 }
@@ -87,7 +89,7 @@ int rl_command(const Arguments& arguments) {
   const bool is_json = options.count("json") != 0;
   const bool is_quiet = is_json || options.count("quiet") != 0;
   const std::vector<Output> outputs = read_rl_outputs(options);
-  const config::Scenario scenario = rl::read_loop_scenario(scenario_tree(options));
+  const config::Scenario scenario = rl::read_loop_scenario(scheduled_tree(options));
   const config::PostTraining post = rl::post_training_of(scenario);
   watch_for_interrupts(interrupt_grace);
   const rl::Setting setting = rl::make_setting(scenario, post);

@@ -12,6 +12,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/run/layout_view.hpp"
+#include "sim/cli/schedule_options.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -262,6 +263,7 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
 po::options_description layout_options() {
   po::options_description options("options", 100);
   add_scenario_options(options);
+  add_schedule_options(options);
   add_gpus_option(options);
   add_bash_option(options);
   options.add_options()("help,h", "print this help");
@@ -296,13 +298,13 @@ int layout_command(const Arguments& arguments) {
         "Shows the placement of a scenario's ranks: the coordinates in tp, cp, ep, dp and pp of\n"
         "each GPU, the links between the ranks of a group, and the time of a typical collective\n"
         "when all groups of its kind run it at once. Nothing else is simulated.\n\n"
-        "  pipewright layout platforms/scenarios/gpt-6b-a100.yaml\n"
+        "  pipewright layout llama-3-70b-h100\n"
         "  pipewright layout llama.yaml --tp 4 --pp 2\n"
         "  pipewright layout llama.yaml --set parallel.order=tp-cp-ep-pp-dp\n\n{}",
         describe(layout_options()));
     return exit_ok;
   }
-  const config::Scenario scenario = config::read_scenario(scenario_tree(flags));
+  const config::Scenario scenario = config::read_scenario(scheduled_tree(flags));
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   const execution::RankPlacement placement(hardware.cluster, hardware.hosts);
   fmt::print("{} ranks on {}: {}\n\n{}", hardware.ranks.size(), hardware.cluster.name(),

@@ -270,6 +270,7 @@ int run_command(const Arguments& arguments) {
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = output_files;
   written.insert(written.end(), traces.begin(), traces.end());
+  for (const path& file : launch_files(request.launches)) written.push_back(file);
   check_files(input_files(request), written);
 
   const Results results = run_all(request, run, traces, needs_traces(outputs));
@@ -292,7 +293,8 @@ int run_command(const Arguments& arguments) {
     const auto index = static_cast<std::size_t>(fastest - results.summaries.begin());
     config::LaunchPlan plan = evaluation::launch_plan(run, index);
     plan.lacks_memory = analysis::over_capacity_text(*fastest, "the job");
-    fmt::print("{}", write_launch(with_schedule(scenario, index), request.launches, plan));
+    fmt::print("{}", write_launch(with_schedule(scenario, index), request.launches,
+                                  input_files(request), plan));
   }
   if (!request.json) {
     for (const path& file : results.trace_files) fmt::print("trace   {}\n", file.string());

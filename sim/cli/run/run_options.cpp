@@ -7,11 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "schedules/families/catalog.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/run/together_options.hpp"
-#include "sim/config/recompute.hpp"
+#include "sim/cli/schedule_options.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/sweep/objective_value.hpp"
 #include "sim/workload/schedule_source.hpp"
@@ -22,13 +21,7 @@ namespace {
 po::options_description visible_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("schedule", several_words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
-  for (const schedules::ChoiceInfo& info : schedules::choices)
-    if (info.is_flag)
-      add(option_of(info).c_str(), std::string(info.help).c_str());
-    else
-      add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
-  add("legacy", "read a .csv of 2024, in which B is the input gradient and BW the full backward");
+  add_schedule_options(options);
   add_scenario_options(options);
   add_gpus_option(options);
   add_bash_option(options);
@@ -52,7 +45,7 @@ po::options_description visible_options() {
   add_together_options(options);
   add("details", "print all tables and notes: devices, parts of time, collectives, memory");
   add("json", "print the summary as JSON and nothing else");
-  add("quiet", "print no progress bar and no advice");
+  add("quiet,q", "print no progress bar and no advice");
   add("help,h", "print this help");
   return options;
 }
@@ -71,11 +64,12 @@ void print_help() {
       "       pipewright run SCENARIO SCENARIO.. --together [OPTIONS]\n\n"
       "Simulates training iterations of a pipeline or of a hybrid-parallel model and prints time,\n"
       "throughput, bubbles, exposed communication and memory. SCENARIO is a YAML or JSON file, or\n"
-      "- for standard input; options override it. --details prints all tables. --together runs\n"
+      "a name in platforms/scenarios, or - for standard input; options override it. --details "
+      "prints all tables. --together runs\n"
       "several jobs at once on one cluster and prints how much each slows down.\n\n"
       "  pipewright run --model llama-3-70b --cluster dgx-h100 --tp 8 -s 4 --dp 1\n"
       "      --global-batch 64 --recompute-activations full --sp\n"
-      "  pipewright run platforms/scenarios/gpt-6b-a100.yaml -o gpt.html --trace gpt.h5\n"
+      "  pipewright run gpt-6b-a100 -o gpt.html --trace gpt.h5\n"
       "  pipewright run -s 4 -b 8 -f 1 --backward-times 2 --schedule 1f1b gpipe -o first.png\n"
       "  pipewright run -s 4 -b 8 -f '18 ms' --input-grad-times '18 ms' --weight-grad-times '9 "
       "ms'\n"
@@ -133,56 +127,6 @@ std::optional<analysis::TrainingQuestion> training_question(const po::variables_
     question.power = {{watt(watts.front()), watt(watts.back())}};
   }
   return question;
-}
-
-bool takes(const std::string& name, schedules::Choice choice) {
-  return std::ranges::any_of(schedules::catalog(), [&](const schedules::Entry& entry) {
-    return entry.name == name && entry.takes(choice);
-  });
-}
-
-// Applies --schedule, which replaces the scenario's schedules, and parameters such as --chunks.
-// With several schedules, a parameter is set only for those that take it. A single schedule always
-// gets it, and reports an error if it does not take it.
-void set_schedules(config::Value& root, const po::variables_map& flags) {
-  const std::vector<std::string> names = values(flags, "schedule");
-  const config::Origin origin{.source = "--schedule"};
-  if (!names.empty()) {
-    config::Value list{.kind = config::Value::Kind::list, .origin = origin};
-    for (const std::string& name : names) {
-      config::Value map{.kind = config::Value::Kind::map, .origin = origin};
-      map.entries.push_back({"name", origin, config::make_text(name, origin)});
-      list.items.push_back(std::move(map));
-    }
-    config::set_key(root, "schedule", names.size() == 1 ? list.items.front() : list);
-  }
-  if (flags.count("legacy") != 0) {
-    const config::Value value = config::make_text("true", {.source = "--legacy"});
-    if (names.size() < 2) config::set_key(root, "schedule.legacy", value);
-    for (std::size_t i = 0; i < names.size() && names.size() > 1; ++i)
-      if (config::schedule_source(names[i]) == config::ScheduleSource::torch_file)
-        config::set_key(root, fmt::format("schedule.{}.legacy", i), value);
-  }
-  for (const schedules::ChoiceInfo& info : schedules::choices) {
-    if (flags.count(option_of(info)) == 0) continue;
-    const std::vector<std::string> words =
-        info.is_flag ? std::vector<std::string>{"true"} : values(flags, option_of(info));
-    if (words.empty()) continue;
-    const std::string flag(info.flag);
-    if (info.key == "recompute" &&
-        std::ranges::find(config::recompute_names, words.front()) != config::recompute_names.end())
-      throw UsageError("--recompute takes a number of chunks")
-          .suggest(
-              fmt::format("use --recompute-activations {} to recompute layers", words.front()));
-    const config::Value value = config::make_text(single(words, flag), {.source = flag});
-    if (names.size() < 2) {
-      config::set_key(root, fmt::format("schedule.{}", info.key), value);
-      continue;
-    }
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (takes(names[i], info.choice))
-        config::set_key(root, fmt::format("schedule.{}.{}", i, info.key), value);
-  }
 }
 
 // First schedule file of PyTorch among the scenario's schedules; `file` is empty without one.

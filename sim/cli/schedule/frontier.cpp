@@ -166,7 +166,7 @@ int print_frontier_help() {
       "\n"
       "  pipewright schedule frontier -s 8 -b 64 -f 1 --input-grad-times 1 --weight-grad-times 1\n"
       "      --memory-limits 4:16 -o frontier.svg\n"
-      "  pipewright schedule frontier platforms/scenarios/gpt-6b-a100.yaml\n"
+      "  pipewright schedule frontier gpt-6b-a100\n"
       "      --memory-limits '24 GiB:60 GiB' -o gpt.png gpt.csv\n"
       "\n"
       "The picture (.svg .png .pdf) and the table (.csv) include the catalog's schedules, each at "

@@ -166,7 +166,7 @@ int print_list_help() {
       "\n"
       "  pipewright schedule list\n"
       "  pipewright schedule list -s 8 -b 32\n"
-      "  pipewright schedule list platforms/scenarios/gpt-6b-a100.yaml --markdown\n"
+      "  pipewright schedule list gpt-6b-a100 --markdown\n"
       "\n{}",
       describe(list_options()));
   return exit_ok;

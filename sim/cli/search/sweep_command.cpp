@@ -28,8 +28,8 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/search/decision.hpp"
+#include "sim/cli/search/sweep_notes.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
-#include "sim/config/range_note.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/search/merge.hpp"
@@ -100,18 +100,13 @@ const OutputKind* output_kind_of(const std::filesystem::path& file) {
   return kind == output_kinds.end() ? nullptr : kind;
 }
 
-// Throws UsageError for a file with an unknown extension or a missing folder.
+// Throws UsageError for a file with an unknown extension.
 void check_sweep_outputs(std::span<const std::filesystem::path> files) {
   for (const std::filesystem::path& file : files) {
     if (output_kind_of(file) == nullptr)
       throw UsageError(fmt::format("{}: unknown extension", file.string()))
           .allow(
               ".html (page), .yaml (the best as a scenario), .csv, .json and .h5 (all candidates)");
-    const std::filesystem::path folder = file.parent_path();
-    std::error_code ignored;
-    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-      throw UsageError(
-          fmt::format("{}: the folder {} does not exist", file.string(), folder.string()));
   }
 }
 
@@ -166,6 +161,14 @@ std::optional<std::size_t> axis_of_by(const std::vector<analysis::SearchAxis>& a
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--by: {}", error.what()));
   }
+}
+
+// Files that the search reads and that none of its outputs may replace.
+std::vector<path> files_read(const SweepRequest& request) {
+  std::vector<path> files{request.file};
+  files.insert(files.end(), request.shards.begin(), request.shards.end());
+  files.insert(files.end(), request.reused.begin(), request.reused.end());
+  return files;
 }
 
 // Throws UsageError if --candidate is not the number of a candidate.
@@ -309,15 +312,6 @@ WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& p
   return answers;
 }
 
-// Prints a note if the GPU of a candidate has ranges of published values.
-void print_range_note(const PreparedSweep& prepared, std::uint64_t candidate) {
-  const search::Space& space = prepared.space;
-  const std::size_t cluster = space.cluster(candidate / space.schedules());
-  const std::string gpu = cluster < prepared.facts.size() ? prepared.facts[cluster].gpu : "";
-  if (const std::string note = config::range_note(space.candidate(candidate), gpu); !note.empty())
-    print_notes({note + "; 'pipewright run' of a candidate shows how its time changes"});
-}
-
 // Launch commands of a candidate, for each framework that the search page shows.
 std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario,
                                                              const PlanLaunch& plan_launch) {
@@ -348,6 +342,7 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
       files.write(file, [&] { write_sweep_output(file, run, output_texts); });
   };
   if (request.json) {
+    print_notes(run.notes);
     analysis::write_search_json(std::cout, run, winner_json(run, answers));
     std::cout.flush();
     write_files();
@@ -368,7 +363,7 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
   const config::Scenario best = config::read_scenario(
       config::read_yaml_text(scenario_of(run.rows[*findings.best].candidate), "the best"));
   if (prints_script(request.launches)) fmt::print("\n");
-  fmt::print("{}", write_launch(best, request.launches, *plan_launch(best)));
+  fmt::print("{}", write_launch(best, request.launches, files_read(request), *plan_launch(best)));
   return files.status(status);
 }
 
@@ -385,7 +380,8 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   check_sweep_outputs(request.outputs);
   std::vector<std::filesystem::path> written = request.outputs;
   if (request.results) written.push_back(*request.results);
-  check_files(std::vector{request.file}, written);
+  for (const path& file : launch_files(request.launches)) written.push_back(file);
+  check_files(files_read(request), written);
   check_results(request);
   if (request.questions.decision && !processes.simulate_weeks)
     throw UsageError(
@@ -434,7 +430,7 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
       answer_questions(request, parts, prepared, run, *workers, processes);
   const std::optional<std::size_t> best = analysis::find(run).best;
   const int status = best ? exit_ok : exit_findings;
-  if (best) print_range_note(prepared, run.rows[*best].candidate);
+  run.notes = sweep_notes(prepared.space, prepared.facts, run);
   const int report_status =
       report_search(request, run, answers, scenario_of, processes.plan_launch, status);
   return interrupted() ? exit_interrupted : report_status;

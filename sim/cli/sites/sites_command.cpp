@@ -5,6 +5,7 @@
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/schedule_options.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/sites.hpp"
 #include "sim/sites/study.hpp"
@@ -18,6 +19,7 @@ po::options_description sites_options() {
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no notes");
   add_scenario_options(options);
+  add_schedule_options(options);
   add("help,h", "print this help");
   return options;
 }
@@ -44,7 +46,7 @@ int sites_command(const Arguments& arguments) {
   const po::variables_map options = parse(arguments, sites_options(), "scenario");
   if (options.count("help") != 0) return print_sites_help();
   const bool is_json = options.count("json") != 0;
-  const config::Scenario scenario = config::read_scenario(scenario_tree(options));
+  const config::Scenario scenario = config::read_scenario(scheduled_tree(options));
   watch_for_interrupts(interrupt_grace);
   const analysis::SitesReport report = sites::study(scenario, sites::sites_of(scenario));
   if (!is_json && options.count("quiet") == 0) print_notes(report.notes);

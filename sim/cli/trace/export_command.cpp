@@ -167,10 +167,10 @@ std::vector<fs::path> export_tables(const ExportRequest& request) {
   std::vector<fs::path> table_files;
   for (const std::string& table : analysis::csv_table_names())
     table_files.push_back(file_of(request, table));
-  check_files(std::array{request.trace}, table_files);
   const bool is_new_folder = is_folder(request.output) && create_folder(request.output);
   std::list<File> files;
   try {
+    check_files(std::array{request.trace}, table_files);
     const auto sink = analysis::csv_export([&](const std::string& table) {
       return &files.emplace_back(file_of(request, table)).stream;
     });

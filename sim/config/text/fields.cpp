@@ -19,6 +19,15 @@ const std::string& number_text(const Field& field, std::string_view allowed) {
   return field.value.text;
 }
 
+// Returns the key of a value that only a sweep has in place of a number; empty for other values.
+std::string key_of_sweep(const Field& field) {
+  const Value& value = field.value;
+  const bool is_range = value.text.find("..") != std::string::npos;
+  if (value.kind == Value::Kind::text && value.text != "auto" && !is_range) return "";
+  if (value.kind == Value::Kind::map || value.origin.key.empty()) return "";
+  return value.origin.key;
+}
+
 }  // namespace
 
 Error wrong(const Field& field, std::string_view allowed) {
@@ -48,6 +57,11 @@ std::uint32_t read_count(const Field& field, std::string_view example) {
   constexpr std::uint32_t largest = 1U << 31U;
   const std::string allowed =
       fmt::format("a whole number from 1 to {}, such as {}", largest, example);
+  if (const std::string key = key_of_sweep(field); !key.empty())
+    throw Error(field.value.origin,
+                fmt::format("{} is {}, so this is a sweep", key, describe(field.value)), field.name)
+        .allow(allowed)
+        .suggest("run it with 'pipewright search', or give one value");
   const std::string& text = number_text(field, allowed);
   const std::optional<std::uint64_t> count = scaled_count(text);
   if (!count || *count < 1 || *count > largest) throw wrong(field, allowed);

@@ -84,9 +84,11 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
                                  ? fmt::format("no name, as the library has no {}", folder)
                                  : fmt::format("{}", fmt::join(names, ", "));
   Error error(fmt::format("{} is not among the {} of the library", in_quotes(name), folder));
-  error.allow(fmt::format("{}, or the path of a file, with a slash or {}", listed, extension));
   const std::string_view nearest =
       misspelt_name(name, std::vector<std::string_view>(names.begin(), names.end()));
+  if (nearest.empty())
+    error.allow(fmt::format("{}, or the path of a file, with a slash or {}{}", listed, extension,
+                            folder == "models" ? ", or a folder with a config.json" : ""));
   if (nearest.empty() && folder == "gpus")
     error.suggest(
         "make the file of another GPU from its data sheet and a similar GPU NAME with "
@@ -120,6 +122,8 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
   if (is_library_name(text, extension)) try {
       return library_file(folder, text, extension, field.value.origin.source);
     } catch (const Error& error) {
+      // An option of this name says what the text is.
+      if (field.value.origin.source == "--" + field.name) throw error.at(field.value.origin);
       throw error.within(field.value.origin, field.name);
     }
   std::filesystem::path path =
@@ -127,8 +131,8 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
   check_readable(field, path);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw Error(field.value.origin, fmt::format("{} is {}, and {} is no file", field.name,
-                                                in_quotes(text), in_quotes(path.string())))
+    throw Error(field.value.origin,
+                fmt::format("{}: there is no file {}", field.name, in_quotes(path.string())))
         .allow(fmt::format("the path of one, from the folder of the file that names it, or a name "
                            "in the library of {}",
                            folder));

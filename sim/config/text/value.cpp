@@ -1,6 +1,7 @@
 #include "sim/config/text/value.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <numeric>
 #include <optional>
@@ -190,7 +191,10 @@ std::string describe_text(std::string_view text) {
   if (text.empty()) return "an empty text";
   const bool numeric =
       std::string_view("0123456789+-.").find(text.front()) != std::string_view::npos;
-  return numeric ? shown(text) : fmt::format("the text {}", in_quotes(text));
+  constexpr std::array<std::string_view, 7> words{"true", "false", "auto", "null",
+                                                  "nan",  "inf",   "none"};
+  if (numeric || std::ranges::find(words, text) != words.end()) return shown(text);
+  return fmt::format("the text {}", in_quotes(text));
 }
 
 std::string describe(const Value& value) {

@@ -64,15 +64,19 @@ TEST_CASE("an error about a missing key names its option") {
   const auto missing = [](std::string_view text) {
     return error_of([&] { read_scenario(read_yaml_text(text, "t.yaml")); });
   };
-  CHECK(error_of([] { read_scenario(empty_scenario()); }) ==
-        "devices is missing: number of pipeline devices, the same as parallel.pp; default with a "
-        "model: 1 (-s/--num-stages, or the key devices)");
-  CHECK(missing("{}") ==
+  const std::string nothing =
+      "the scenario has neither a model nor times of passes; give a model, such as --model "
+      "llama-3-8b, or devices and forward_times";
+  CHECK(error_of([] { read_scenario(empty_scenario()); }) == nothing);
+  CHECK(missing("{}") == "t.yaml: " + nothing);
+  CHECK(missing("cluster: dgx-h100-8") == "t.yaml: " + nothing);
+  CHECK(missing("forward_times: 1") ==
         "t.yaml: devices is missing: number of pipeline devices, the same as parallel.pp; default "
         "with a model: 1 (-s/--num-stages, or the key devices)");
   CHECK(missing("devices: 1") ==
         "t.yaml: microbatches is missing: number of microbatches per iteration and replica "
-        "(-b/--num-batches, or the key microbatches)");
+        "(-b/--num-batches, or the key microbatches); give the batch of an iteration: global_batch "
+        "(--global-batch), or microbatches");
   CHECK(missing("{devices: 1, microbatches: 1}") ==
         "t.yaml: forward_times is missing: time of the forward pass F: a single time, one per "
         "device, or one per stage (-f/--forward-times, or the key forward_times)");
@@ -134,7 +138,7 @@ TEST_CASE("every key refuses invalid values") {
       {"forward_times", "[18.5 ms, 19 ms, -3 ms]",
        "forward_times[2] is -3 ms; allowed: a pass time from 0 to 1e9 s, such as 18.5 ms"},
       {"forward_times", "nan",
-       "forward_times is the text 'nan'; allowed: a pass time from 0 to 1e9 s, such as 18.5 ms"},
+       "forward_times is nan; allowed: a pass time from 0 to 1e9 s, such as 18.5 ms"},
       {"backward_times", "[]",
        "backward_times is an empty list; allowed: a pass time, or a list of them, such as 18.5 ms "
        "or [18.5 ms, 19 ms]"},
@@ -232,6 +236,27 @@ TEST_CASE("an error keeps its parts apart") {
 
   CHECK(caught("iterations: 0").at({"other.yaml", 1, 1}, "devices").key() == "iterations");
   CHECK(caught("gpu: h100").found().starts_with("gpu: 'h100' is not among the gpus"));
+}
+
+TEST_CASE("a key outside its section is recognised by its last part") {
+  const auto [key, meant] = GENERATE(table<std::string, std::string>({
+      {"tp", "parallel.tp"},
+      {"sequence", "parallel.sp"},
+      {"microbatch_size", "training.microbatch_size"},
+      {"recompute", "training.recompute"},
+  }));
+  CAPTURE(key);
+  CHECK_THAT(error_with(key + ": 8"),
+             Catch::Contains("unknown key '" + key + "'; did you mean '" + meant + "'?"));
+}
+
+TEST_CASE("values of a sweep are named as such in a scenario") {
+  for (const std::string value : {"auto", "[1, 2]", "1..8"}) {
+    CAPTURE(value);
+    CHECK_THAT(error_with("parallel: {tp: " + value + "}"),
+               Catch::Contains("parallel.tp is ") &&
+                   Catch::Contains(", so this is a sweep; run it with 'pipewright search'"));
+  }
 }
 
 TEST_CASE("an override has the key that it sets") {

@@ -198,7 +198,7 @@ TEST_CASE("an overridden key of a named model is checked") {
             .rfind("--set: unknown key 'layer' in model; did you mean 'layers'?", 0) == 0);
   CHECK(error("llama-3-8b", "model.heads", "0").rfind("--set: model.heads is 0", 0) == 0);
   CHECK(error("llama-3-8c", "model.layers", "2")
-            .rfind("--model: model: 'llama-3-8c' is not among the models", 0) == 0);
+            .rfind("--model: 'llama-3-8c' is not among the models", 0) == 0);
   CHECK(error("llama-3-8b", "model.experts.top_k", "2").find("model.experts.count is missing") !=
         std::string::npos);
 }

@@ -355,6 +355,20 @@ def has_ipv6():
 
 class Ipv6(unittest.TestCase):
     @unittest.skipUnless(has_ipv6(), "this machine has no IPv6 loopback")
+    def test_the_name_of_a_host_stands_for_its_address(self):
+        process = subprocess.Popen(
+            [PROGRAM, "serve", "--no-browser", "--host", "localhost"],
+            stdout=subprocess.PIPE, text=True,
+        )
+        try:
+            process.stdout.readline()
+            address = process.stdout.readline().strip()
+            self.assertRegex(address, r"^http://(127\.0\.0\.1|\[::1\]):\d+/\?token=[0-9a-f]{32}$")
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(10)
+            process.stdout.close()
+
     def test_an_ipv6_address_is_printed_in_brackets_and_serves_the_page(self):
         server = Server(host="::1")
         try:

@@ -269,7 +269,7 @@ TEST_CASE("the number of GPUs of a job may be given to each command", "[cli][job
           .err,
       !Catch::Contains("unrecognised option") && !Catch::Contains("is unknown"));
   CHECK_THAT(place.run("run --model llama-3-8b --cluster dgx-h100 --gpus 8").err,
-             Catch::Contains("--gpus is of a job"));
+             Catch::Contains("--gpus applies to jobs of other frameworks only"));
 }
 
 TEST_CASE("many settings without effect are counted, and listed with --details", "[cli][jobs]") {

@@ -206,3 +206,17 @@ TEST_CASE("a loop has no table of comma-separated values", "[rl]") {
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains("allowed: .html (page), .svg, .png, .pdf (picture), .json"));
 }
+
+TEST_CASE("notes of a loop count both pools and name no bubble", "[rl]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const ProgramResult ran = place.run(
+      "rl job.yaml --set rl.rollout.gpus=56 rl.mode=one-off "
+      "training.lengths='{documents: [400, 4000]}'");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK_THAT(ran.err, !Catch::Contains("idle") && !Catch::Contains("bubble"));
+  CHECK_THAT(ran.err, Catch::Contains("up to 2 batches generate at once"));
+  CHECK_THAT(place.run("rl job.yaml --set rl.rollout.gpus=8").err,
+             Catch::Contains("the job takes 16 of 64 GPUs: 6 of 8 nodes are idle"));
+}

@@ -51,3 +51,18 @@ TEST_CASE("sites names what is wrong with an outer loop", "[sites]") {
   CHECK(ran.status == 2);
   CHECK_THAT(ran.err, Catch::Contains(expected));
 }
+
+TEST_CASE("sites without fragments have one column for their way of training", "[sites]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const auto columns = [&](const std::string& words) {
+    const std::string text = place.run("sites job.yaml " + words).out;
+    std::size_t count = 0;
+    for (std::size_t at = text.find("every 50  "); at != std::string::npos;
+         at = text.find("every 50", at + 1))
+      ++count;
+    return count;
+  };
+  // Two tables: a second column in each of them.
+  CHECK(columns("--set sites.fragments=5") > columns(""));
+}

@@ -1,0 +1,67 @@
+#include "sim/cli/search/sweep_notes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/text_table.hpp"
+#include "sim/config/range_note.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/training_checks.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::SearchRun;
+
+// Rows whose scenarios are read: the best of each group, or the first legal row.
+std::vector<std::size_t> rows_to_read(const SearchRun& run, const analysis::Findings& findings) {
+  std::vector<std::size_t> rows;
+  for (const std::optional<std::size_t>& best : findings.best_of_group)
+    if (best) rows.push_back(*best);
+  if (!rows.empty()) return rows;
+  const auto legal = std::ranges::find_if(run.rows, [](const analysis::CandidateRow& row) {
+    return row.outcome != analysis::Outcome::illegal;
+  });
+  if (legal != run.rows.end()) rows.push_back(static_cast<std::size_t>(legal - run.rows.begin()));
+  return rows;
+}
+
+// Notes of the candidate's model, as a run of the candidate has them.
+std::vector<std::string> model_notes(const search::Space& space, std::uint64_t candidate) {
+  const config::Scenario scenario = config::read_scenario(space.candidate(candidate));
+  if (!scenario.model) return {};
+  std::vector<std::string> notes = notes_of(scenario.model->value, scenario.training);
+  for (std::string& note : notes) note = fmt::format("model: {}", analysis::printable(note));
+  return notes;
+}
+
+std::string gpu_note(const search::Space& space, const std::vector<search::ClusterFacts>& facts,
+                     std::uint64_t candidate) {
+  const std::size_t cluster = space.cluster(candidate / space.schedules());
+  const std::string gpu = cluster < facts.size() ? facts[cluster].gpu : "";
+  const std::string note = config::range_note(space.candidate(candidate), gpu);
+  return note.empty() ? "" : note + "; 'pipewright run' of a candidate shows how its time changes";
+}
+
+}  // namespace
+
+std::vector<std::string> sweep_notes(const search::Space& space,
+                                     const std::vector<search::ClusterFacts>& facts,
+                                     const SearchRun& run) {
+  const analysis::Findings findings = analysis::find(run);
+  std::vector<std::string> notes;
+  const auto add = [&](std::string note) {
+    if (!note.empty() && std::ranges::find(notes, note) == notes.end())
+      notes.push_back(std::move(note));
+  };
+  for (const std::size_t row : rows_to_read(run, findings))
+    for (std::string& note : model_notes(space, run.rows[row].candidate)) add(std::move(note));
+  if (findings.best) add(gpu_note(space, facts, run.rows[*findings.best].candidate));
+  return notes;
+}
+
+}  // namespace pipewright::cli
