@@ -14,8 +14,8 @@ from ._display import sections_html, text_html
 from ._files import TextFile, without_folders
 from ._run import scenario_of
 from ._scenario import Scenario
-from ._tree import changed
-from .errors import ArgumentError, ScenarioError, of_type
+from ._tree import changed, unicode_text
+from .errors import ArgumentError, ScenarioError, naming_missing_files, of_type
 
 
 class Job(Scenario):
@@ -85,19 +85,24 @@ def import_job(
     >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
     >>> import_job("train.toml", gpus=64, keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
     """
-    words = [_path_of(file) for argument in files for file in several(argument)]
-    if not words:
+    paths = [_path_of(file) for argument in files for file in several(argument)]
+    if not paths:
         raise ArgumentError(f"import_job takes {_ALLOWED}", remedy=_ALLOWED)
     named = {name: value for name, value in more.items() if name.isupper()}
-    words += [f"{name}={value}" for name, value in {**(variables or {}), **named}.items()]
-    arguments: dict[str, Any] = {"words": words}
+    words = [f"{name}={value}" for name, value in {**(variables or {}), **named}.items()]
+    arguments: dict[str, Any] = {"words": [*paths, *words]}
     if gpus is not None:
         arguments["gpus"] = int(gpus)
-    if strict:
-        arguments["strict"] = True
     if run_with_bash:
         arguments["run_with_bash"] = True
-    report = json.loads(without_folders(json.dumps(_worker.request("import", arguments))))
+    with naming_missing_files(*paths):
+        answer = _worker.request("import", arguments)
+    report = json.loads(without_folders(json.dumps(answer)))
+    missed = list(map(_described, report["not_modelled"]))
+    if strict and missed:
+        remedy = "remove them from the job, or leave out strict=True"
+        refused = f"strict=True refuses settings that are not modelled; {remedy}:"
+        raise ScenarioError("\n  ".join([f"{report['name']}: {refused}", *missed]), remedy=remedy)
 
     added = {**{name: value for name, value in more.items() if name not in named}, **(keys or {})}
     missing = [key for key in report["missing"] if key not in added]
@@ -115,9 +120,8 @@ def import_job(
     job.without_effect = report["without_effect"]
     if "cluster" not in job.to_dict():
         job.assumed.append("no cluster: run needs one, as in with_(cluster=..)")
-    if job.not_modelled:
-        missed = "; ".join(map(_described, job.not_modelled))
-        warnings.warn(f"{report['name']}: not modelled: {missed}", stacklevel=2)
+    if missed:
+        warnings.warn(f"{report['name']}: not modelled: {'; '.join(missed)}", stacklevel=2)
     return job
 
 
@@ -131,7 +135,8 @@ def _located(flag: Mapping[str, Any]) -> str:
 
 def _described(flag: Mapping[str, Any]) -> str:
     """A flag that is not modelled, with its location and what it would change."""
-    return f"{_located(flag)}: {flag['why']} ({flag['changes']})"
+    changes = "" if flag["changes"] == flag["why"] else f" ({flag['changes']})"
+    return f"{_located(flag)}: {flag['why']}{changes}"
 
 
 class _Script(TextFile):
@@ -144,6 +149,7 @@ def _path_of(file: PathLike) -> str:
     of_type(file, (str, os.PathLike), "a job", _ALLOWED)
     is_text = isinstance(file, str) and len(file.split()) > 1 and not os.path.exists(file)
     if isinstance(file, str) and ("\n" in file or is_text):
+        unicode_text(file, "the job")
         return _Script(file if file.endswith("\n") else file + "\n", "job.sh").__fspath__()
     return os.fspath(file)
 

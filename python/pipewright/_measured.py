@@ -11,6 +11,7 @@ from ._commands import PathLike, command, options, scenario_file, several, word_
 from ._display import text_html
 from ._files import TextFile
 from ._scenario import Scenario
+from .errors import naming_missing_files
 from .schedule import Schedule, from_csv
 
 
@@ -50,7 +51,8 @@ def profile(
     ``microbatches``, ``align``.
     """
     words = ["profile", *map(word_of, several(files)), *options(skip=skip, **more)]
-    with TemporaryDirectory(prefix="pipewright-") as folder:
+    missing = naming_missing_files(*several(files))
+    with TemporaryDirectory(prefix="pipewright-") as folder, missing:
         file = os.path.join(folder, "order.csv")
         command(*words, "--order", file)
         order = from_csv(file) if os.path.exists(file) else None

@@ -8,7 +8,7 @@ from ._commands import PathLike
 from ._results import Result
 from ._run import open_run
 from ._search import SearchResult, search
-from .errors import Error, TraceError, of_type
+from .errors import Error, MissingFileError, TraceError, of_type
 
 
 def open(file: PathLike) -> Result | SearchResult:
@@ -21,8 +21,8 @@ def open(file: PathLike) -> Result | SearchResult:
     of_type(file, (str, os.PathLike), "the file", "the path of an .h5 of a run or of a search")
     try:
         return open_run(file)
-    except TraceError:
-        if not os.fspath(file).endswith(".h5"):
+    except TraceError as error:
+        if isinstance(error, MissingFileError) or not os.fspath(file).endswith(".h5"):
             raise
         try:
             return search(file).run(bar=False)

@@ -6,6 +6,8 @@ import contextlib
 import html
 import importlib
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -55,11 +57,55 @@ class Progress:
         return text
 
 
+#: Seconds of a run until its progress is shown, and until the first line in a log.
+_QUIET = 2.0
+_QUIET_IN_LOGS = 10.0
+#: Largest number of seconds between lines in a log.
+_LONGEST_SILENCE = 60.0
+
+
 @contextlib.contextmanager
-def shown_progress(enabled: bool | None) -> Iterator[Callable[[str], None]]:
+def shown_passes(enabled: bool | None) -> Iterator[Callable[[dict[str, Any]], None] | None]:
+    """Shows the passes that a long run has simulated, as the program reports them.
+
+    By default they are shown on terminals and in notebooks after two seconds, and as lines at growing
+    intervals if standard error is a log. Nothing is shown, and None given, for runs in other threads.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if enabled is False or (enabled is None and not is_main):
+        yield None
+        return
+    with shown_progress(enabled, in_logs=True) as show:
+        yield _Passes(show)
+
+
+class _Passes:
+    """Shows the passes that a run has simulated, and the time that is left."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._began = time.monotonic()
+        self._first: dict[str, Any] = {}  # the first report on the schedule, and its time
+
+    def __call__(self, report: dict[str, Any]) -> None:
+        now = time.monotonic()
+        if report["schedule"] != self._first.get("schedule"):
+            self._first = {**report, "time": now}
+        elif now - self._began >= _QUIET:
+            rate = (report["done"] - self._first["done"]) / (now - self._first["time"])
+            passes = f"{report['done']} of {report['of']} passes"
+            left = (report["of"] - report["done"]) / rate
+            self._show(f"run {report['schedule']}: {passes}, {left:.0f} s left")
+
+
+@contextlib.contextmanager
+def shown_progress(
+    enabled: bool | None, in_logs: bool = False
+) -> Iterator[Callable[[str], None]]:
     """Shows a line that replaces the previous one, until the block ends.
 
-    By default there is a line on terminals and in notebooks.
+    By default there is a line on terminals and in notebooks, and with ``in_logs`` also lines at
+    growing intervals if standard error is a log.
     """
     display = _notebook_display()
     if display is not None and enabled is not False:
@@ -70,6 +116,8 @@ def shown_progress(enabled: bool | None) -> Iterator[Callable[[str], None]]:
             yield _on_terminal
         finally:
             _on_terminal("")
+    elif enabled is None and in_logs:
+        yield _LogLines()
     else:
         yield lambda text: None
 
@@ -79,6 +127,20 @@ def _on_terminal(text: str) -> None:
     ends = ("\r\x1b[K", "") if sys.stderr.isatty() else ("", "\n")
     if text or ends[0]:
         print(f"{ends[0]}{text}", end=ends[1], file=sys.stderr, flush=True)
+
+
+class _LogLines:
+    """Prints lines at growing intervals."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._due = _QUIET_IN_LOGS
+
+    def __call__(self, text: str) -> None:
+        now = time.monotonic() - self._began
+        if now >= self._due:
+            print(text, file=sys.stderr, flush=True)
+            self._due = now + min(now, _LONGEST_SILENCE)
 
 
 class _Line:

@@ -14,7 +14,7 @@ from ._figures import Figures
 from ._results import Result, Results
 from ._scenario import Scenario
 from ._table import optional
-from .errors import ArgumentError, kind_of, of_type
+from .errors import ArgumentError, check_jobs, kind_of, naming_missing_files, of_type
 
 if TYPE_CHECKING:
     import pandas
@@ -87,8 +87,7 @@ def why(
         more = "; run(..) gives one" if isinstance(result, Scenario) else ""
         message = f"why takes a result, not {kind_of(result)}{more}"
         raise ArgumentError(message, remedy="run(..)")
-    if jobs is not None and jobs < 1:
-        raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")
+    check_jobs(jobs)
 
     def on_message(message: dict[str, Any], files: list[int]) -> None:
         if progress is not None:
@@ -155,7 +154,7 @@ def _with_files(
     first: Result, files: Sequence[PathLike], arguments: Mapping[str, Any]
 ) -> Comparison:
     """The answer of ``pipewright compare`` for a run and files."""
-    with TemporaryDirectory(prefix="pipewright-") as folder:
+    with TemporaryDirectory(prefix="pipewright-") as folder, naming_missing_files(*files):
         trace = os.path.join(folder, "predicted.h5")
         first.save(trace)
         words = ["compare", trace, *(os.fspath(file) for file in files), *options(**arguments)]

@@ -212,7 +212,7 @@ class Result(RunFigures, RunOutputs):
 
     def to_pandas(self, table: str = "passes") -> pandas.DataFrame:
         """A table as a pandas data frame with names for codes; ``"devices"`` has figures by device."""
-        pd = optional("pandas", "to_polars(), or the arrays themselves")
+        pd = optional("pandas", "to_polars() or the arrays themselves")
 
         if table == "devices":
             return pd.DataFrame(self.devices)
@@ -231,7 +231,7 @@ class Result(RunFigures, RunOutputs):
     def to_xarray(self, table: str = "passes") -> xarray.Dataset:
         """A table as a dataset of xarray with a variable per column and its unit; the rows are the
         dimension ``row``."""
-        xr = optional("xarray", "to_pandas(), or the arrays themselves with units()")
+        xr = optional("xarray", "to_pandas() or the arrays themselves with units()")
         frame, units = self.to_pandas(table), self.units(table)
         variables = {
             name: ("row", frame[name].to_numpy(), {"units": units[name]} if units[name] else {})
@@ -243,7 +243,7 @@ class Result(RunFigures, RunOutputs):
         """A table as a polars data frame with names for codes."""
         import numpy as np
 
-        pl = optional("polars", "to_pandas(), or the arrays themselves")
+        pl = optional("polars", "to_pandas() or the arrays themselves")
         self.table(table)
         columns = []
         for name, values in self._rows().columns(table).items():
@@ -319,7 +319,7 @@ class Results(Sequence[Result], RunOutputs):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A data frame with a row per run and a column per figure."""
-        pd = optional("pandas", "table")
+        pd = optional("pandas", ".table")
         return pd.DataFrame([_numbers(run) for run in self])
 
     @property

@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from . import _worker
 from ._files import without_folders
-from ._progress import shown_progress
+from ._progress import shown_passes, shown_progress
 from ._results import Many, Result, Results
 from ._scenario import Scenario
 from ._tables import read_tables
-from ._words import in_python
-from .errors import ArgumentError, Error, kind_of, of_type
+from ._words import in_python, nearest, top_names
+from .errors import ArgumentError, Error, check_jobs, kind_of, naming_missing_files, of_type
 
 #: Seconds between updates of the progress.
 _PAUSE = 0.2
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _takes_scenarios(function: _Function) -> _Function:
+    """Makes an unknown keyword an error that names the place of scenario keys."""
+    keywords = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        for name in named:
+            if name in keywords:
+                continue
+            whole = f"Scenario({name}=.., ..)"
+            call = f"{function.__name__}({whole if keywords[0] == 'scenario' else f'[{whole}]'})"
+            near = None if name in top_names() else nearest(name, keywords)
+            raise ArgumentError(
+                f"{function.__name__} has no keyword {name!r}",
+                key=name,
+                suggestion=near or f"keys belong to a scenario, as in {call}",
+                suggests_name=near is not None,
+            )
+        return function(*arguments, **named)
+
+    return cast(_Function, checked)
 
 
 def scenario_of(source: Any, name: str = "the scenario") -> Scenario:
@@ -31,16 +57,24 @@ def scenario_of(source: Any, name: str = "the scenario") -> Scenario:
     raise ArgumentError(f"{name} is {kind_of(source)}", allowed=allowed)
 
 
-def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Result:
+@_takes_scenarios
+def run(
+    scenario: Scenario | Mapping[str, Any], *, rows: bool = True, bar: bool | None = None
+) -> Result:
     """Simulates a scenario with one schedule; :func:`runs` takes several schedules, :func:`run_many`
     several scenarios.
+
+    Unlike :func:`search`, it takes the keys of a scenario as a :class:`Scenario` or a mapping:
+    ``run(Scenario(cluster=.., model=.., ..))``.
 
     >>> result = run(Scenario(devices=4, microbatches=8, forward_times=1, backward_times=2))
     >>> result.makespan_s
     33.0
 
     ``rows=False`` leaves out the rows of passes, transfers and so on to save memory; accessing them
-    simulates again. Other threads keep running; an interrupt stops the simulation.
+    simulates again. Other threads keep running; an interrupt stops the simulation. ``bar`` shows the
+    progress of a long run: by default on terminals and below a notebook's cell after two seconds,
+    and as lines of a log after ten.
     """
     whole = scenario_of(scenario)
     if len(whole.schedules) != 1:
@@ -50,22 +84,32 @@ def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Result:
             suggestion="runs(scenario) gives a result for each schedule",
             remedy="runs(scenario)",
         )
-    return _run(whole, rows)[0]
+    return _run(whole, rows, bar)[0]
 
 
-def runs(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Results:
-    """Simulates a scenario with each of its schedules, which a notebook shows side by side.
+@_takes_scenarios
+def runs(
+    scenario: Scenario | Mapping[str, Any], *, rows: bool = True, bar: bool | None = None
+) -> Results:
+    """Simulates a scenario with each of its schedules, which a notebook shows side by side; ``rows``
+    and ``bar`` are those of :func:`run`.
 
     >>> [result.schedule for result in runs(scenario.with_(schedule=["1f1b", "gpipe"]))]
     ['1f1b', 'gpipe']
     """
-    return Results(_run(scenario_of(scenario), rows))
+    return Results(_run(scenario_of(scenario), rows, bar))
 
 
-def _run(scenario: Scenario, rows: bool, writes: bool = True) -> list[Result]:
+def _run(
+    scenario: Scenario, rows: bool, bar: bool | None = False, writes: bool = True
+) -> list[Result]:
     results: list[Result] = []
 
     def on_message(message: dict[str, Any], files: list[int]) -> None:
+        if "progress" in message:
+            assert on_passes is not None
+            on_passes(message["progress"])
+            return
         packing, number = message.get("packing"), len(results)
         for titled in (message["run"], (packing or {}).get("info", {})):
             if "network" in titled:  # a stored cluster is shown by its name
@@ -74,7 +118,9 @@ def _run(scenario: Scenario, rows: bool, writes: bool = True) -> list[Result]:
         again = functools.partial(_again, scenario, number)
         results.append(Result(message["run"], tables, message["took_s"], again))
 
-    answer = _worker.request("run", {"rows": rows}, on_message, scenario=scenario._json())
+    with shown_passes(bar) as on_passes:
+        arguments = {"rows": rows, "progress": on_passes is not None}
+        answer = _worker.request("run", arguments, on_message, scenario=scenario._json())
     for result in results:
         result.notes = [in_python(note) for note in answer["notes"]]
     if writes:
@@ -101,6 +147,7 @@ def _write(scenario: Scenario, results: list[Result]) -> None:
         results[0].save_trace(trace)
 
 
+@_takes_scenarios
 def run_many(
     scenarios: Iterable[Scenario | Mapping[str, Any]],
     *,
@@ -129,8 +176,7 @@ def run_many(
             f"run_many takes several scenarios, not {kind_of(scenarios)}; run takes one",
             remedy="run_many([first, second])",
         )
-    if jobs is not None and jobs < 1:
-        raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")
+    check_jobs(jobs)
 
     def results_of(scenario: Scenario | Mapping[str, Any]) -> Sequence[Result | Error]:
         try:
@@ -169,5 +215,6 @@ def open_run(file: str | os.PathLike[str]) -> Result:
     def on_message(message: dict[str, Any], files: list[int]) -> None:
         results.append(Result(message["run"], read_tables(message["packing"], files[0]), 0.0))
 
-    _worker.request("open", {"file": os.fspath(file)}, on_message)
+    with naming_missing_files(file):
+        _worker.request("open", {"file": os.fspath(file)}, on_message)
     return results[0]

@@ -15,7 +15,14 @@ from ._report import save_text
 from ._tree import Tree, changed, object_of, tree_of
 from ._values import typed
 from ._words import nearest, suggested_key, some_of, top_names
-from .errors import ArgumentError, KeywordError, ScenarioError, UnknownNameError, kind_of
+from .errors import (
+    ArgumentError,
+    KeywordError,
+    ScenarioError,
+    UnknownNameError,
+    kind_of,
+    naming_missing_files,
+)
 
 _Kind = TypeVar("_Kind", bound="Scenario")
 
@@ -71,7 +78,8 @@ class Scenario(KeysOfScenario):
         """
         if isinstance(source, str) and "\n" in source:
             return cls._of(changed({"text": source, "name": "the scenario"}, {}))
-        return cls._of(changed({"file": os.fspath(source)}, {}))
+        with naming_missing_files(source):
+            return cls._of(changed({"file": os.fspath(source)}, {}))
 
     def with_(self: _Kind, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> _Kind:
         """Returns a scenario with these keys changed; a mapping may have dotted keys.

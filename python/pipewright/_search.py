@@ -26,7 +26,16 @@ from ._scenario import Scenario, check_keywords
 from ._table import Table, optional
 from ._tree import changed, tree_of
 from ._values import typed
-from .errors import ArgumentError, AxisError, Error, InternalError, of_type
+from ._words import in_python
+from .errors import (
+    ArgumentError,
+    AxisError,
+    Error,
+    InternalError,
+    check_jobs,
+    naming_missing_files,
+    of_type,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -114,6 +123,11 @@ class SearchResult:
             return (_unpickled, (self.summary, self._text, file.read()))
 
     @property
+    def notes(self) -> list[str]:
+        """Notes on the search, such as values that its scenario leaves out and that are assumed."""
+        return [in_python(note) for note in self.summary.get("notes", [])]
+
+    @property
     def finished(self) -> bool:
         """True if the search ended by itself rather than by an interrupt."""
         return bool(self.summary["finished"])
@@ -161,7 +175,8 @@ class SearchResult:
 
     @property
     def front(self) -> Table:
-        """Pareto front of throughput against memory, ordered by memory."""
+        """Pareto front of throughput against memory, ordered by memory. ``print`` shows its main
+        columns, as for ``table`` and :meth:`by`."""
         numbers = [number for front in self.summary["fronts"] for number in front["candidates"]]
         return self._table_of([self.candidate(number) for number in numbers])
 
@@ -177,6 +192,10 @@ class SearchResult:
                 [Candidate(self, row) for row in self.summary["candidates"]]
             )
         return self._table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All assessed candidates as a data frame, with the columns of ``table``."""
+        return self.table.to_pandas()
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -195,7 +214,7 @@ class SearchResult:
         >>> search("sweep.yaml").run().trials_dataframe().columns[:3].to_list()
         ['number', 'value', 'params_tp']
         """
-        pd = optional("pandas", "table")
+        pd = optional("pandas", ".table")
         rows = []
         for summary in self.summary["candidates"]:
             candidate = Candidate(self, summary)
@@ -222,7 +241,8 @@ class SearchResult:
             best = {} if entry["best"] is None else self._row(self.candidate(entry["best"]))
             value = typed(entry["value"], key)
             rows.append({axis: value, "better_bound": entry["better_bound"], **best})
-        return Table.of(rows)
+        others = [name for name in self._main_columns() if name != axis]
+        return Table.of(rows, [axis, "better_bound", *others])
 
     def candidate(self, number: int) -> Candidate:
         """The candidate with a number, which tables have as ``candidate``."""
@@ -282,7 +302,14 @@ class SearchResult:
         return {**head, **candidate.values, **first, **figures, **last}
 
     def _table_of(self, candidates: list[Candidate]) -> Table:
-        return Table.of([self._row(candidate) for candidate in candidates])
+        rows = [self._row(candidate) for candidate in candidates]
+        return Table.of(rows, ["candidate", "outcome", *self._main_columns()])
+
+    def _main_columns(self) -> list[str]:
+        """Names of the columns that a table of candidates prints: axes and main figures."""
+        axes = [axis["name"] for axis in self.summary["axes"]]
+        has_tokens = any("tokens_per_s" in row for row in self.summary["candidates"])
+        return axes + [name for name in _SHOWN if not (has_tokens and name == "samples_per_s")]
 
     def __str__(self) -> str:
         self._text = self._text or command("search", self._file, "--quiet").text
@@ -300,7 +327,8 @@ class SearchResult:
         return f"<SearchResult: {self.found}; {self.proof}>"
 
     def _repr_html_(self) -> str:
-        summary = f"<b>{html.escape(self.found)}</b><br>{html.escape(self.proof)}"
+        quiet = "<br>".join(html.escape(line) for line in (self.proof, *self.notes))
+        summary = f"<b>{html.escape(self.found)}</b><br>{quiet}"
         if self.best is None:
             return (
                 f'{_STYLE}<div class="pipewright"><p class="quiet">{summary}</p>'
@@ -491,7 +519,7 @@ class Search:
 
     @property
     def result(self) -> SearchResult:
-        """The result; waits for the end of the search."""
+        """The result; waits for the end of the search, or after :meth:`stop` for its best so far."""
         try:
             while self._background.thread.is_alive():
                 self._background.thread.join(0.2)  # the timeout lets interrupts through
@@ -571,23 +599,25 @@ def search(
             remedy="search(cluster=.., model=.., parallel={'tp': 'auto', ..}, global_batch=..)",
         )
     check_keywords(keys, is_search=True)
-    if jobs is not None and jobs < 1:
-        raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")
+    check_jobs(jobs)
     folder: Any = TemporaryDirectory(prefix="pipewright-")
     file = None
     if isinstance(sweep, (str, os.PathLike)) and "\n" not in str(sweep) and not keys:
         file = os.fspath(sweep)
     if file is not None and file.endswith(".h5"):
-        return Search(["--json", file], None, os.path.abspath(file), folder)
+        with naming_missing_files(file):
+            return Search(["--json", file], None, os.path.abspath(file), folder)
     # Results in a temporary file answer later questions about the search.
     results_file = os.path.abspath(results or os.path.join(folder.name, "results.h5"))
     words = ["--json", *options(results=results_file, resume=resume, jobs=jobs, exhaustive=exhaustive)]
     words += options(budget=_time(budget), time_limit=_time(time_limit), yes=any_size)
     words += options(worker_memory=worker_memory, no_front=not front)
-    words += options(reuse=[os.path.abspath(path) for path in _paths(reuse)] or None)
-    if file is not None:
-        return Search([file, *words], None, results_file, folder)
-    return Search(words, _tree_of(sweep, keys), results_file, folder)
+    reused = [os.path.abspath(path) for path in _paths(reuse)]
+    words += options(reuse=reused or None)
+    with naming_missing_files(file, *reused):
+        if file is not None:
+            return Search([file, *words], None, results_file, folder)
+        return Search(words, _tree_of(sweep, keys), results_file, folder)
 
 
 def _paths(files: PathLike | Sequence[PathLike] | None) -> Sequence[PathLike]:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._display import _STYLE
-from .errors import Error, UnknownNameError
+from ._tables import Rows, unknown_column
+from .errors import MissingPackageError
 
 if TYPE_CHECKING:
     import pandas
@@ -23,15 +24,17 @@ _MOST_SHOWN = 40
 
 
 def optional(package: str, instead: str) -> Any:
-    """A package that is used where it is there."""
+    """A package that is used if it is installed; ``instead`` says what to use without it."""
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError:
-        raise Error(
+        error = MissingPackageError(
             f"{package} is not installed",
-            suggestion=f"'pip install {package}', or {instead}",
+            suggestion=f"'pip install {package}', or use {instead}",
             remedy=f"pip install {package}",
-        ) from None
+        )
+        error.name = package
+        raise error from None
 
 
 class Table:
@@ -44,21 +47,26 @@ class Table:
 
     A column by its name is an array, a row by its number a dict; a mask, a list of numbers or a
     slice gives a table of these rows. What is not known is NaN among numbers, and an empty text.
+    A table of many columns prints its main ones; ``columns`` has the names of them all.
     """
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(self, array: NDArray[Any], shown: Sequence[str] | None = None) -> None:
         #: All rows, as a NumPy array with a field for each column.
-        self.array = array
+        self.array: NDArray[Any] = array.view(Rows)
+        #: Names of the columns that ``print`` and notebooks show; None shows all.
+        self.shown = None if shown is None else [name for name in shown if name in self.columns]
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Table:
+    def of(
+        cls, rows: Sequence[Mapping[str, Any]], shown: Sequence[str] | None = None
+    ) -> Table:
         """A table of rows that may lack columns; lists and maps within them become objects."""
         names = list(dict.fromkeys(name for row in rows for name in row))
         columns = [_column([row.get(name) for row in rows]) for name in names]
         array = np.empty(len(rows), [(name, column.dtype) for name, column in zip(names, columns)])
         for name, column in zip(names, columns):
             array[name] = column
-        return cls(array)
+        return cls(array, shown)
 
     @property
     def columns(self) -> list[str]:
@@ -79,41 +87,37 @@ class Table:
     def __getitem__(self, key: slice | Sequence[int] | NDArray[np.bool_] | NDArray[np.int_]) -> Table: ...
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            self._check_column(key)
             return self.array[key]
         if isinstance(key, (int, np.integer)):
             row = self.array[int(key)]
             return {name: _plain(row[name]) for name in self.columns}
-        return Table(self.array[key])
-
-    def _check_column(self, name: str) -> None:
-        if name not in self.columns:
-            raise UnknownNameError(
-                f"there is no column {name!r}", key=name, allowed=", ".join(self.columns)
-            )
+        return Table(self.array[key], self.shown)
 
     def sort(self, column: str, descending: bool = False) -> Table:
         """The rows in the order of a column; equal ones stay as they are."""
         order = self[column].argsort(kind="stable")
-        return Table(self.array[order[::-1] if descending else order])
+        return Table(self.array[order[::-1] if descending else order], self.shown)
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a data frame of pandas."""
-        pd = optional("pandas", "array, which numpy has")
+        pd = optional("pandas", "the array of numpy in .array")
         return pd.DataFrame({name: self.array[name] for name in self.columns})
 
     def to_polars(self) -> polars.DataFrame:
         """As a data frame of polars."""
-        pl = optional("polars", "array, which numpy has")
+        pl = optional("polars", "the array of numpy in .array")
         return pl.DataFrame({name: self.array[name].tolist() for name in self.columns})
 
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def __str__(self) -> str:
-        cells = [self.columns, *([_cell(value) for value in row.values()] for row in self)]
+        names = self.columns if self.shown is None else self.shown
+        cells = [names, *([_cell(row[name]) for name in names] for row in self)]
         widths = [max(map(len, column)) for column in zip(*cells)]
-        lines = ("  ".join(text.rjust(width) for text, width in zip(row, widths)) for row in cells)
+        lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths)) for row in cells]
+        if hidden := len(self.columns) - len(names):
+            lines.append(f"and {hidden} columns more, named by .columns")
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
@@ -121,7 +125,7 @@ class Table:
 
     def _html(self) -> str:
         # Columns without any known value, and columns of lists, are left out.
-        shown = [name for name in self.columns if _tells(self.array[name])]
+        shown = [name for name in self.shown or self.columns if _tells(self.array[name])]
         names = [name for name in shown if self.array[name].dtype.kind == "U"]
 
         def row_html(tag: str, cells: Mapping[str, str]) -> str:
@@ -207,5 +211,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return "" if value != value else f"{value:.5g}"
+        if value != value:
+            return ""
+        return f"{value:.0f}" if 1e5 <= abs(value) < 1e12 else f"{value:.5g}"
     return str(value)

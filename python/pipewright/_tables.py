@@ -4,11 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._words import nearest
+from .errors import UnknownNameError
+
+
+class Rows(np.ndarray[Any, np.dtype[np.void]]):
+    """A structured array of numpy that raises an :class:`UnknownNameError` for an unknown column.
+
+    A column is a plain array.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        names = [key] if isinstance(key, str) else key if isinstance(key, list) else []
+        for name in names:
+            if isinstance(name, str) and name not in (self.dtype.names or ()):
+                raise unknown_column(name, self.dtype.names or ())
+        return self.view(np.ndarray)[key] if isinstance(key, str) else super().__getitem__(key)
+
+
+def unknown_column(name: str, columns: Sequence[str]) -> UnknownNameError:
+    """The error for a column that a table does not have."""
+    near = nearest(name, columns)
+    return UnknownNameError(
+        f"there is no column {name!r}",
+        key=name,
+        allowed=", ".join(columns),
+        suggestion=near,
+        suggests_name=near is not None,
+    )
 
 
 class Tables:
@@ -52,9 +81,9 @@ class Tables:
             }
         )
         if table["rows"] == 0:
-            return np.empty(0, layout)
+            return np.empty(0, layout).view(Rows)
         rows: NDArray[np.void] = np.frombuffer(self._block, layout, table["rows"], table["at"])
-        return rows
+        return rows.view(Rows)
 
     def kinds(self, name: str) -> dict[str, list[str]]:
         """Names of the codes in columns of kinds, by column."""

@@ -24,7 +24,7 @@ _ALLOWED = "texts, numbers, lists, mappings, paths"
 def tree_of(value: object, place: str = "", depth: int = 1) -> Tree:
     """The tree of a Python object; ``place`` is its dotted key. A key with None is left out."""
     if isinstance(value, str):
-        return [None, value]
+        return [None, unicode_text(value, place)]
     if isinstance(value, bool):
         return [None, "true" if value else "false"]
     if isinstance(value, (int, float)):
@@ -39,13 +39,13 @@ def tree_of(value: object, place: str = "", depth: int = 1) -> Tree:
         return tree_of(value.to_dict(), place, depth + 1)
     if isinstance(value, Mapping) or (hasattr(value, "items") and hasattr(value, "keys")):
         entries = [
-            [str(key), None, tree_of(item, f"{place}.{key}" if place else str(key), depth + 1)]
+            [unicode_text(str(key), place), None, tree_of(item, f"{place}.{key}" if place else str(key), depth + 1)]
             for key, item in value.items()
             if item is not None
         ]
         return [None, 2, entries]
     if isinstance(value, os.PathLike):
-        return [None, os.fsdecode(value)]
+        return [None, unicode_text(os.fsdecode(value), place)]
     if hasattr(value, "tolist"):  # arrays and numbers of numpy
         return tree_of(value.tolist(), place, depth + 1)
     if hasattr(value, "__iter__") and not isinstance(value, (bytes, set, frozenset)):
@@ -53,6 +53,19 @@ def tree_of(value: object, place: str = "", depth: int = 1) -> Tree:
     raise ArgumentError(
         f"{_named(place)} is of type {type(value).__name__}", key=place or None, allowed=_ALLOWED
     )
+
+
+def unicode_text(text: str, place: str) -> str:
+    """The text, unless it has no encoding in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ScenarioError(
+            f"{_named(place)} contains {text[error.start]!a}, which is no character of Unicode",
+            key=place or None,
+            allowed="text that can be encoded in UTF-8",
+        ) from None
+    return text
 
 
 def _named(place: str) -> str:
@@ -90,4 +103,15 @@ def changed(
     except ScenarioError as error:
         if (error.key or "").startswith("schedule[") and error.suggestion is None:
             error.suggestion = "schedule.from_passes(..) makes a schedule from lists of passes"
+        _name_value(error, changes)
         raise
+
+
+def _name_value(error: ScenarioError, changes: Mapping[str, Any]) -> None:
+    """Names the Python value at fault, True or nan, in place of the text that the program read."""
+    value: Any = changes
+    key = error.key or ""
+    for part in [key] if key in changes else key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if isinstance(value, (bool, float)):
+        error.found = error.found.replace(f"the text '{object_of(tree_of(value))}'", repr(value))

@@ -65,6 +65,17 @@ def _exception(described: dict[str, Any], in_python: bool) -> BaseException:
     return error_type(**(with_keywords(described) if in_python else described))
 
 
+class Killed(errors.InternalError):
+    """The end of a worker by a signal."""
+
+
+#: What to change in a request whose worker was killed, since memory may be short.
+_LESS_MEMORY = {
+    "run": "run fewer scenarios at a time, or with rows=False",
+    "search": "use fewer jobs, as in search(.., jobs=2)",
+}
+
+
 class Worker:
     """One child process; answers one request at a time."""
 
@@ -94,7 +105,7 @@ class Worker:
         """Sends a request, a line of JSON, and returns its answer.
 
         Earlier messages go to ``on_message`` with their open files, which it must close. Raises the
-        error that the worker reports.
+        error that the worker reports, or a :class:`Killed`.
         """
         if len(files) > _MAX_FILES:
             raise ValueError(f"{len(files)} runs are more than {_MAX_FILES}")
@@ -135,10 +146,7 @@ class Worker:
         """The error of a process that ended before it answered."""
         status = self._process.wait()
         if status < 0:
-            return errors.InternalError(
-                f"the process of the program was killed ({signal.Signals(-status).name})",
-                suggestion="memory may be short: run fewer scenarios at a time, or with rows=False",
-            )
+            return Killed(f"the process of the program was killed ({signal.Signals(-status).name})")
         # The dynamic linker says on standard error which library is missing.
         again = subprocess.run([program(), "--version"], capture_output=True, text=True)
         words = again.stderr.strip() if again.returncode else f"it ended with status {status}"
@@ -219,10 +227,22 @@ def request(
     fields = {"ask": ask, "folder": os.getcwd(), **arguments}
     if library := os.environ.get("PIPEWRIGHT_PLATFORMS"):
         fields["platforms"] = library
-    line = json.dumps(fields)[:-1]
-    line += "".join(f', "{name}": {text}' for name, text in written.items()) + "}\n"
+    text = json.dumps(fields, ensure_ascii=False)[:-1]
+    text += "".join(f', "{name}": {value}' for name, value in written.items()) + "}\n"
+    try:
+        line = text.encode()
+    except UnicodeEncodeError as error:
+        raise errors.ArgumentError(
+            f"an argument or a path contains {text[error.start]!a}, which is no character of Unicode",
+            allowed="text that can be encoded in UTF-8",
+        ) from None
     with worker() as child:
-        return child.ask(line.encode(), on_message or _drop, files, ask != "import")
+        try:
+            return child.ask(line, on_message or _drop, files, ask != "import")
+        except Killed as error:
+            if ask in _LESS_MEMORY:
+                error.suggestion = f"memory may be short: {_LESS_MEMORY[ask]}"
+            raise
 
 
 def _drop(message: dict[str, Any], files: list[int]) -> None:

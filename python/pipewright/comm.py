@@ -19,6 +19,7 @@ from typing import Any
 
 from ._commands import Output, PathLike, command, options, several, word_of
 from ._report import Report
+from .errors import naming_missing_files
 from .platform import Platform
 
 __all__ = ["CommReport", "Fit", "bench", "compare", "fit", "interference", "matrix", "survey"]
@@ -88,7 +89,8 @@ def compare(logs: PathLike | Iterable[PathLike], cluster: PathLike, **more: Any)
     >>> compare("all_reduce_16.log", "dgx-a100").errors.median_error  # the log of another cluster
     0.766...
     """
-    return _report("compare", several(logs), dict(cluster=cluster, **more))
+    with naming_missing_files(*several(logs)):
+        return _report("compare", several(logs), dict(cluster=cluster, **more))
 
 
 class Fit(Report):
@@ -124,7 +126,8 @@ def fit(
     words += options(cluster=cluster, parameters=parameters, **more)
     with TemporaryDirectory(prefix="pipewright-") as folder:
         file = os.path.join(folder, "fitted.xml")
-        output = command(*words, "--json", "--output", file)
+        with naming_missing_files(*several(logs)):
+            output = command(*words, "--json", "--output", file)
         with open(file, encoding="utf-8") as stream:
             platform = Platform(stream.read(), "fitted")
     return Fit(output.json(), Output(output.status, "", output.notes), platform)

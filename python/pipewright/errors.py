@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 
@@ -146,8 +149,49 @@ class AxisError(Error, ValueError):
     """An axis that a search does not have, or that has a single value there."""
 
 
+class MissingFileError(Error, FileNotFoundError):
+    """A file that does not exist; ``filename`` is its path."""
+
+
+class MissingTraceError(MissingFileError, TraceError):
+    """A trace or a file of measurements that does not exist."""
+
+
+class MissingScenarioError(MissingFileError, ScenarioError):
+    """The file of a scenario, a sweep or a job that does not exist."""
+
+
+class MissingPackageError(Error, ModuleNotFoundError):
+    """A Python package, such as pandas, that is needed and not installed."""
+
+
 class InternalError(Error):
     """A defect of pipewright itself; please report it."""
+
+
+_MISSING: dict[type[Error], type[MissingFileError]] = {
+    TraceError: MissingTraceError,
+    ScenarioError: MissingScenarioError,
+}
+
+
+@contextlib.contextmanager
+def naming_missing_files(*files: Any) -> Iterator[None]:
+    """Raises an error of the block as a :class:`MissingFileError` if one of its files is missing.
+
+    Files that are not paths, such as results, and patterns with braces do not count.
+    """
+    try:
+        yield
+    except Error as error:
+        paths = [os.fspath(file) for file in files if isinstance(file, (str, os.PathLike))]
+        missing = [path for path in paths if "{" not in path and not os.path.exists(path)]
+        if not missing or isinstance(error, MissingFileError):
+            raise
+        named = _unpickled(_MISSING.get(type(error), MissingFileError), error.found, vars(error))
+        assert isinstance(named, MissingFileError)
+        named.errno, named.filename = errno.ENOENT, missing[0]
+        raise named from None
 
 
 _T = TypeVar("_T")
@@ -164,6 +208,15 @@ def of_type(value: Any, kind: type[_T] | tuple[type[_T], ...], name: str, allowe
         checked: _T = value
         return checked
     raise ArgumentError(f"{name} is {kind_of(value)}", allowed=allowed)
+
+
+def check_jobs(jobs: Any) -> None:
+    """Raises an error unless ``jobs`` is None or a number of processes."""
+    if jobs is None:
+        return
+    allowed = "a whole number from 1, such as 2"
+    if of_type(jobs, int, "jobs", allowed) < 1:
+        raise ArgumentError(f"jobs is {jobs}", allowed=allowed)
 
 
 def kind_of(value: Any) -> str:

@@ -28,7 +28,7 @@ from ._results import Result
 from ._run import run
 from ._scenario import Scenario
 from ._table import Table
-from .errors import ArgumentError, ScheduleError, kind_of
+from .errors import ArgumentError, Error, ScheduleError, kind_of, naming_missing_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -321,6 +321,9 @@ def from_csv(source: PathLike, *, legacy: bool = False) -> Schedule:
     if isinstance(source, str) and ("\n" in source or "," in source):
         text, name = source, "schedule"
     else:
+        if not os.path.exists(source):
+            with naming_missing_files(source):
+                raise Error(f"{os.fspath(source)}: no such file")
         with open(source, encoding="utf-8", newline="") as file:
             text = file.read()
         name = os.path.splitext(os.path.basename(os.fspath(source)))[0]

@@ -1,8 +1,10 @@
 """Tests of runs: figures, rows, concurrency and interrupts."""
 
+import inspect
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -63,6 +65,72 @@ def test_arguments_of_wrong_types_raise_argument_errors():
         assert caught.value.remedy and "object has no attribute" not in str(caught.value)
     with pytest.raises(KeyError, match="there is no table 'foo'"):
         result.table("foo")
+
+
+def test_keys_as_keywords_of_run_name_the_scenario():
+    for function, call in ((pipewright.run, r"run\(Scenario\(cluster=.., ..\)\)"),
+                           (pipewright.runs, r"runs\(Scenario\(cluster=.., ..\)\)"),
+                           (pipewright.run_many, r"run_many\(\[Scenario\(cluster=.., ..\)\]\)")):
+        for kind in (TypeError, pipewright.ArgumentError):
+            with pytest.raises(kind, match=f"has no keyword 'cluster'; .* as in {call}"):
+                function(cluster="dgx-h100", model="llama-3-8b")
+        assert "Scenario" in str(inspect.signature(function))
+    with pytest.raises(TypeError, match="run has no keyword 'row'; did you mean 'rows'"):
+        pipewright.run(scenario(), row=False)
+    assert "run(Scenario(cluster=.., model=.., ..))" in pipewright.run.__doc__
+
+
+def test_a_number_of_jobs_is_checked_in_every_function():
+    result = pipewright.run(scenario())
+    for call in (lambda jobs: pipewright.run_many([scenario()], jobs=jobs),
+                 lambda jobs: pipewright.why(result, jobs=jobs),
+                 lambda jobs: pipewright.search(scenario(), jobs=jobs)):
+        with pytest.raises(TypeError, match="jobs is of type str; allowed: a whole number"):
+            call("two")
+        with pytest.raises(pipewright.ArgumentError, match="jobs is 0; allowed"):
+            call(0)
+
+
+def test_an_unknown_column_is_named():
+    result = pipewright.run(scenario())
+    for kind in (KeyError, pipewright.UnknownNameError):
+        with pytest.raises(kind, match="there is no column 'ende'; did you mean 'end'") as caught:
+            result.passes["ende"]
+        with pytest.raises(kind, match="there is no column 'ende'"):
+            result.passes[["start", "ende"]]
+    assert caught.value.key == "ende" and "start" in caught.value.allowed
+    assert type(result.passes["end"]) is numpy.ndarray
+    assert result.passes[["start", "end"]][result.passes["device"] == 3]["start"].min() == 3.0
+
+
+def test_progress_of_a_long_run_is_shown(monkeypatch, capsys):
+    from pipewright import _progress
+
+    job = scenario(devices=16, microbatches=20000)
+    monkeypatch.setattr(_progress, "_QUIET", 0.0)
+    quiet = pipewright.run(job, rows=False, bar=False)
+    assert capsys.readouterr().err == ""
+    shown = pipewright.run(job, rows=False, bar=True)
+    lines = capsys.readouterr().err.splitlines()
+    # Each of 16 devices has 20000 forward and 20000 backward passes.
+    passes = [re.fullmatch(r"run 1f1b: (\d+) of 640000 passes, \d+ s left", line) for line in lines]
+    done = [int(line[1]) for line in passes]
+    assert done and done == sorted(set(done)) and done[-1] <= 640000
+    assert shown.summary == quiet.summary
+
+
+def test_progress_of_a_run_in_a_log_has_growing_intervals(monkeypatch, capsys):
+    from pipewright import _progress
+
+    clock = iter(range(1000))
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: float(next(clock)))
+    lines = _progress._LogLines()  # at 0 s
+    for second in range(1, 40):
+        lines(f"{second} s")
+    assert capsys.readouterr().err.split("\n") == ["10 s", "20 s", ""]
+    for second in range(40, 300):
+        lines(f"{second} s")
+    assert capsys.readouterr().err.split("\n") == ["40 s", "80 s", "140 s", "200 s", "260 s", ""]
 
 
 def test_the_version_is_that_of_the_program(program):

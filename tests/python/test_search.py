@@ -89,6 +89,34 @@ def test_no_candidate_dominates_the_front(result):
     assert (front["makespan_s"][1:] < front["makespan_s"][:-1]).all()
 
 
+def test_tables_of_candidates_print_few_columns_and_have_them_all(result):
+    for table in (result.front, result.by("tp"), result.table, result.front[:1], result.front.sort("mfu")):
+        head, *rows, rest = str(table).splitlines()
+        names = head.split()
+        assert len(names) <= 12 and len(names) == len(set(names)) and len(rows) == len(table)
+        assert {"tp", "pp", "tokens_per_s", "mfu", "makespan_s", "peak_memory_bytes"} <= set(names)
+        assert "expected_error" not in names and "expected_error" in table.columns
+        assert rest == f"and {len(table.columns) - len(names)} columns more, named by .columns"
+        assert "expected error" not in table._repr_html_()
+    with pytest.raises(KeyError, match="there is no column 'tpp'"):
+        result.by("tp").array["tpp"]
+
+
+def test_all_candidates_are_a_data_frame(result):
+    pytest.importorskip("pandas")
+    assert list(result.to_pandas().columns) == result.table.columns
+    assert len(result.to_pandas()) == len(result.table)
+
+
+def test_notes_on_a_search_are_those_of_its_report(result):
+    report = {**result.summary, "notes": ["sequence: 4096 is assumed", "see --help of --budget"]}
+    noted = pipewright.SearchResult(report, "", result._file, None)
+    assert noted.notes == ["sequence: 4096 is assumed", "see help of budget"]
+    assert "sequence: 4096 is assumed" in noted._repr_html_()
+    del report["notes"]
+    assert pipewright.SearchResult(report, "", result._file, None).notes == []
+
+
 def test_by_has_the_best_candidate_for_each_value(result):
     by = result.by("tp")
     assert list(by["tp"]) == [2, 4, 8]

@@ -1,5 +1,8 @@
 """Tests of tables of runs: what was swept, types of values, units, and results read back."""
 
+import errno
+import pickle
+
 import numpy
 import pytest
 
@@ -105,6 +108,33 @@ def test_other_files_are_refused(tmp_path):
     for name in ("other.h5", "none.h5"):
         with pytest.raises(pipewright.TraceError, match=name):
             pipewright.open(tmp_path / name)
+
+
+def test_missing_files_are_file_not_found_errors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = pipewright.run(scenario())
+    for file, kind, read in (
+        ("none.h5", pipewright.TraceError, pipewright.open),
+        ("none.yaml", pipewright.ScenarioError, pipewright.Scenario.from_yaml),
+        ("none.yaml", pipewright.ScenarioError, pipewright.search),
+        ("none.h5", pipewright.TraceError, lambda file: pipewright.search(file).run()),
+        ("none.sh", pipewright.ScenarioError, pipewright.import_job),
+        ("none.log", pipewright.TraceError, lambda file: pipewright.compare(result, file)),
+        ("none.json", pipewright.TraceError, pipewright.profile),
+        ("none.csv", pipewright.Error, pipewright.schedule.from_csv),
+        ("none.log", pipewright.TraceError, lambda file: pipewright.comm.compare(file, "dgx-a100")),
+    ):
+        with pytest.raises(FileNotFoundError, match=file) as caught:
+            read(file)
+        error = caught.value
+        assert isinstance(error, kind) and isinstance(error, pipewright.MissingFileError)
+        assert error.filename == file and error.errno == errno.ENOENT
+        copied = pickle.loads(pickle.dumps(error))
+        assert type(copied) is type(error) and str(copied) == str(error)
+    (tmp_path / "other.h5").write_text("no HDF5")
+    with pytest.raises(pipewright.TraceError) as caught:
+        pipewright.open("other.h5")
+    assert not isinstance(caught.value, FileNotFoundError)
 
 
 def test_a_run_is_compared_with_measurements():

@@ -80,6 +80,16 @@ def test_a_script_of_megatron_is_imported(tmp_path):
     assert job.with_({"training.microbatch_size": 2}).framework == "megatron"
 
 
+def test_a_strict_import_refuses_settings_that_are_not_modelled():
+    with pytest.raises(pipewright.ScenarioError) as caught:
+        pipewright.import_job(DATA / "jobs" / "moe.sh", cluster="dgx-h100-8", strict=True)
+    first, *lines = str(caught.value).splitlines()
+    assert first.startswith("moe: strict=True refuses settings that are not modelled; "
+                          "remove them from the job, or leave out strict=True:")
+    assert any(line.startswith("  --some-new-flag") for line in lines)
+    assert "--strict" not in str(caught.value) and "(unknown)" not in str(caught.value)
+
+
 def test_a_text_with_variables_is_imported():
     job = pipewright.import_job(
         "torchrun --nproc_per_node 8 --nnodes $NODES pretrain_gpt.py \\\n"

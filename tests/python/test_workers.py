@@ -106,6 +106,18 @@ def test_a_killed_worker_costs_one_run_and_not_the_batch():
     many = pipewright.run_many([scenario(), slow, scenario(microbatches=16)], jobs=1)
     assert [many[0].makespan_s, many[2].makespan_s] == [33.0, 57.0]
     assert isinstance(many[1], pipewright.Error) and "SIGKILL" in str(many[1])
+    assert "run fewer scenarios at a time, or with rows=False" in str(many[1])
+
+
+def test_a_search_whose_worker_is_killed_names_its_jobs():
+    _worker.end_all()
+    found = long_search()
+    assert waits_for(lambda: len(_worker._busy) == 1)
+    for worker in list(_worker._busy):
+        os.kill(worker._process.pid, signal.SIGKILL)
+    with pytest.raises(pipewright.InternalError, match="SIGKILL.*use fewer jobs") as caught:
+        found.run()
+    assert "rows" not in str(caught.value)
 
 
 def test_a_program_that_cannot_start_is_named(tmp_path, monkeypatch):
@@ -123,8 +135,13 @@ def test_a_program_that_cannot_start_is_named(tmp_path, monkeypatch):
 
 def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "xarray", None)
-    with pytest.raises(pipewright.Error, match="xarray is not installed; 'pip install xarray'"):
-        pipewright.run(scenario()).to_xarray()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for kind in (pipewright.Error, pipewright.MissingPackageError, ImportError):
+        with pytest.raises(kind, match="xarray is not installed; 'pip install xarray', or use ") as caught:
+            pipewright.run(scenario()).to_xarray()
+        assert caught.value.name == "xarray"
+        with pytest.raises(kind, match="pandas is not installed; .* or use the array of numpy"):
+            pipewright.schedule.catalogue(2, 3).to_pandas()
 
 
 def test_thousands_of_calls_keep_memory_flat():
@@ -139,6 +156,25 @@ def test_thousands_of_calls_keep_memory_flat():
     for process in workers:
         status = pathlib.Path(f"/proc/{process}/status").read_text()
         assert int(status.split("VmRSS:")[1].split()[0]) < 200_000  # KiB
+
+
+def test_text_that_is_no_unicode_is_an_error():
+    for make in (lambda: scenario().with_(model="\ud800"), lambda: scenario(model={"\ud800": 1}),
+                 lambda: pipewright.search(model="\ud800"),
+                 lambda: pipewright.import_job("torchrun \ud800"),
+                 lambda: pipewright.open("\ud800.h5")):
+        with pytest.raises(pipewright.Error, match=r"'\\ud800', which is no character") as caught:
+            make()
+        assert not isinstance(caught.value, pipewright.InternalError)
+    assert pipewright.run(scenario()).makespan_s == 33.0
+
+
+def test_values_at_fault_are_those_of_python():
+    for value, shown in ((True, "True"), (float("nan"), "nan"), ("true", "the text 'true'")):
+        with pytest.raises(pipewright.ScenarioError, match=f"global_batch is {shown}; allowed"):
+            scenario().with_(global_batch=value)
+        with pytest.raises(pipewright.ScenarioError, match=f"training.sequence is {shown}; allowed"):
+            scenario().with_(training={"sequence": value}, model="llama-3-8b")
 
 
 def nested(depth):

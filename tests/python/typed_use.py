@@ -34,7 +34,15 @@ first.expected_error["hihg"]  # type: ignore[index,typeddict-item]
 svg: str = first.plot.timeline().svg
 chain: pw.Scenario = scenario.with_(microbatches=16).with_({"parallel.tp": 4})
 has_layout: bool = "parallel" in chain
-best = pw.search(scenario).run().best
+found = pw.search(scenario).run()
+notes: list[str] = found.notes + pw.run(scenario, bar=False).notes
+tokens_of_front: NDArray[np.void] = found.front["tokens_per_s"]
+pw.run(cluster="dgx-h100")  # type: ignore[call-arg]
+try:
+    found.to_pandas()
+except pw.MissingPackageError as missing:
+    package: str | None = missing.name
+best = found.best
 if best is not None:
     best_time: float = best.makespan_s
     best_scenario: pw.Scenario = best.scenario

@@ -29,6 +29,12 @@ double relative_distance(double value, double reference) { return std::abs(value
 
 bool FlopCount::differs() const { return relative_distance(logged, predicted) > 0.05; }
 
+std::optional<double> FlopCount::conversion() const {
+  if (!differs()) return 1;
+  if (rule.empty()) return std::nullopt;
+  return by_rule / predicted;
+}
+
 std::vector<FlopRule> flop_rules(const trace::RunInfo& run) {
   if (run.tokens_per_microbatch <= 0) return {};
   const auto per_token = [&](double flops) { return flops / run.tokens_per_microbatch; };
@@ -74,6 +80,7 @@ std::optional<FlopCount> flop_count(const RunFigures& predicted,
         distance <= nearest) {
       nearest = distance;
       count.rule = rule.words;
+      count.by_rule = rule.per_token;
     }
   return count;
 }
@@ -88,7 +95,9 @@ std::string flop_note(const FlopCount& count, bool is_same_batch) {
   if (count.causal < 0.99 * count.predicted)
     text += fmt::format(" and {:.2f} of its {:.1f} with causal attention",
                         count.logged / count.causal, count.causal / giga);
-  if (!count.rule.empty()) text += fmt::format("; this is the count of {}", count.rule);
+  if (!count.rule.empty())
+    return text + fmt::format("; this is the count of {}, and the predicted FLOP/s above count so",
+                              count.rule);
   return text + (is_same_batch ? "; FLOP/s are not comparable, but times and tokens/s are"
                                : "; FLOP/s are not comparable");
 }

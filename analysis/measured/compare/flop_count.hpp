@@ -17,17 +17,21 @@ struct FlopRule {
 };
 
 // FLOPs of a token that a log and a prediction count. FLOP/s of both are comparable only if these
-// agree.
+// agree, or if a rule explains the count of the log.
 struct FlopCount {
   double logged = 0;     // Follows from the FLOP/s of the log and its tokens per second.
   double predicted = 0;  // Of full attention, as for the predicted FLOP/s.
   double causal = 0;     // Of causal attention, by the prediction.
   std::string rule;      // Words of the rule that gives the count of the log; empty if none does.
+  double by_rule = 0;    // By that rule, of the prediction; 0 if there is none.
   // True if the log does not state its batch, and the FLOPs are those of the prediction's batch.
   bool assumes_batch = false;
 
   // True if the counts differ by more than 5 %.
   bool differs() const;
+  // Returns the predicted FLOPs by the rule of the log over those of full attention; nothing if the
+  // counts differ and no rule explains the log.
+  std::optional<double> conversion() const;
 };
 
 // Returns the ways of counting that follow from the FLOPs in the trace of a run.
@@ -41,6 +45,7 @@ std::optional<FlopCount> flop_count(const RunFigures& predicted,
                                     const std::vector<FlopRule>& rules);
 
 // "the log counts 39.9 GFLOP a token, 0.48 of the prediction's 82.9 with full attention, ..".
+// Requires differs().
 std::string flop_note(const FlopCount& count, bool is_same_batch);
 
 }  // namespace pipewright::analysis

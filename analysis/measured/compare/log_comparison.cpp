@@ -106,8 +106,10 @@ const LoggedTraining& chosen_run(const TrainingLog& log, std::optional<std::size
   return log.runs[number - 1];
 }
 
+// Compares FLOP/s by the rule of the log, if `flops` has it.
 std::vector<RateComparison> compare_rates(const RunFigures& predicted,
-                                          const std::vector<FigureSpread>& measured) {
+                                          const std::vector<FigureSpread>& measured,
+                                          const std::optional<FlopCount>& flops) {
   const Summary& summary = predicted.summary;
   std::optional<double> tokens = summary.tokens_per_s;
   if (tokens) *tokens /= static_cast<double>(gpus(summary.run));
@@ -121,7 +123,10 @@ std::vector<RateComparison> compare_rates(const RunFigures& predicted,
     if (value == values.end()) continue;
     Metric rate = spread.mean;
     rate.value = value->second;
-    rows.push_back({rate, spread.mean});
+    const std::optional<double> conversion =
+        flops && rate.name == "flops_per_gpu" ? flops->conversion() : 1;
+    if (rate.value) *rate.value *= conversion.value_or(1);
+    rows.push_back({rate, spread.mean, conversion.has_value()});
   }
   return rows;
 }
@@ -206,8 +211,8 @@ LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
     }
   }
   for (TimerComparison& timer : result.timers) set_error(timer);
-  result.rates = compare_rates(predicted, result.spreads);
   result.flops = flop_count(predicted, steady.lines, choice.flop_rules);
+  result.rates = compare_rates(predicted, result.spreads, result.flops);
   const auto other_batch = batch_note(predicted.summary.run, steady.lines);
   if (result.flops && result.flops->differs())
     result.notes.push_back(flop_note(*result.flops, !other_batch));

@@ -24,10 +24,11 @@ struct TimerComparison {
 };
 
 // One rate, such as tokens/s: the mean over the iterations of a log that report it, and the
-// prediction.
+// prediction. FLOP/s are not comparable if it is unknown how the log counts them.
 struct RateComparison {
   Metric predicted;
   Metric measured;
+  bool is_comparable = true;
 };
 
 struct LogComparison {

@@ -84,13 +84,17 @@ ReportColumns<TimerRow> timer_columns(const char* heading) {
       {"device", [](const TimerRow& row) { return row.device ? Json(*row.device) : no_field(); }}};
 }
 
-// Metrics that conditions may use, of the predicted or of the measured run.
+// Metrics that conditions may use, of the predicted or of the measured run. A predicted rate that
+// is not comparable is unknown.
 Metrics side_metrics(const LogComparison& comparison, std::optional<Range> TimerComparison::*side,
                      Metric RateComparison::*rate, std::optional<double> peak) {
   const std::optional<Range>& time = comparison.timers.front().*side;
   Metrics metrics{{"iteration_s", "iteration", MetricKind::seconds,
                    time ? std::optional(time->most) : std::nullopt}};
-  for (const RateComparison& row : comparison.rates) metrics.push_back(row.*rate);
+  for (const RateComparison& row : comparison.rates) {
+    metrics.push_back(row.*rate);
+    if (!row.is_comparable && rate == &RateComparison::predicted) metrics.back().value.reset();
+  }
   metrics.push_back({"peak_memory_bytes", "peak memory", MetricKind::bytes, peak});
   return metrics;
 }
@@ -124,7 +128,9 @@ ReportColumns<RateComparison> rate_columns() {
        {"error"},
        Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
        [](const RateComparison& row) -> Json {
-         if (!row.predicted.value || !row.measured.value || *row.measured.value <= 0) return Json();
+         if (!row.is_comparable || !row.predicted.value || !row.measured.value ||
+             *row.measured.value <= 0)
+           return Json();
          return *row.predicted.value / *row.measured.value - 1;
        }}};
 }

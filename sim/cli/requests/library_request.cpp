@@ -43,7 +43,6 @@ Json answer_import(Message& request, const Connection&) {
   if (request.json.contains("gpus")) files.words.gpus = request.json["gpus"].get<std::uint64_t>();
   files.words.with_bash = request.json.value("run_with_bash", false);
   const jobs::Job job = jobs::import_job(files.files, files.words);
-  if (request.json.value("strict", false)) jobs::check_all_modelled(job);
   return {{"framework", job.framework},
           {"name", job.name},
           {"scenario", config::tree_to_json(job.tree)},

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,37 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+// Counts the passes of a run, and sends the client their number, at most ten times a second.
+class PassProgress final : public trace::Sink {
+ public:
+  PassProgress(const Connection& client, const schedules::Schedule& schedule)
+      : client_(client), label_(evaluation::label(schedule)), total_(schedule.size()) {}
+
+  void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
+             const std::vector<trace::StageRow>&) override {}
+  void pass(const trace::PassRow&) override {
+    if ((++done_ & 0xfff) == 0) send();
+  }
+  void transfer(const trace::TransferRow&) override {}
+  void memory(const trace::MemoryRow&) override {}
+  void finish() override {}
+
+ private:
+  void send() {
+    const Clock::time_point now = Clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    client_.send({{"progress", {{"schedule", label_}, {"done", done_}, {"of", total_}}}});
+  }
+
+  using Clock = std::chrono::steady_clock;
+  const Connection& client_;
+  std::string label_;
+  std::uint64_t total_;
+  std::uint64_t done_ = 0;
+  Clock::time_point next_ = Clock::now();
+};
+
 }  // namespace
 
 Json answer_run(Message& request, const Connection& client) {
@@ -40,6 +72,7 @@ Json answer_run(Message& request, const Connection& client) {
   evaluation::ScenarioRun run(
       config::read_scenario(config::tree_from_json(request.json["scenario"])));
   const bool with_rows = request.json.value("rows", true);
+  const bool with_progress = request.json.value("progress", false);
   std::vector<std::string> notes = notes_before(run);
   std::vector<std::string> names;
   for (const config::ScheduleSpec& spec : run.scenario().schedules) names.push_back(spec.name);
@@ -49,6 +82,8 @@ Json answer_run(Message& request, const Connection& client) {
     trace::TraceCollector collector;
     std::vector<trace::Sink*> sinks;
     if (with_rows) sinks.push_back(&collector);
+    PassProgress progress(client, run.plans()[i].schedule);
+    if (with_progress) sinks.push_back(&progress);
     summaries.push_back(run.run(i, sinks));
     Json message{{"took_s", stopwatch.lap()}, {"run", analysis::json_of(summaries.back())}};
     if (!with_rows) {

@@ -1,5 +1,6 @@
 #include "analysis/measured/compare/flop_count.hpp"
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,41 @@ TEST_CASE("a rule explains the FLOPs of a log within 2 %", "[compare]") {
   CHECK(rule(45.5e9) == "one expert a token");
   CHECK(rule(50e9).empty());
   CHECK(rule(160e9).empty());
+}
+
+TEST_CASE("predicted FLOP/s count as the log does, and have no error if that is unknown",
+          "[compare]") {
+  const auto rate = [](double flops) {
+    analysis::TrainingLog log;
+    const LogIteration line = counting(flops).front();
+    log.runs.push_back({.iterations = {line, line, line}, .remarks = {}});
+    const auto comparison = analysis::compare_log(prediction(), log, {});
+    for (const analysis::RateComparison& row : comparison.rates)
+      if (row.measured.name == "flops_per_gpu") return row;
+    throw std::logic_error("the log has no FLOP/s");
+  };
+  const double full = *rate(80e9).predicted.value;
+  CHECK(rate(80e9).is_comparable);
+  CHECK(rate(82e9).predicted.value == full);  // 2.5 %: the same count
+  CHECK(rate(75e9).is_comparable);
+  CHECK(*rate(75e9).predicted.value == Approx(full * 75 / 80));    // causal attention
+  CHECK(*rate(75.6e9).predicted.value == Approx(full * 75 / 80));  // the rule, not the log
+  CHECK(*rate(95e9).predicted.value == Approx(full * 95 / 80));    // recomputation as well
+  CHECK_FALSE(rate(50e9).is_comparable);
+  CHECK(*rate(50e9).predicted.value == full);
+}
+
+TEST_CASE("a condition on FLOP/s that are not comparable is an error", "[compare]") {
+  analysis::TrainingLog log;
+  const LogIteration line = counting(50e9).front();
+  log.runs.push_back({.iterations = {line, line, line}, .remarks = {}});
+  const auto comparison = analysis::compare_log(prediction(), log, {});
+  const auto value = [](const analysis::Metrics& metrics) {
+    return analysis::find_metric(metrics, "flops_per_gpu")->value;
+  };
+  CHECK_FALSE(value(predicted_metrics(comparison)).has_value());
+  CHECK(value(measured_metrics(comparison)) == Approx(50e12));
+  CHECK_THAT(json_text(comparison), Catch::Contains("FLOP/s are not comparable"));
 }
 
 TEST_CASE("FLOPs that agree, or that a log does not give, are not noted", "[compare]") {
