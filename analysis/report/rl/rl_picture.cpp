@@ -189,7 +189,8 @@ std::string rl_changes_picture(const RlReport& report, double width, PictureKind
     const std::string change =
         is_simulated ? "" : fmt::format("  {:+.1f} %", 100 * (line.step_s / report.step_s - 1));
     canvas.text(x(line.step_s) + 6, y + 15, format_seconds(line.step_s) + change, {.size = 9.5});
-    canvas.line(x(report.step_s), y + 3, x(report.step_s), y + 19, ink, 0.8);
+    if (line.step_s > report.step_s)
+      canvas.line(x(report.step_s), y + 3, x(report.step_s), y + 19, ink, 0.8);
     y += line_height;
   }
   return canvas.finish();
@@ -223,7 +224,7 @@ std::string rl_splits_picture(const RlReport& report, double width, PictureKind 
     canvas.dot(points[i].x, points[i].y, i == best ? 4.2 : 2.6,
                i == best ? dot_colour : line_colour);
   const RlSplit& split = report.splits[best];
-  canvas.text(std::clamp(points[best].x, plot.left + 60, plot.right - 60), points[best].y - 10,
+  canvas.text(std::clamp(points[best].x, plot.left + 60, plot.right - 60), points[best].y - 22,
               fmt::format("best: {} train, {} generate", split.training_gpus, split.rollout_gpus),
               {.size = 9.5, .align = Align::centre});
   return canvas.finish();

@@ -32,9 +32,13 @@ std::optional<analysis::DecisionLaunch> launch_of(const config::Scenario& scenar
   if (framework == nullptr || (scenario.training.lora && !framework->writes_adapters))
     return std::nullopt;
   const std::shared_ptr<const config::LaunchPlan> plan = input.plan_launch(scenario);
-  return analysis::DecisionLaunch{.title = std::string(framework->title),
-                                  .word = std::string(framework->name),
-                                  .text = jobs::export_job(scenario, *framework, *plan).text};
+  try {
+    const std::string text = jobs::export_job(scenario, *framework, *plan).text;
+    return analysis::DecisionLaunch{std::string(framework->title), std::string(framework->name),
+                                    text};
+  } catch (const config::StructuredError&) {
+    return std::nullopt;  // the framework has no such model
+  }
 }
 
 void simulate_weeks(analysis::Decision& decision, const config::Scenario& scenario,

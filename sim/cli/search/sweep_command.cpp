@@ -30,6 +30,7 @@
 #include "sim/cli/search/decision.hpp"
 #include "sim/cli/search/sweep_notes.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
+#include "sim/config/text/error.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/search/merge.hpp"
@@ -321,9 +322,15 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
       config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
   if (!candidate.model || !candidate.parallel.tp_by_device.empty()) return launches;
   const std::shared_ptr<const config::LaunchPlan> plan = plan_launch(candidate);
-  for (const jobs::Framework& framework : jobs::frameworks())
-    if (framework.on_search_page && (framework.writes_adapters || !candidate.training.lora))
+  for (const jobs::Framework& framework : jobs::frameworks()) {
+    if (!framework.on_search_page || (candidate.training.lora && !framework.writes_adapters))
+      continue;
+    try {
       launches.emplace_back(framework.title, jobs::export_job(candidate, framework, *plan).text);
+    } catch (const config::StructuredError&) {
+      // The framework has no such model, so the page offers no launch for it.
+    }
+  }
   return launches;
 }
 
