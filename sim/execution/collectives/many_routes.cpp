@@ -20,7 +20,7 @@ ManyRoutes::ManyRoutes(const RankPlacement& placement, std::size_t pairs) : plac
 
 // A rank is compared by its routes to and from the first rank or, in the node of the first rank, to
 // and from the first rank of another node.
-void ManyRoutes::find_class(std::uint32_t rank, Rank& found) {
+void ManyRoutes::find_class(std::uint32_t rank, Rank& member) {
   constexpr std::size_t most_classes = 2048;  // limits the memory for routes between classes
   const auto equivalence = placement_.cluster().network()->equivalence(placement_.host(rank), true);
   if (!equivalence.has_own_link || classes_.size() == most_classes) return;
@@ -28,13 +28,13 @@ void ManyRoutes::find_class(std::uint32_t rank, Rank& found) {
   const std::uint32_t partner = is_elsewhere ? 0 : elsewhere_;
   const cluster::Route out = placement_.route(rank, partner);
   const cluster::Route into = placement_.route(partner, rank);
-  found.out = out.links.front();
-  found.into = into.links.back();
-  found.number = classes_
-                     .try_emplace({equivalence.number, is_elsewhere, numbers_of(*found.out),
-                                   numbers_of(*found.into), out.latency, into.latency},
-                                  static_cast<std::uint32_t>(classes_.size()))
-                     .first->second;
+  member.out = out.links.front();
+  member.into = into.links.back();
+  member.number = classes_
+                      .try_emplace({equivalence.number, is_elsewhere, numbers_of(*member.out),
+                                    numbers_of(*member.into), out.latency, into.latency},
+                                   static_cast<std::uint32_t>(classes_.size()))
+                      .first->second;
 }
 
 // Finding a class takes two routes, so that it pays for a rank with more of them.

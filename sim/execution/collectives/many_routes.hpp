@@ -44,7 +44,7 @@ class ManyRoutes {
   using Signature = std::tuple<std::uint64_t, bool, LinkNumbers, LinkNumbers, double, double>;
   static LinkNumbers numbers_of(const cluster::Link& link);
   std::uint32_t index_of(std::uint32_t rank);
-  void find_class(std::uint32_t rank, Rank& found);
+  void find_class(std::uint32_t rank, Rank& member);
 
   const RankPlacement& placement_;
   std::uint32_t elsewhere_ = 0;       // first rank outside the node of rank 0
