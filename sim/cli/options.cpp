@@ -319,7 +319,8 @@ po::variables_map parse(const Arguments& arguments, const po::options_descriptio
     for (const auto& option : options.options()) known.push_back(option->long_name());
     const std::string meant = meant_option(error.get_option_name(), known);
     UnknownOption unknown(error.what(), error.get_option_name(), std::move(known));
-    throw unknown.suggest_name(meant);
+    unknown.suggest_name(meant);
+    throw unknown;
   } catch (const po::error& error) {
     throw UsageError(error.what()).suggest("see --help");
   }
