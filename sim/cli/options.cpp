@@ -117,16 +117,16 @@ bool is_no_value(const std::string& word, const po::option_description& option) 
 
 // Gives the last words of an option to the command if it has no file, as in -o page.html
 // scenario.yaml: an option takes all words that follow it.
-void release_files(std::vector<po::option>& given, const po::options_description& options,
+void release_files(std::vector<po::option>& parsed, const po::options_description& options,
                    const std::string& positional) {
-  const bool has_file = std::ranges::any_of(given, [&](const po::option& option) {
+  const bool has_file = std::ranges::any_of(parsed, [&](const po::option& option) {
     return option.string_key == "config" ||
            (option.string_key == positional &&
             std::ranges::any_of(option.value, [](const auto& word) { return !is_variable(word); }));
   });
   if (has_file) return;
   std::vector<std::string> files;
-  for (po::option& option : given) {
+  for (po::option& option : parsed) {
     const po::option_description* const description =
         options.find_nothrow(option.string_key, false);
     if (description == nullptr || option.string_key == positional) continue;
@@ -137,20 +137,20 @@ void release_files(std::vector<po::option>& given, const po::options_description
     }
     files.insert(files.end(), released.begin(), released.end());
   }
-  for (const std::string& file : files) given.emplace_back(positional, std::vector{file});
+  for (const std::string& file : files) parsed.emplace_back(positional, std::vector{file});
 }
 
 // Returns what a user probably means by an unknown option: another option, or the key of a scenario
 // whose last part has this name.
-std::string meant_option(const std::string& option, const std::vector<std::string>& known) {
+std::string probable_option(const std::string& option, const std::vector<std::string>& names) {
   const std::string name = option.substr(std::min(option.find_first_not_of('-'), option.size()));
   if (option == "-v") return "--version";
   if (name.size() < 2) return "";
   const std::string_view near =
-      config::nearest_name(name, std::vector<std::string_view>(known.begin(), known.end()));
+      config::nearest_name(name, std::vector<std::string_view>(names.begin(), names.end()));
   if (!near.empty()) return fmt::format("--{}", near);
-  if (std::ranges::find(known, "set") == known.end()) return "";
-  const std::string key = config::key_named(name);
+  if (std::ranges::find(names, "set") == names.end()) return "";
+  const std::string key = config::key_named(name, config::scenario_keys());
   return key.empty() ? "" : fmt::format("--set {}=..", key);
 }
 
@@ -302,24 +302,25 @@ po::variables_map parse(const Arguments& arguments, const po::options_descriptio
   po::positional_options_description positions;
   positions.add(positional.c_str(), -1);
   try {
-    po::parsed_options given =
+    po::parsed_options parsed =
         po::command_line_parser(words)
             .options(complete)
             .positional(positions)
             .extra_style_parser(take_negative_numbers)
             .style(po::command_line_style::default_style & ~po::command_line_style::allow_guessing)
             .run();
-    release_files(given.options, complete, positional);
+    release_files(parsed.options, complete, positional);
     po::variables_map flags;
-    po::store(given, flags);
+    po::store(parsed, flags);
     po::notify(flags);
     return flags;
   } catch (const po::unknown_option& error) {
-    std::vector<std::string> known;
-    for (const auto& option : options.options()) known.push_back(option->long_name());
-    const std::string meant = meant_option(error.get_option_name(), known);
-    UnknownOption unknown(error.what(), error.get_option_name(), std::move(known));
-    throw unknown.suggest_name(meant);
+    std::vector<std::string> names;
+    for (const auto& option : options.options()) names.push_back(option->long_name());
+    const std::string probable = probable_option(error.get_option_name(), names);
+    UnknownOption unknown(error.what(), error.get_option_name(), std::move(names));
+    unknown.suggest_name(probable);
+    throw unknown;
   } catch (const po::error& error) {
     throw UsageError(error.what()).suggest("see --help");
   }

@@ -1,9 +1,8 @@
 #include "sim/config/key_named.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
-#include "sim/config/scenario.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
@@ -13,24 +12,24 @@ std::string_view last_part(std::string_view key) { return key.substr(key.rfind('
 
 }  // namespace
 
-std::string key_named(std::string_view name) {
+std::string key_named(std::string_view name, std::vector<KeyRow> rows) {
   std::string plain(name);
   std::ranges::replace(plain, '-', '_');
-  std::vector<KeyRow> rows = scenario_keys();
-  std::ranges::stable_sort(rows, {},
-                           [](const KeyRow& row) { return std::ranges::count(row.name, '.'); });
-  for (const KeyRow& row : rows)
-    if (last_part(row.name) == plain || (!row.info.alias.empty() && row.info.alias == plain))
-      return row.name;
-  constexpr std::size_t shortest = 4;  // short names have too many neighbours
-  if (plain.size() < shortest) return "";
+  std::ranges::stable_sort(rows, {}, [](const KeyRow& row) {
+    return std::pair(std::ranges::count(row.name, '.'), row.info.flag.empty());
+  });
   std::vector<std::string_view> names;
   for (const KeyRow& row : rows) names.push_back(last_part(row.name));
-  const std::string_view nearest = nearest_name(plain, names);
-  const auto row = std::ranges::find(names, nearest);
-  return nearest.empty() || row == names.end()
-             ? ""
-             : rows[static_cast<std::size_t>(row - names.begin())].name;
+  const auto key_at = [&](auto it) {
+    return rows[static_cast<std::size_t>(it - names.begin())].name;
+  };
+  if (const auto it = std::ranges::find(names, plain); it != names.end()) return key_at(it);
+  for (const KeyRow& row : rows)
+    if (!row.info.alias.empty() && row.info.alias == plain) return row.name;
+  constexpr std::size_t shortest = 4;  // short names have too many neighbours
+  const std::string_view nearest =
+      plain.size() < shortest ? std::string_view() : nearest_name(plain, names);
+  return nearest.empty() ? "" : key_at(std::ranges::find(names, nearest));
 }
 
 }  // namespace pipewright::config

@@ -450,7 +450,7 @@ void check_sections(const Value& root) {
   for (const ScenarioKey& key : scenario_table) names.push_back(key.info.name);
   for (const Entry& entry : root.entries) {
     if (find_key(entry.key) != nullptr || !nearest_name(entry.key, names).empty()) continue;
-    if (const std::string key = key_named(entry.key); !key.empty())
+    if (const std::string key = key_named(entry.key, scenario_keys()); !key.empty())
       throw Error(entry.origin, fmt::format("unknown key {}", in_quotes(entry.key)), entry.key)
           .suggest_name(key);
   }

@@ -160,11 +160,11 @@ void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardwa
   if (!scenario.model || cluster.is_ideal() || !scenario.placement.hosts.empty()) return;
   std::set<std::uint32_t> busy;
   for (const cluster::Host* host : hardware.hosts) busy.insert(cluster.node_of(host));
-  std::uint64_t others = other_gpus;
+  std::uint64_t uncounted = other_gpus;
   for (const cluster::Host* host : cluster.gpus())
-    if (others > 0 && std::ranges::find(hardware.hosts, host) == hardware.hosts.end()) {
+    if (uncounted > 0 && std::ranges::find(hardware.hosts, host) == hardware.hosts.end()) {
       busy.insert(cluster.node_of(host));
-      --others;
+      --uncounted;
     }
   const std::size_t nodes = cluster.nodes().size();
   if (busy.size() >= nodes) return;

@@ -26,6 +26,12 @@ parallel: {tp: [1, 2], pp: auto, dp: 4}
 schedule: [1f1b, zb-h1]
 global_batch: 32
 """
+# A model without a sequence length of its training, which a search assumes.
+CONFIG = """\
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048,
+ "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 16,
+ "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 131072}
+"""
 LOOP = SCENARIO.replace("global_batch: 16", "training: {sequence: 4096}") + """\
 rl: {prompts: 8, responses: 4, prompt_tokens: 100, lengths: {mean: 400, p95: 900}}
 """
@@ -34,6 +40,7 @@ FILES = {
     "experts.yaml": SCENARIO.replace("llama-3-8b", "mixtral-8x7b").replace("dp: 2", "dp: 8, ep: 2, sp: true"),
     "times.yaml": "devices: 4\nmicrobatches: 8\nforward_times: 10 ms\nbackward_times: 20 ms\nschedule: [1f1b, gpipe]\n",
     "sweep.yaml": SWEEP,
+    "config.json": CONFIG,
     "loop.yaml": LOOP,
     "sites.yaml": SCENARIO + "sites: {count: 3, bandwidth: 10 Gbit/s}\n",
     "goodput.yaml": SCENARIO + "goodput: {duration: 5 d, failures: {kind: node, rate: 100}}\n",
@@ -47,7 +54,8 @@ COMMANDS = {
     "compare": ["compare job.h5 experts.h5 --json"],
     "search": ["search sweep.yaml --quiet --json",
                "search sweep.yaml --quiet --json --decide --under draws=2 top=2 turns=false "
-               "--costs tokens=1T price=2"],
+               "--costs tokens=1T price=2",
+               "search sweep.yaml --quiet --json --set model=config.json"],
     "goodput": ["goodput goodput.yaml --seeds 5 --json",
                 "goodput goodput.yaml --seeds 5 --tokens 10B --price 2 --json"],
     "rl": ["rl loop.yaml --json",

@@ -41,7 +41,7 @@ std::string ways_text(const SitesReport& report, const char* head, const std::ve
   table.add_numbers({head}, heads);
   table.add_numbers({"every", "iteration"}, every_iteration);
   table.add_numbers({fmt::format("every {}", report.every), "whole"}, whole);
-  // Without fragments and overlap, the study's own way is that of the column before.
+  // The column before has the way of training without fragments and overlap.
   if (report.fragments > 1 || report.overlap > 0)
     table.add_numbers({fmt::format("every {}", report.every), loop_text(report)}, loop);
   return table.text();

@@ -48,7 +48,7 @@ int print_interference_help() {
       "they share. A scenario's traffic is its tensor-, context-, expert- and data-parallel\n"
       "collectives and the tensors between stages, with their actual sizes.\n"
       "\n"
-      "  pipewright comm interference platforms/scenarios/mixtral-8x7b-h100.yaml\n"
+      "  pipewright comm interference mixtral-8x7b-h100\n"
       "  pipewright comm interference --cluster dgx-a100 --tp 8 --dp 2 --pp 2\n"
       "      --traffic 'all-reduce 256M dp' 'send-recv 32M pp' 'all-gather 64M tp'\n"
       "  pipewright comm interference llama.yaml --traffic 'all-reduce 1G dp ring'\n"

@@ -378,7 +378,9 @@ int report_search(const SweepRequest& request, const analysis::SearchRun& run,
 
 int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
                   const WatchSweep& watch, const std::optional<config::Value>& tree) {
-  const po::variables_map options = parse(arguments, sweep_options(), "scenario");
+  Arguments words = arguments;
+  if (tree) words.insert(words.begin(), "the sweep");  // the name of the sweep in messages
+  const po::variables_map options = parse(words, sweep_options(), "scenario");
   if (options.count("help") != 0) {
     print_sweep_help();
     return exit_ok;

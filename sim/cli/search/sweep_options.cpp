@@ -116,7 +116,6 @@ SweepRequest read_sweep_request(const po::variables_map& options,
   const std::vector<std::filesystem::path> shards = shards_to_merge(options);
   std::optional<std::filesystem::path> file =
       shards.empty() ? scenario_file(options) : std::optional(shards.front());
-  if (!file && tree) file = "the sweep";
   if (!file)
     throw UsageError("search needs a sweep (a YAML file), or the results of a search (.h5)");
   SweepRequest request{.file = *file, .workers = read_worker_settings(options), .shards = shards};

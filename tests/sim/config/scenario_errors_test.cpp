@@ -241,9 +241,9 @@ TEST_CASE("an error keeps its parts apart") {
 TEST_CASE("a key outside its section is recognised by its last part") {
   const auto [key, meant] = GENERATE(table<std::string, std::string>({
       {"tp", "parallel.tp"},
-      {"sequence", "parallel.sp"},
+      {"sequence", "training.sequence"},
       {"microbatch_size", "training.microbatch_size"},
-      {"recompute", "training.recompute"},
+      {"zero", "parallel.zero"},
   }));
   CAPTURE(key);
   CHECK_THAT(error_with(key + ": 8"),

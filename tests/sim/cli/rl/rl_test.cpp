@@ -210,9 +210,7 @@ TEST_CASE("a loop has no table of comma-separated values", "[rl]") {
 TEST_CASE("notes of a loop count both pools and name no bubble", "[rl]") {
   const CommandFolder place;
   place.write("job.yaml", scenario);
-  const ProgramResult ran = place.run(
-      "rl job.yaml --set rl.rollout.gpus=56 rl.mode=one-off "
-      "training.lengths='{documents: [400, 4000]}'");
+  const ProgramResult ran = place.run("rl job.yaml --set rl.rollout.gpus=56 rl.mode=one-off");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.err, !Catch::Contains("idle") && !Catch::Contains("bubble"));
