@@ -67,7 +67,8 @@ int guarded(const char* program, const std::function<int()>& body) {
   } catch (const Interrupted&) {
     return report("interrupted before the end", exit_interrupted);
   } catch (const std::runtime_error& error) {
-    return report(error.what(), exit_user_error);
+    const char* const place = std::ferror(stdout) != 0 ? "standard output: " : "";
+    return report(fmt::format("{}{}", place, error.what()).c_str(), exit_user_error);
   } catch (const std::bad_alloc&) {
     return report("not enough memory for a run of this size", exit_user_error);
   } catch (const std::exception& error) {

@@ -461,15 +461,18 @@ config::Value scenario_tree(const po::variables_map& flags,
       throw UsageError(fmt::format("--set {}: is given twice", key)).suggest("leave out one");
     set(root, key, config::read_yaml_value(word.substr(equals + 1), {.source = "--set " + key}));
   }
-  if (!job && !file && root.entries.empty())
-    throw UsageError("the command needs a scenario")
-        .suggest("name its file, as in 'pipewright run llama.yaml'; see --help");
   if (job) {
     if (flags.count("strict") != 0) jobs::check_all_modelled(*job);
     print_settings(*job);
     check_job(*job, root);
   }
   return root;
+}
+
+void check_has_scenario(const config::Value& root) {
+  if (root.entries.empty())
+    throw UsageError("the command needs a scenario")
+        .suggest("name its file, as in 'pipewright run llama.yaml'; see --help");
 }
 
 std::string option_of(const schedules::ChoiceInfo& info) {

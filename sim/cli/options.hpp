@@ -85,6 +85,8 @@ std::optional<std::filesystem::path> scenario_file(const po::variables_map& flag
 // --set last.
 config::Value scenario_tree(const po::variables_map& flags,
                             const std::function<void(config::Value&)>& adjust = {});
+// Throws a UsageError if neither a file nor an option has set a key of the scenario.
+void check_has_scenario(const config::Value& root);
 
 // Add and read the options for parameters of schedules, such as --chunks.
 std::string option_of(const schedules::ChoiceInfo& info);  // "group-size"

@@ -166,20 +166,20 @@ constexpr std::array scenario_table{
                  .help = "time of W, the backward pass of the weights: a single time, one per "
                          "device, or one per stage"},
                 pass_times<&Scenario::weight_grad_times>},
-    ScenarioKey{
-        {.name = "output_times",
-         .flag = "--output-times",
-         .help = "time of S, the output layer of a split vocabulary: a single time, or one "
-                 "per device",
-         .default_value = "from the model; 0 without a model: F and B include the output layer"},
-        pass_times<&Scenario::output_times>},
-    ScenarioKey{
-        {.name = "output_grad_times",
-         .flag = "--output-grad-times",
-         .help = "time of T, the gradients of the output layer of a split vocabulary: a "
-                 "single time, or one per device",
-         .default_value = "from the model; 0 without a model: F and B include the output layer"},
-        pass_times<&Scenario::output_grad_times>},
+    ScenarioKey{{.name = "output_times",
+                 .flag = "--output-times",
+                 .help = "time of S, the output layer of a split vocabulary: a single time, or one "
+                         "per device",
+                 .default_value =
+                     "time of the model; 0 without a model, when F and B include the output layer"},
+                pass_times<&Scenario::output_times>},
+    ScenarioKey{{.name = "output_grad_times",
+                 .flag = "--output-grad-times",
+                 .help = "time of T, the gradients of the output layer of a split vocabulary: a "
+                         "single time, or one per device",
+                 .default_value =
+                     "time of the model; 0 without a model, when F and B include the output layer"},
+                pass_times<&Scenario::output_grad_times>},
     ScenarioKey{{.name = "overlap",
                  .flag = "--overlap",
                  .help = "time of a fused forward and backward pass, relative to their sum",

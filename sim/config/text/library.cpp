@@ -86,7 +86,12 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
   Error error(fmt::format("{} is not among the {} of the library", in_quotes(name), folder));
   const std::string_view nearest =
       misspelt_name(name, std::vector<std::string_view>(names.begin(), names.end()));
-  if (nearest.empty())
+  std::vector<std::string_view> longer;
+  for (const std::string& longer_name : names)
+    if (longer_name.starts_with(name)) longer.push_back(longer_name);
+  if (longer.size() > 1)
+    error.allow(fmt::format("{}", fmt::join(longer, ", ")));
+  else if (nearest.empty())
     error.allow(fmt::format("{}, or the path of a file, with a slash or {}{}", listed, extension,
                             folder == "models" ? ", or a folder with a config.json" : ""));
   if (nearest.empty() && folder == "gpus")

@@ -32,7 +32,8 @@ std::vector<std::string> library_names(std::string_view folder, std::string_view
 // Returns the path of a library file, such as ("models", "llama-3-8b", ".yaml"). `from` is the file
 // that contains the name. If a file of the library contains its own name, the name means the file
 // of the next folder, so that a user's version can change the one that comes with the program.
-// Throws an Error that suggests the nearest name and lists all of them.
+// Throws an Error that lists the names that begin with the unknown one and suggests the nearest
+// name, or lists all names if none is near.
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
                                    std::string_view extension,
                                    const std::filesystem::path& from = {});

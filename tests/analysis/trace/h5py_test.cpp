@@ -85,7 +85,7 @@ pipewright-trace 4 b'schedule: {name: x}\n'
 <platform/>
 
 nœud "1" [0 1]
-{'F': 0, 'I': 1, 'W': 2, 'B': 3, 'R': 4}
+{'F': 0, 'I': 1, 'W': 2, 'B': 3, 'R': 4, 'S': 5, 'T': 6}
 {'activation': 0, 'gradient': 1}
 {'weights': 0, 'gradients': 1, 'optimizer': 2, 'activations': 3, 'logits': 4, 'working': 5, 'gathered': 6, 'buffers': 7, 'allowance': 8}
 {'activation': 0, 'gradient': 1, 'reduce_gradients': 2, 'gather_weights': 3, 'tie_embeddings': 4, 'in_passes': 5}

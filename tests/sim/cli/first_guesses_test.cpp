@@ -186,7 +186,6 @@ TEST_CASE("an unknown word is followed by the probable one", "[cli][options]") {
   refuses(place, "schedule lst", "did you mean 'list'?");
   refuses(place, "run job.yaml --detials", "did you mean '--details'?");
   refuses(place, "run job.yaml --sequence-length 8192", "see --help");
-  refuses(place, "run job.yaml --microbatch-size 2", "did you mean '--");
   refuses(place, "run job.yaml --set tp=8", "unknown key 'tp'; did you mean 'parallel.tp'?");
   succeeds(place, "run job.yaml -q");
   refuses(place, "run", "the command needs a scenario; name its file");

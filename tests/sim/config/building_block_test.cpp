@@ -44,7 +44,7 @@ reorder: false
   CHECK(block.chunks == 2);
   CHECK(block.interval == 12);
   CHECK(block.microbatches == 2);
-  CHECK(block.lengths == schedules::CellLengths{1, 1, 2, 2, 1});
+  CHECK(block.lengths == schedules::CellLengths{1, 1, 2, 2, 1, 1, 1});
   CHECK(block.memory.value().value == 2.5);
   CHECK_FALSE(block.reorder);
   REQUIRE(block.legs.size() == 8);

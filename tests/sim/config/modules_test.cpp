@@ -71,7 +71,7 @@ TEST_CASE("frozen parts of an encoder are a name, a list or none", "[modules]") 
   CHECK(frozen("projector") == VisionParts(0b10));
   CHECK(frozen("[encoder, projector]").all());
   CHECK_THAT(message("{" + shape + ", tokens: 256, frozen: [none, encoder]}"),
-             Contains("modules.vision.frozen[0] is the text 'none'"));
+             Contains("modules.vision.frozen[0] is none"));
 }
 
 TEST_CASE("an encoder that does not fit is an error that says what would fit", "[modules]") {

@@ -33,7 +33,7 @@ const std::string all_keys =
     "variation, "
     "goodput, rl, sites, "
     "symmetric, layer_times, forward_times, backward_times, input_grad_times, weight_grad_times, "
-    "overlap, "
+    "output_times, output_grad_times, overlap, "
     "fused_times, pass_overhead, p2p_time, "
     "boundary_tensor, activation, state, samples_per_microbatch, tokens_per_microbatch, p2p, "
     "engine, output (or output_file), trace";
@@ -87,7 +87,8 @@ TEST_CASE("an error about a missing key names its option") {
         "layer_times, "
         "forward_times, "
         "backward_times, "
-        "input_grad_times, weight_grad_times, overlap, fused_times, pass_overhead, p2p_time, "
+        "input_grad_times, weight_grad_times, output_times, output_grad_times, overlap, "
+        "fused_times, pass_overhead, p2p_time, "
         "boundary_tensor, "
         "activation, state, "
         "samples_per_microbatch, tokens_per_microbatch, p2p, engine, output, trace");
@@ -125,7 +126,11 @@ TEST_CASE("counts are whole numbers from 1") {
   }
   CHECK(error_when("devices", "many") == "--set: devices is the text 'many'" + allowed);
   CHECK(error_when("devices", "''") == "--set: devices is an empty text" + allowed);
-  CHECK(error_when("devices", "[2]") == "--set: devices is a list" + allowed);
+  CHECK(
+      error_when("devices", "[2]") ==
+      "--set: devices is a list, so this is a sweep; run it with 'pipewright search', or give one "
+      "value" +
+          allowed);
   CHECK(error_when("devices", "{a: 2}") == "--set: devices is a map" + allowed);
   CHECK(error_when("microbatches", "0") ==
         "--set: microbatches is 0; allowed: a whole number from 1 to 2147483648, such as 64");
@@ -182,7 +187,7 @@ TEST_CASE("every key refuses invalid values") {
        "8"},
       {"schedule", "{name: a, chunk: 2}",
        "unknown key 'chunk' in schedule; did you mean 'chunks'? allowed: name, chunks, "
-       "group_size, slices, recompute, fused, memory_limit, legacy"},
+       "group_size, slices, recompute, fused, barriers, memory_limit, legacy"},
       {"activation", "{per_microbatch: [1, 2, 3]}",
        "activation.per_microbatch has 3 values; allowed: 1, or one per device (2)"},
       {"state", "{weights: -1}",

@@ -116,9 +116,6 @@ const std::vector<Case>& cases() {
   JobSizes both_early = with(&JobSizes::gathers_early);
   both_early.reduces_early = true;
   static const std::vector<Case> all{
-      {"no_gtp", {with(&JobSizes::gtp, 2)}, {plain}},
-      {"no_outer_sharding", {with(&JobSizes::shards_copies)}, {plain}},
-      {"no_fp8_attention", {with(&JobSizes::scales_attention)}, {plain}},
       {"interleaving_needs_pp", {job(1, 2)}, {job(1, 1), job(2, 2), job(1, 2, 8, false)}},
       {"interleaving_needs_three_devices",
        {job(1, 2), job(2, 2)},
@@ -137,6 +134,9 @@ const std::vector<Case>& cases() {
       {"no_tp", {with(&JobSizes::tp, 2)}, {with(&JobSizes::tp, 1)}},
       {"no_cp", {with(&JobSizes::cp, 2)}, {with(&JobSizes::cp, 1)}},
       {"no_pp", {job(2, 1)}, {job(1, 1)}},
+      {"no_gtp", {with(&JobSizes::gtp, 2)}, {plain}},
+      {"no_outer_sharding", {with(&JobSizes::shards_copies)}, {plain}},
+      {"no_fp8_attention", {with(&JobSizes::scales_attention)}, {plain}},
       {"no_zero_1",
        {with(&JobSizes::zero, 1)},
        {with(&JobSizes::zero, 0), with(&JobSizes::zero, 2), with(&JobSizes::zero, 3)}},

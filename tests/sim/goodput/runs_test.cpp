@@ -66,8 +66,8 @@ TEST_CASE("seeds whose process is killed each time are an error", "[goodput]") {
 TEST_CASE("a variant that hardly trains between its failures does not end the other variants",
           "[goodput]") {
   std::vector<goodput::Variant> variants{variant(1, 1e6), variant(1, 1e6)};
-  variants[1].setting.interval = 1e5;  // ten mean times between failures
-  variants[1].setting.failures.front().rate = 1e-4;
+  variants[1].setting.interval = 1e7;  // thousands of mean times between failures
+  variants[1].setting.failures.front().rate = 1e-3;
   CHECK_THROWS_AS(goodput::run(variants, {}), std::runtime_error);
   std::vector<std::size_t> failed;
   const auto outcomes =

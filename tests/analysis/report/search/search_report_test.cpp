@@ -42,8 +42,11 @@ SearchRun small_search() {
 
 TEST_CASE("a search report names the sweep, the best candidate and its proof") {
   const std::string text = search_report(small_search());
-  CHECK_THAT(text, Contains("a model: a model on a cluster, throughput\n1,006 combinations of tp "
-                            "(3), schedule (2)\n"));
+  CHECK_THAT(
+      text,
+      Contains(
+          "a model: a model on a cluster, batch 16 x 1024, throughput\n1,006 combinations of tp "
+          "(3), schedule (2)\n"));
   CHECK_THAT(text, Contains("best: tp 1, schedule zb-1p\n"
                             "  16.4 k tokens/s, 40.0 % MFU, iteration 1.000 s, bubble 20.0 %, "
                             "memory 60.0 of 80.0 GiB\n"
@@ -181,7 +184,7 @@ TEST_CASE("fronts compare iterations and are omitted unless the search proves th
 TEST_CASE("the objective memory is shown once, and its floor only if there is one") {
   SearchRun run = small_search();
   run.objective = {.kind = Objective::Kind::memory};
-  CHECK_THAT(search_report(run), Contains("a model on a cluster, memory\n") &&
+  CHECK_THAT(search_report(run), Contains("a model on a cluster, batch 16 x 1024, memory\n") &&
                                      Contains("\n  memory 40.0 of 80.0 GiB, 10.9 k tokens/s, ") &&
                                      Contains("bubble 20.0 %\n"));
   run.objective.floor = 1;

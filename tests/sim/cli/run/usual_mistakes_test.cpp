@@ -150,7 +150,8 @@ TEST_CASE("keys of FSDP without effect are noted", "[run]") {
   const tests::CommandFolder place;
   const auto notes = [&](const std::string& keys) {
     const tests::ProgramResult ran = place.run(
-        "run --model llama-3-8b --cluster dgx-h100 --set global_batch=16 parallel.shard=4 " + keys);
+        "run --model llama-3-8b --cluster dgx-h100 --set global_batch=16 parallel.shard=4 " + keys +
+        " --json");
     CAPTURE(keys);
     REQUIRE(ran.status == 0);
     return ran.err;

@@ -87,11 +87,22 @@ TEST_CASE("a program sets the folder that comes with it, which follows those of 
   CHECK(library_folders() == before);
 }
 
-TEST_CASE("an unknown name is refused with the nearest name and all names", "[model]") {
+TEST_CASE("an unknown name is refused with the nearest name, or else with all names", "[model]") {
   const std::string message = error_of([] { path_of("lama-3-8b", {"s.yaml", 3, 8}); });
   CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
   CHECK_THAT(message, Catch::Contains("did you mean 'llama-3-8b'?"));
-  CHECK_THAT(message, Catch::Contains("mixtral-8x7b"));
+  CHECK_THAT(message, !Catch::Contains("mixtral-8x7b"));
+  CHECK_THAT(error_of([] {
+               path_of("my-own", {"s.yaml", 3, 8});
+             }),
+             Catch::Contains("mixtral-8x7b"));
+}
+
+TEST_CASE("names that begin with an unknown name are listed", "[model]") {
+  CHECK_THAT(error_of([] {
+               path_of("llama-3", {"s.yaml", 3, 8});
+             }),
+             Catch::Contains("llama-3-8b, ") && !Catch::Contains("mixtral-8x7b"));
 }
 
 TEST_CASE("the suggestion for an unknown name has the model number of the name", "[model]") {

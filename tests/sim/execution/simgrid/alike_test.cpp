@@ -98,10 +98,10 @@ TEST_CASE("a run of one replica of each kind equals the run of all replicas", "[
     const std::uint32_t most = 96 / devices / tp;
     tests::Layout layout{.tp = tp,
                          .ep = ep,
-                         .dp = std::max(1U, random.whole(2, std::min(12U, most)) / ep),
+                         .dp = ep * std::max(1U, random.whole(2, std::min(12U, most)) / ep),
                          .zero = random.whole(0, 3),
                          .replicas_together = random.flip()};
-    if (devices * tp * ep * layout.dp > 96) continue;
+    if (devices * tp * layout.dp > 96) continue;
     Job job(schedules[random.whole(0, 2)], devices, layout);
     job.communication().detail = random.flip() ? config::Detail::full : config::Detail::fast;
     if (layout.ep > 1)
