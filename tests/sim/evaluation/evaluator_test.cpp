@@ -459,8 +459,8 @@ TEST_CASE("candidates with uneven microbatches have bounds without an order of p
 TEST_CASE("on one device, the bound of uneven microbatches without an order is that with it",
           "[evaluator]") {
   const config::Value scenario = tree(
-      "{model: {name: small, layers: 4, hidden: 512, heads: 8, vocabulary: 1000, sequence: 512, "
-      "experts: {count: 8, top_k: 2, ffn: 512}}, gpu: a100-80gb, schedule: 1f1b, "
+      "{model: {name: wide, layers: 4, hidden: 4096, heads: 32, vocabulary: 1000, sequence: 4096, "
+      "experts: {count: 8, top_k: 2, ffn: 4096}}, gpu: a100-80gb, schedule: 1f1b, "
       "parallel: {tp: 1, ep: 4, pp: 1, dp: 4}, microbatches: 8}");
   evaluation::Evaluator evaluator(config::read_scenario(scenario), 0);
   const double rough = evaluator.assess(scenario, analysis::Basis::network).front().bound_s;

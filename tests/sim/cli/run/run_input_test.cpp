@@ -151,6 +151,8 @@ TEST_CASE("outputs describe the job", "[run]") {
                     {"etp", 4},
                     {"dp", 2},
                     {"replicate", 1},
+                    {"gtp", 1},
+                    {"expert_gtp", 1},
                     {"pp", 2},
                     {"sp", true},
                     {"zero", 1},

@@ -69,7 +69,7 @@ TEST_CASE("stack show explains the rules of a stack", "[cli][stack]") {
       place.run("stack show torchtitan").out,
       Contains(", no_zero_1, ") && Contains("# no_zero_1: optimizer state is not sharded alone\n"));
   const json rules = output(place, "stack show llm-foundry")["rules"];
-  REQUIRE(rules.size() == 4);
+  REQUIRE(rules.size() == 7);
   const auto row = std::ranges::find(
       rules, "no_zero_1", [](const json& rule) { return rule["name"].get<std::string>(); });
   REQUIRE(row != rules.end());

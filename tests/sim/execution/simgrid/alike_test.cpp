@@ -100,7 +100,7 @@ TEST_CASE("a run of one replica of each kind equals the run of all replicas", "[
                          .ep = ep,
                          .dp = ep * std::max(1U, random.whole(2, std::min(12U, most)) / ep),
                          .zero = random.whole(0, 3),
-                         .replicas_together = random.flip()};
+                         .replicas_together = ep > 1 || random.flip()};
     if (devices * tp * layout.dp > 96) continue;
     Job job(schedules[random.whole(0, 2)], devices, layout);
     job.communication().detail = random.flip() ? config::Detail::full : config::Detail::fast;
