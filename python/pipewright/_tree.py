@@ -108,10 +108,12 @@ def changed(
 
 
 def _name_value(error: ScenarioError, changes: Mapping[str, Any]) -> None:
-    """Names the Python value at fault, True or nan, in place of the text that the program read."""
+    """Names the Python value at fault, such as True, in place of the word that the program read."""
     value: Any = changes
     key = error.key or ""
     for part in [key] if key in changes else key.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if isinstance(value, (bool, float)):
-        error.found = error.found.replace(f"the text '{object_of(tree_of(value))}'", repr(value))
+        word = str(object_of(tree_of(value)))
+        if error.found.endswith(f" is {word}"):
+            error.found = error.found.removesuffix(word) + repr(value)

@@ -18,6 +18,8 @@ class JobFigures(TypedDict, total=False):
     etp: int
     dp: int
     replicate: int
+    gtp: int
+    expert_gtp: int
     pp: int
     sp: bool
     zero: int

@@ -438,10 +438,6 @@ void set_gather_defaults(const Stack& stack, Parallel& parallel) {
   if (!parallel.gather_ahead) parallel.gather_ahead = stack.gather_ahead;
 }
 
-}  // namespace
-
-namespace {
-
 // Throws an Error for a key that stands outside its section, such as tp instead of parallel.tp, and
 // for a scenario that describes nothing to compute.
 void check_sections(const Value& root) {
@@ -449,7 +445,8 @@ void check_sections(const Value& root) {
   std::vector<std::string_view> names;
   for (const ScenarioKey& key : scenario_table) names.push_back(key.info.name);
   for (const Entry& entry : root.entries) {
-    if (find_key(entry.key) != nullptr || !nearest_name(entry.key, names).empty()) continue;
+    if (find_key(entry.key) != nullptr) continue;
+    if (!nearest_name(entry.key, names).empty()) return;  // the reader of the keys reports it
     if (const std::string key = key_named(entry.key, scenario_keys()); !key.empty())
       throw Error(entry.origin, fmt::format("unknown key {}", in_quotes(entry.key)), entry.key)
           .suggest_name(key);

@@ -40,8 +40,8 @@ enum Order : std::size_t {
   precision,
   gpu,
   family,
-  host_bound,
   bits,
+  host_bound,
   architecture,
   experts,
   attribute_count,
@@ -49,8 +49,8 @@ enum Order : std::size_t {
 constexpr std::array<Attribute, attribute_count> attributes{
     attribute<&RunKind::sequence_range>(), attribute<&RunKind::stack>(),
     attribute<&RunKind::precision>(),      attribute<&RunKind::gpu>(),
-    attribute<&RunKind::family>(),         attribute<&RunKind::is_host_bound>(),
-    attribute<&RunKind::bits>(),           attribute<&RunKind::architecture>(),
+    attribute<&RunKind::family>(),         attribute<&RunKind::bits>(),
+    attribute<&RunKind::is_host_bound>(),  attribute<&RunKind::architecture>(),
     attribute<&RunKind::has_experts>()};
 
 constexpr std::ptrdiff_t min_sources = 2;  // of at least min_source_rows each

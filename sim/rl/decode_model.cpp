@@ -1,6 +1,7 @@
 #include "sim/rl/decode_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -28,7 +29,7 @@ AttentionLayers attention_layers(const config::Model& model) {
   }
   if (model.sliding_window == 0) return {.full = double(model.layers)};
   if (model.full_attention_every > 0)
-    layers.full = static_cast<double>(model.layers / model.full_attention_every);
+    layers.full = std::floor(model.layers / double(model.full_attention_every));
   layers.windowed = model.layers - layers.full;
   return layers;
 }

@@ -1,6 +1,7 @@
 #include "sim/rl/study.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ std::vector<analysis::RlVariant> variants_of(const Loop& loop) {
     variants.push_back({name, simulate(changed).seconds_per_step});
   };
   add("no tail: each response has the mean length", [](Loop& changed) {
-    const auto mean = static_cast<std::uint32_t>(mean_of(changed.responses) + 0.5);
+    const auto mean = static_cast<std::uint32_t>(std::lround(mean_of(changed.responses)));
     changed.responses.assign(changed.responses.size(), std::max(1U, mean));
   });
   add("longer tail: the longest 5 % have twice the tokens",

@@ -170,7 +170,7 @@ def test_text_that_is_no_unicode_is_an_error():
 
 
 def test_values_at_fault_are_those_of_python():
-    for value, shown in ((True, "True"), (float("nan"), "nan"), ("true", "the text 'true'")):
+    for value, shown in ((True, "True"), (float("nan"), "nan"), ("yes", "the text 'yes'")):
         with pytest.raises(pipewright.ScenarioError, match=f"global_batch is {shown}; allowed"):
             scenario().with_(global_batch=value)
         with pytest.raises(pipewright.ScenarioError, match=f"training.sequence is {shown}; allowed"):
