@@ -311,7 +311,7 @@ const std::vector<Trait>& traits() {
          d.open("", "symmetric", {"true", "false"});
        }},
       {"timing engine", 8, [](Draft& d) { d.set("", "engine", "timing"); }},
-      {"measured layers", 8, draw_measured},
+      {"measured layers", 16, draw_measured},
       {"constraints", 25, draw_constraints},
   };
   return table;
