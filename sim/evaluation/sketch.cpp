@@ -92,8 +92,8 @@ const std::vector<Sketches::StageSeconds>& Sketches::stage_seconds(PlacedCosts& 
     // Where all microbatches are equal, the first one of a route stands for all of them.
     const bool vary = job.microbatches_vary();
     const std::uint32_t end = vary ? microbatches * schedule.iterations : route + 1;
-    const double times = vary ? slices / schedule.iterations
-                              : slices * ((microbatches + routes - 1 - route) / routes);
+    const std::uint32_t equal_ones = (microbatches + routes - 1 - route) / routes;
+    const double times = slices * (vary ? 1.0 / schedule.iterations : equal_ones);
     for (std::uint32_t stage = 0; stage < placement.routes.stages(); ++stage) {
       StageSeconds sums{.least_forward = std::numeric_limits<double>::infinity(),
                         .least_awaited = std::numeric_limits<double>::infinity()};

@@ -54,7 +54,7 @@ std::uint64_t three_quarters_of_memory() {
 // Throws boost::system::system_error.
 net::ip::address address_of(net::io_context& context, const std::string& host) {
   boost::system::error_code is_name;
-  const net::ip::address address = net::ip::make_address(host, is_name);
+  net::ip::address address = net::ip::make_address(host, is_name);
   if (!is_name) return address;
   return tcp::resolver(context).resolve(host, "")->endpoint().address();
 }

@@ -52,10 +52,10 @@ COMMANDS = {
     "runs": ["run times.yaml --json", "run job.yaml --schedule 1f1b gpipe --json"],
     "why": ["why job.h5 --json", "why experts.h5 --json"],
     "compare": ["compare job.h5 experts.h5 --json"],
-    "search": ["search sweep.yaml --quiet --json",
-               "search sweep.yaml --quiet --json --decide --under draws=2 top=2 turns=false "
+    "search": ["search sweep.yaml --quiet --jobs 1 --json",
+               "search sweep.yaml --quiet --jobs 1 --json --decide --under draws=2 top=2 turns=false "
                "--costs tokens=1T price=2",
-               "search sweep.yaml --quiet --json --set model=config.json"],
+               "search sweep.yaml --quiet --jobs 1 --json --set model=config.json"],
     "goodput": ["goodput goodput.yaml --seeds 5 --json",
                 "goodput goodput.yaml --seeds 5 --tokens 10B --price 2 --json"],
     "rl": ["rl loop.yaml --json",

@@ -370,7 +370,7 @@ void draw_schedules(Draft& d) {
   for (std::uint32_t left = d.random.whole(1, 4); left > 0; --left)
     some.emplace_back(catalog[d.random.whole(0, std::uint32_t(catalog.size() - 1))].name);
   if (d.random.flip()) some.emplace_back("1f1b");
-  if (d.draws(searched_orders, 6)) some.emplace_back("searched");
+  if (d.draws(searched_orders, 20)) some.emplace_back("searched");
   d.set("", "schedule", fmt::format("[{}]", fmt::join(some, ", ")));
 }
 

@@ -20,6 +20,11 @@ Quantity cost_quantity() {
   }};
 }
 
+// Formats a number with four digits, and without an exponent.
+std::string four_digits(double value) {
+  return value < 1e4 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
+}
+
 // Returns the sort key of a cluster: first clusters that keep the deadline by price, then the
 // others by time, then clusters without a candidate.
 double cluster_rank(const ClusterCost& cost) {
@@ -59,11 +64,11 @@ ReportColumns<ClusterCost> cluster_cost_columns(const Objective& objective) {
        [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::days); }},
       {"price",
        {"price", fmt::format("k{}", objective.currency)},
-       Quantity::each_as([](double value) { return fmt::format("{:.4g}", value / 1e3); }),
+       Quantity::each_as([](double value) { return four_digits(value / 1e3); }),
        [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::price); }},
       {"energy_mwh",
        {"energy", "MWh"},
-       Quantity::each_as([](double value) { return fmt::format("{:.4g}", value); }),
+       Quantity::each_as(four_digits),
        [](const ClusterCost& cost) {
          const auto energy = cost.megawatt_hours();
          return energy ? Json(*energy) : Json();

@@ -49,7 +49,8 @@ void add_ties(AnswerReport& report, const SearchRun& run, const Decision& decisi
               const Robustness& robust) {
   report.add_heading("ties");
   if (robust.rows.size() < 2)
-    return report.add_sentence("no comparison: no other candidate differs in time or memory");
+    return report.add_sentence(
+        "no comparison: no other candidate was simulated, or --under top=1 leaves out all others");
   const Verdict verdict = verdict_of(robust, standings(run, robust));
   const std::string rivals = counted(robust.rows.size() - 1, "other candidate");
   const std::string draws = counted(robust.settings.draws, "draw");
@@ -124,6 +125,7 @@ void add_weeks(AnswerReport& report, const Decision& decision) {
   if (decision.failures_are_assumed)
     report.add_long_item("failures of rsc-1, a published cluster: goodput.failures sets others");
   report.add_table(goodput_bands(weeks));
+  report.add_table(goodput_parts_table(weeks));
 }
 
 void add_launch(AnswerReport& report, const Decision& decision, bool with_launch) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/config/command_sections.hpp"
+
 namespace pipewright::jobs {
 namespace {
 
@@ -17,8 +19,11 @@ bool explains(const std::string& key, const std::string& different) {
 std::vector<Difference> stated_differences(std::vector<Difference> reasons,
                                            std::span<const Difference> differences) {
   const auto is_explained = [&](const Difference& difference) {
-    return std::ranges::any_of(
-        reasons, [&](const Difference& reason) { return explains(reason.key, difference.key); });
+    // Keys of failures, for example, describe no setting of a job.
+    return config::command_section_of(difference.key) != nullptr ||
+           std::ranges::any_of(reasons, [&](const Difference& reason) {
+             return explains(reason.key, difference.key);
+           });
   };
   std::vector<Difference> unexplained;
   std::ranges::remove_copy_if(differences, std::back_inserter(unexplained), is_explained);

@@ -13,7 +13,7 @@ struct Difference {
   std::string text;  // "training.reserved is 3 GiB, and would be left out"
 };
 
-// Differences to state: all reasons, and the differences in keys that no reason explains.
+// Differences to state: all reasons, and the differences in keys of jobs that no reason explains.
 std::vector<Difference> stated_differences(std::vector<Difference> reasons,
                                            std::span<const Difference> differences);
 
