@@ -74,10 +74,10 @@ void set_schedules(config::Value& root, const po::variables_map& flags) {
 }
 
 config::Value scheduled_tree(const po::variables_map& flags) {
-  return scenario_tree(flags, [&](config::Value& tree) {
-    check_has_scenario(tree);
-    set_schedules(tree, flags);
-  });
+  config::Value root =
+      scenario_tree(flags, [&](config::Value& tree) { set_schedules(tree, flags); });
+  check_has_scenario(root);
+  return root;
 }
 
 }  // namespace pipewright::cli

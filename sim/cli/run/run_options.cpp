@@ -187,11 +187,11 @@ std::optional<po::variables_map> parse_run(const Arguments& arguments) {
 
 config::Value run_tree(const po::variables_map& flags) {
   config::Value root = scenario_tree(flags, [&](config::Value& tree) {
-    check_has_scenario(tree);
     if (const std::vector<std::string> files = values(flags, "output"); !files.empty())
       config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
     set_schedules(tree, flags);
   });
+  check_has_scenario(root);
   set_sizes_of_file(root);
   return root;
 }

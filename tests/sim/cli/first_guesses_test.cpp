@@ -189,6 +189,7 @@ TEST_CASE("an unknown word is followed by the probable one", "[cli][options]") {
   refuses(place, "run job.yaml --set tp=8", "unknown key 'tp'; did you mean 'parallel.tp'?");
   succeeds(place, "run job.yaml -q");
   refuses(place, "run", "the command needs a scenario; name its file");
+  succeeds(place, "run --set model=llama-3-8b cluster=dgx-h100 global_batch=8 parallel.tp=8");
   refuses(place, "run --cluster dgx-h100-8", "neither a model nor times of passes");
 }
 
