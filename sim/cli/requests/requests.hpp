@@ -18,9 +18,9 @@ struct Request {
 std::span<const Request> requests();
 
 // {"scenario": tree, "rows": true, "progress": false} -> for each schedule {"run": summary,
-// "took_s": .., "packing": ..} with its rows in a shared block of memory, then {"notes": [..]}. With
-// progress, also {"progress": {"schedule": "1f1b", "done": 8192, "of": 65536}}, in passes, while a
-// schedule is simulated.
+// "took_s": .., "packing": ..} with its rows in a shared block of memory, then {"notes": [..]}.
+// With progress, also {"progress": {"schedule": "1f1b", "done": 8192, "of": 65536}}, in passes,
+// while a schedule is simulated.
 Json answer_run(Message& request, const Connection& client);
 
 // {"tree": tree, "changes": [["parallel.tp", tree or null], ..], "check": true} -> {"tree": tree,

@@ -462,5 +462,6 @@ TEST_CASE("invalid requests are rejected with the allowed values", "[make]") {
   options.dimensions = {2, 2, 2};
   CHECK_THAT(complaint(options), Catch::EndsWith("but there are 7 nodes; use 7"));
   CHECK_THAT(complaint(request("dgx-h100", 0, "rail")), Catch::StartsWith("0 nodes of dgx-h100"));
-  CHECK_THROWS_WITH(cluster::find_node_kind("dgx"), Catch::Contains("allowed: dgx-1-v100, dgx-a100, "));
+  CHECK_THROWS_WITH(cluster::find_node_kind("dgx"),
+                    Catch::Contains("allowed: dgx-1-v100, dgx-a100, "));
 }
