@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -79,16 +80,10 @@ std::vector<double> device_seconds(const config::Scenario& scenario,
 }
 
 // What distinguishes the GPUs of a job's hosts: their type, which a GPU of the scenario overrides,
-// and the launch factor of the host.
-using GpuKind = std::pair<std::string, double>;
+// and the launch factor of the host. The scenario or the host owns the name.
+using GpuKind = std::pair<std::string_view, double>;
 GpuKind kind_of(const config::Scenario& scenario, const cluster::Host* host) {
   return {scenario.gpu ? scenario.gpu->name : cluster::gpu_of(host), host->launch_factor};
-}
-
-bool are_of_one_kind(const config::Scenario& scenario, const cluster::Host* lhs,
-                     const cluster::Host* rhs) {
-  return lhs->launch_factor == rhs->launch_factor &&
-         (scenario.gpu || cluster::gpu_of(lhs) == cluster::gpu_of(rhs));
 }
 
 // Sets the slowdown factors of device copies (one per replica) on other GPUs or hosts than those
@@ -363,7 +358,7 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
   }
   if (scenario.model && !scenario.gpu) compare_gpus(scenario, hardware);
   hardware.is_mixed = std::ranges::any_of(hardware.hosts, [&](const cluster::Host* host) {
-    return !are_of_one_kind(scenario, host, hardware.hosts.front());
+    return kind_of(scenario, host) != kind_of(scenario, hardware.hosts.front());
   });
   hardware.capacity = capacities(scenario, hardware);
   return hardware;

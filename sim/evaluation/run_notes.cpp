@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -160,12 +161,16 @@ void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardwa
   if (!scenario.model || cluster.is_ideal() || !scenario.placement.hosts.empty()) return;
   std::set<std::uint32_t> busy;
   for (const cluster::Host* host : hardware.hosts) busy.insert(cluster.node_of(host));
-  std::uint64_t uncounted = other_gpus;
-  for (const cluster::Host* host : cluster.gpus())
-    if (uncounted > 0 && std::ranges::find(hardware.hosts, host) == hardware.hosts.end()) {
-      busy.insert(cluster.node_of(host));
-      --uncounted;
-    }
+  if (other_gpus > 0) {
+    const std::unordered_set<const cluster::Host*> job_hosts(hardware.hosts.begin(),
+                                                             hardware.hosts.end());
+    std::uint64_t uncounted = other_gpus;
+    for (const cluster::Host* host : cluster.gpus())
+      if (uncounted > 0 && !job_hosts.contains(host)) {
+        busy.insert(cluster.node_of(host));
+        --uncounted;
+      }
+  }
   const std::size_t nodes = cluster.nodes().size();
   if (busy.size() >= nodes) return;
   const std::uint64_t used = hardware.hosts.size() + other_gpus;

@@ -48,9 +48,8 @@ std::string difference_text(const SearchRun& run, const Decision& decision, std:
 void add_ties(AnswerReport& report, const SearchRun& run, const Decision& decision,
               const Robustness& robust) {
   report.add_heading("ties");
-  if (robust.rows.size() < 2)
-    return report.add_sentence(
-        "no comparison: no other candidate was simulated, or --under top=1 leaves out all others");
+  if (std::string reason = no_comparison_text(robust); !reason.empty())
+    return report.add_sentence(reason);
   const Verdict verdict = verdict_of(robust, standings(run, robust));
   const std::string rivals = counted(robust.rows.size() - 1, "other candidate");
   const std::string draws = counted(robust.settings.draws, "draw");

@@ -92,6 +92,8 @@ struct Verdict {
 };
 Verdict verdict_of(const Robustness& robust, const std::vector<RobustStanding>& standings);
 
+// Says why no other candidate is compared with the best; empty if there is one.
+std::string no_comparison_text(const Robustness& robust);
 // Returns a line such as "bandwidth of nic below 53 % (24.9 GB/s): 2 wins, by 1.0 % at 50 %", in
 // which `winner` names the new winner.
 std::string perturbation_text(const Perturbation& perturbation, const std::string& winner);

@@ -112,10 +112,8 @@ std::string numbers_text(const std::vector<std::size_t>& numbers) {
 // Adds sentences that name the candidates that are better than the planned best, or as good.
 void add_verdict(AnswerReport& report, const Robustness& robust,
                  const std::vector<RobustStanding>& standings) {
-  if (robust.top == 1)
-    return report.add_sentence("no comparison: only one candidate was requested (top=1)");
-  if (standings.size() < 2)
-    return report.add_sentence("no comparison: no other candidate differs in time or memory");
+  if (std::string reason = no_comparison_text(robust); !reason.empty())
+    return report.add_sentence(reason);
   const auto [ties, better] = verdict_of(robust, standings);
   if (!better.empty())
     report.add_sentence(
@@ -146,6 +144,12 @@ Json standing_json(const Standing& standing) {
 }
 
 }  // namespace
+
+std::string no_comparison_text(const Robustness& robust) {
+  if (robust.top == 1) return "no comparison: only one candidate was requested (top=1)";
+  return robust.rows.size() < 2 ? "no comparison: no other candidate differs in time or memory"
+                                : "";
+}
 
 std::string perturbation_text(const Perturbation& perturbation, const std::string& winner) {
   const std::string value =

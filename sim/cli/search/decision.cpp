@@ -1,8 +1,8 @@
 #include "sim/cli/search/decision.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
+#include <stdexcept>
 
 #include "sim/config/text/error.hpp"
 #include "sim/jobs/job.hpp"
@@ -47,8 +47,6 @@ void simulate_weeks(analysis::Decision& decision, const config::Scenario& scenar
   if (decision.cost) tokens = decision.cost->objective.tokens;
   try {
     decision.weeks = input.simulate_weeks(scenario, tokens);
-  } catch (const config::StructuredError& error) {
-    decision.no_weeks_reason = error.what();
   } catch (const std::runtime_error& error) {
     decision.no_weeks_reason = error.what();
   }
