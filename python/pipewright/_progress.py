@@ -22,7 +22,7 @@ class Progress:
 
     def __init__(self, report: dict[str, Any], axis_names: Mapping[str, str] | None = None) -> None:
         #: "bounds" (each candidate is bounded), "best" (candidates that may be the best are
-        #: simulated), "front" (candidates that may be on the Pareto front are simulated).
+        #: simulated), "front" (candidates that may be on the Pareto front are simulated), "done".
         self.phase: str = report["phase"]
         #: Number of candidates, in total and by outcome.
         self.candidates: int = report["candidates"]

@@ -236,6 +236,7 @@ analysis::SearchRun RunningSearch::run() {
   } catch (const std::runtime_error&) {
     no_worker_left = std::current_exception();
   }
+  if (calls_.progress) calls_.progress(coordinator.state(), run_);
   coordinator.conclude();
   if (options_.results) {
     const bool has_begun = !no_worker_left || !run_.rows.empty();

@@ -23,7 +23,8 @@ struct SearchOptions {
 };
 
 struct SearchCalls {
-  std::function<void(const State&, const analysis::SearchRun&)> progress;  // called often
+  // Called several times a second, and once with the last state.
+  std::function<void(const State&, const analysis::SearchRun&)> progress;
   std::function<bool()> interrupted;
 };
 

@@ -37,7 +37,7 @@ Json answer_search(Message& request, const Connection& client) {
   constexpr std::chrono::milliseconds pause(100);
   client.send({{"process", getpid()}});
   Clock::time_point due = Clock::now();
-  search::State::Phase phase = search::State::Phase::done;
+  std::optional<search::State::Phase> phase;
   const WatchSweep watch = [&](const search::State& state, const analysis::SearchRun& run) {
     if (state.phase == phase && Clock::now() < due) return;
     phase = state.phase;

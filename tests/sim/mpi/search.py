@@ -181,6 +181,9 @@ def coordinator_stands_still(bench):
 
 
 def interrupted(bench):
+    # mpirun forwards the signal after a second, in which the search must not end.
+    bench.sweep.write_text(SWEEP.replace("[1, 2, 4]}", "[1, 2, 4], recompute: [none, selective, "
+                                         "full]}").replace("128", "1024"))
     search = bench.ranks(3)
     search.wait_until_simulated(20)
     search.process.send_signal(signal.SIGTERM)

@@ -1,6 +1,7 @@
 #include "sim/search/search.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -63,6 +64,23 @@ bool is_final(const CandidateRow& row) {
 }
 
 }  // namespace
+
+TEST_CASE("The last progress of a search that takes milliseconds has its best candidate") {
+  const search::Space space = make_space();
+  FakeWorkers workers(space, 1);
+  search::State::Phase phase{};
+  std::optional<std::uint64_t> best;
+  const analysis::SearchRun run =
+      search::run_search(space, workers, {},
+                         {.progress =
+                              [&](const search::State& state, const analysis::SearchRun& so_far) {
+                                phase = state.phase;
+                                if (state.best) best = so_far.rows.at(*state.best).candidate;
+                              },
+                          .interrupted = {}});
+  CHECK(phase == search::State::Phase::done);
+  CHECK(best == best_of(run));
+}
 
 TEST_CASE("a search assesses every candidate and simulates few", "[search]") {
   const search::Space space = make_space();
