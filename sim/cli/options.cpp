@@ -257,21 +257,31 @@ JobOfFlags job_of(const po::variables_map& flags) {
   return {read_job(files), true};
 }
 
-// Reads a scenario from a file, or from standard input (-). Throws config::Error for the
-// config.json of a model, which is no scenario.
-config::Value read_scenario_file(const std::filesystem::path& file) {
+// Returns whether a file, or the config.json of a folder, describes a Hugging Face model.
+bool is_model_file(const std::filesystem::path& file) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(file, ignored);
   const std::filesystem::path config = is_folder ? file / "config.json" : file;
-  if (config.extension() == ".json" && std::filesystem::is_regular_file(config, ignored)) {
-    config::Document document = config::scenario_document;
-    document.is_foreign = true;  // config.json contains nulls
-    if (config::is_config(config::read_yaml_file(config.string(), document)))
-      throw config::Error({.source = file.string()},
-                          "this is the config.json of a Hugging Face model, and no scenario")
-          .suggest(fmt::format("use it as the model: --model {}", file.string()));
+  if (config.extension() != ".json" || !std::filesystem::is_regular_file(config, ignored))
+    return false;
+  config::Document document = config::scenario_document;
+  document.is_foreign = true;
+  return config::is_config(config::read_yaml_file(config.string(), document));
+}
+
+// Reads a scenario from a file, or from standard input (-). Throws config::Error for the
+// config.json of a model, which is no scenario.
+config::Value read_scenario_file(const std::filesystem::path& file) {
+  try {
+    config::Value tree = config::read_yaml_file(file == "-" ? "/dev/stdin" : file.string());
+    if (file.extension() != ".json" || !config::is_config(tree)) return tree;
+  } catch (const config::Error&) {
+    // A config.json may contain nulls, which are errors in a scenario.
+    if (!is_model_file(file)) throw;
   }
-  return config::read_yaml_file(file == "-" ? "/dev/stdin" : file.string());
+  throw config::Error({.source = file.string()},
+                      "this is the config.json of a Hugging Face model, and no scenario")
+      .suggest(fmt::format("use it as the model: --model {}", file.string()));
 }
 
 // If set, parse() throws the syntax that a command passes to it, and parses nothing.

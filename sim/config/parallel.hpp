@@ -139,6 +139,9 @@ struct Parallel {
   std::uint64_t expert_replicates() const {
     return expert_gtp ? expert_replicas() / expert_gtp->value : replicates();
   }
+  // Numbers of ranks that divide each weight of a tp rank, and of an expert; 1 without GTP.
+  std::uint32_t gtp_size() const { return gtp ? gtp->value : 1; }
+  std::uint32_t expert_gtp_size() const { return expert_gtp ? expert_gtp->value : 1; }
 };
 
 // Reads the section `parallel` except pp, which becomes the scenario's key `devices`.

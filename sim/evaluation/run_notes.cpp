@@ -85,9 +85,7 @@ void add_thousands_note(const config::Scenario& scenario, Notes& notes) {
 void add_model_notes(const config::Scenario& scenario, Notes& notes) {
   if (!scenario.model) return;
   const config::Model& model = scenario.model->value;
-  for (const std::string& note : notes_of(model, scenario.training))
-    notes.push_back(fmt::format("model: {}", analysis::printable(note)));
-  add_thousands_note(scenario, notes);
+  for (std::string& note : notes_of_model(scenario)) notes.push_back(std::move(note));
   const workload::ModelSetting setting{
       model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
   if (std::string note = idle_recompute_note(setting); !note.empty())
@@ -221,6 +219,14 @@ void add_host_memory_note(const config::Scenario& scenario, const Hardware& hard
 }
 
 }  // namespace
+
+Notes notes_of_model(const config::Scenario& scenario) {
+  if (!scenario.model) return {};
+  Notes notes = config::notes_of(scenario.model->value, scenario.training);
+  for (std::string& note : notes) note = fmt::format("model: {}", analysis::printable(note));
+  add_thousands_note(scenario, notes);
+  return notes;
+}
 
 Notes notes_before(const ScenarioRun& run, const NoteSetting& setting) {
   Notes notes;

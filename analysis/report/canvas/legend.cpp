@@ -1,6 +1,7 @@
 #include "analysis/report/canvas/legend.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace pipewright::analysis {
 namespace {
@@ -36,16 +37,10 @@ void draw_mark(Canvas& canvas, const Swatch& swatch, double x, double baseline) 
   }
 }
 
-}  // namespace
-
-void draw_cross(Canvas& canvas, double x, double y, Colour colour) {
-  constexpr double arm = 3.2;
-  canvas.line(x - arm, y - arm, x + arm, y + arm, colour, 1.8);
-  canvas.line(x - arm, y + arm, x + arm, y - arm, colour, 1.8);
-}
-
-double draw_swatches(Canvas& canvas, const std::vector<Swatch>& swatches, double left, double right,
-                     double baseline, bool draw) {
+// Returns the lower left corner of each entry of a legend, on the base line of its text.
+std::vector<Point> entry_corners(Canvas& canvas, const std::vector<Swatch>& swatches, double left,
+                                 double right, double baseline) {
+  std::vector<Point> corners;
   double x = left;
   for (const Swatch& swatch : swatches) {
     const double width =
@@ -54,13 +49,35 @@ double draw_swatches(Canvas& canvas, const std::vector<Swatch>& swatches, double
       x = left;
       baseline += legend_line;
     }
-    if (draw) {
-      draw_mark(canvas, swatch, x, baseline);
-      canvas.text(x + legend_swatch_width + swatch_gap, baseline, swatch.words, legend_text_style);
-    }
+    corners.push_back({x, baseline});
     x += width + entry_gap;
   }
-  return baseline;
+  return corners;
+}
+
+}  // namespace
+
+void draw_cross(Canvas& canvas, double x, double y, Colour colour) {
+  constexpr double arm = 3.2;
+  canvas.line(x - arm, y - arm, x + arm, y + arm, colour, 1.8);
+  canvas.line(x - arm, y + arm, x + arm, y - arm, colour, 1.8);
+}
+
+void draw_swatches(Canvas& canvas, const std::vector<Swatch>& swatches, double left, double right,
+                   double baseline) {
+  const std::vector<Point> corners = entry_corners(canvas, swatches, left, right, baseline);
+  for (std::size_t i = 0; i < swatches.size(); ++i) {
+    draw_mark(canvas, swatches[i], corners[i].x, corners[i].y);
+    canvas.text(corners[i].x + legend_swatch_width + swatch_gap, corners[i].y, swatches[i].words,
+                legend_text_style);
+  }
+}
+
+double last_baseline(const std::vector<Swatch>& swatches, double left, double right,
+                     double baseline) {
+  const std::unique_ptr<Canvas> ruler = make_canvas(PictureKind::svg, 1, 1);
+  const std::vector<Point> corners = entry_corners(*ruler, swatches, left, right, baseline);
+  return corners.empty() ? baseline : corners.back().y;
 }
 
 void draw_heading(Canvas& canvas, double left, double right, double baseline,

@@ -15,12 +15,16 @@ struct Swatch {
 };
 
 // Draws a legend from `left` to `right` in as many lines as it needs, the first of them on
-// `baseline`, and returns the base line of the last one. Only measures if `draw` is false. Only
-// .cpp files include this header.
-double draw_swatches(Canvas& canvas, const std::vector<Swatch>& swatches, double left, double right,
-                     double baseline, bool draw = true);
+// `baseline`. Only .cpp files include this header.
+void draw_swatches(Canvas& canvas, const std::vector<Swatch>& swatches, double left, double right,
+                   double baseline);
 
-inline constexpr double legend_line = 17;  // Distance between the base lines of a legend.
+// Returns the base line of the last line of the legend that draw_swatches draws with these
+// arguments.
+double last_baseline(const std::vector<Swatch>& swatches, double left, double right,
+                     double baseline);
+
+inline constexpr double legend_line = 17;  // Distance between the base lines of a legend, in points.
 
 // Draws the line above a picture: a bold name that takes at most `max_name_share` of the width,
 // then details in fainter ink, cut to the remaining width.

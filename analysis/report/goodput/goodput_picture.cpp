@@ -124,9 +124,7 @@ std::string days_picture(const GoodputReport& report, double width, PictureKind 
   const double row_height = days.rows.size() > 20 ? 13 : 18;
   const std::vector<Swatch> legend = legend_of(days);
   constexpr double legend_top = 60;
-  const double legend_bottom = draw_swatches(*make_canvas(PictureKind::svg, width, 1), legend,
-                                             margin, width - margin, legend_top, false);
-  const double top = legend_bottom + 24;
+  const double top = last_baseline(legend, margin, width - margin, legend_top) + 24;
   const double bottom = top + row_height * static_cast<double>(days.rows.size());
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, bottom + 40);
   Canvas& canvas = *page;

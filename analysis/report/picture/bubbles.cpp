@@ -147,12 +147,10 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   const double heading = subject + 20;
   const double legend_left = std::min(left, 120.0);
   const double legend_right = bubbles_page_width - page_margin;
-  const double legend_end =
-      draw_swatches(*ruler, legend, legend_left, legend_right, heading + 22, false);
 
   const double row = std::min(max_bar_pitch, max_bars_height / static_cast<double>(bars.size()));
   const double gap = row >= 8 ? 4 : row >= 3 ? 0.6 : 0;
-  const double top = legend_end + 28;
+  const double top = last_baseline(legend, legend_left, legend_right, heading + 22) + 28;
   const double bottom = top + row * static_cast<double>(bars.size());
   const std::unique_ptr<Canvas> page =
       make_canvas(kind, bubbles_page_width, bottom + 44 + page_margin);

@@ -138,9 +138,7 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
 
   const double subject = page_margin + 12;
   const double heading = subject + 20;
-  const std::unique_ptr<Canvas> ruler = make_canvas(PictureKind::svg, 1, 1);
-  const double legend_end = draw_swatches(*ruler, legend, left, right, heading + 22, false);
-  const double top = legend_end + 24;
+  const double top = last_baseline(legend, left, right, heading + 22) + 24;
   const double row_height = height + title_room;
   const double bottom = top + static_cast<double>(rows) * row_height;
   const std::unique_ptr<Canvas> page =

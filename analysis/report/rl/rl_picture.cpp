@@ -132,9 +132,7 @@ std::string rl_picture(const RlReport& report, double width, PictureKind kind) {
   constexpr double legend_top = 60;
   constexpr double row_height = 76;
   constexpr double row_gap = 8;
-  const double legend_bottom = draw_swatches(*make_canvas(PictureKind::svg, width, 1), legend,
-                                             pool_margin, right, legend_top, false);
-  const double top = legend_bottom + 34;
+  const double top = last_baseline(legend, pool_margin, right, legend_top) + 34;
   const double bottom = top + (row_height + row_gap) * static_cast<double>(pools.size()) - row_gap;
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, bottom + 40);
   Canvas& canvas = *page;

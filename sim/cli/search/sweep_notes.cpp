@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 
 #include "analysis/report/search/findings.hpp"
-#include "analysis/report/text_table.hpp"
 #include "sim/config/range_note.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/config/training_checks.hpp"
+#include "sim/evaluation/run_notes.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -28,15 +27,6 @@ std::vector<std::size_t> rows_to_read(const SearchRun& run, const analysis::Find
   });
   if (legal != run.rows.end()) rows.push_back(static_cast<std::size_t>(legal - run.rows.begin()));
   return rows;
-}
-
-// Notes of the candidate's model, as a run of the candidate has them.
-std::vector<std::string> model_notes(const search::Space& space, std::uint64_t candidate) {
-  const config::Scenario scenario = config::read_scenario(space.candidate(candidate));
-  if (!scenario.model) return {};
-  std::vector<std::string> notes = notes_of(scenario.model->value, scenario.training);
-  for (std::string& note : notes) note = fmt::format("model: {}", analysis::printable(note));
-  return notes;
 }
 
 std::string gpu_note(const search::Space& space, const std::vector<search::ClusterFacts>& facts,
@@ -59,7 +49,9 @@ std::vector<std::string> sweep_notes(const search::Space& space,
       notes.push_back(std::move(note));
   };
   for (const std::size_t row : rows_to_read(run, findings))
-    for (std::string& note : model_notes(space, run.rows[row].candidate)) add(std::move(note));
+    for (std::string& note : evaluation::notes_of_model(
+             config::read_scenario(space.candidate(run.rows[row].candidate))))
+      add(std::move(note));
   if (findings.best) add(gpu_note(space, facts, run.rows[*findings.best].candidate));
   return notes;
 }

@@ -1,5 +1,7 @@
 #include "sim/config/stack.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
@@ -88,6 +90,9 @@ TEST_CASE("a stack inherits the rules of another, and its own list replaces them
   const Names of_core = names(stack_of_file("megatron-core"));
   CHECK(of_core.front() == "interleaving_needs_pp");
   CHECK(names(stack_of_file("megatron-bridge")) == of_core);
+  const Names of_nemo = names(stack_of_file("nemo-2"));  // of Megatron-Core 0.14
+  CHECK(std::ranges::count(of_nemo, "no_gtp") == 1);
+  CHECK(std::ranges::count(of_nemo, "gather_overlap_needs_reduce_overlap") == 0);
   CHECK(names(stack("{like: megatron-core, rules: no_tp}")) == Names{"no_tp"});
   CHECK(names(stack("{like: megatron-core, rules: [no_pp, no_tp]}")) == Names{"no_tp", "no_pp"});
   CHECK(names(stack("{like: megatron-core, rules: []}")).empty());

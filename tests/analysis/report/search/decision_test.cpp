@@ -13,26 +13,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr std::uint64_t gib = std::uint64_t{1} << 30;
-
-// A search whose second candidate takes 10 % longer on the same 8 GPUs.
-SearchRun two_candidates() {
-  SearchRun run;
-  run.axes = {{"parallel.tp", "tp", {"1", "2"}}, {"schedule", "schedule", {"1f1b"}}};
-  run.groups = {"a model on a cluster"};
-  run.finished = true;
-  run.rows = {simulated_row(0, 1.0, 40 * gib), simulated_row(1, 1.1, 60 * gib)};
-  return run;
-}
-
-Robustness under(const std::vector<double>& best, const std::vector<double>& other) {
-  Robustness robust;
-  robust.settings.draws = static_cast<std::uint32_t>(best.size());
-  const std::vector<double> exact(best.size(), 1);
-  robust.rows = {{0, best, exact, exact}, {1, other, exact, exact}};
-  return robust;
-}
-
 // Training of as many tokens as the best trains in 10 days.
 ClusterCost ten_days(const SearchRun& run) {
   ClusterCost cost;
@@ -74,7 +54,7 @@ TEST_CASE("a decision has the best, ties, changes, cost, failures and the launch
   decision.cost = ten_days(run);
   decision.weeks = twelve_days();
   decision.launch = DecisionLaunch{"Megatron-LM", "megatron", "torchrun pretrain_gpt.py\n"};
-  Robustness robust = under({1, 1}, {0.9, 1.2});
+  Robustness robust = robustness({1, 1}, {0.9, 1.2});
   robust.perturbations = {{.parameter = "bandwidth of nic",
                            .is_decrease = true,
                            .factor = 0.5,
@@ -105,7 +85,7 @@ TEST_CASE("a decision names the option that gives a missing figure", "[winner]")
   const SearchRun run = two_candidates();
   Decision decision{.row = 0};
   decision.no_weeks_reason = "the size of a checkpoint is unknown";
-  const Robustness robust = under({1, 1}, {2, 2});
+  const Robustness robust = robustness({1, 1}, {2, 2});
   const std::string text = decision_answer(run, decision, robust, false).text();
   CHECK_THAT(text, Contains("none of 1 other candidate ties"));
   CHECK_THAT(text, Contains("--costs tokens=300B price=2.5 gives them"));
@@ -121,7 +101,7 @@ TEST_CASE("a terminal gets the option that prints the launch, and the page the l
   const SearchRun run = two_candidates();
   Decision decision{.row = 0};
   decision.launch = DecisionLaunch{"Megatron-LM", "megatron", "torchrun pretrain_gpt.py\n"};
-  const Robustness robust = under({1, 1}, {2, 2});
+  const Robustness robust = robustness({1, 1}, {2, 2});
   CHECK_THAT(decision_answer(run, decision, robust, false).text(),
              Contains("--launch megatron prints the launch for Megatron-LM\n"));
   CHECK(texts(decision_answer(run, decision, robust, true), "script") ==

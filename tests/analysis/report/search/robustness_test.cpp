@@ -8,38 +8,14 @@ using namespace pipewright::analysis;
 using namespace pipewright::tests;
 using Catch::Matchers::Contains;
 
-namespace {
-
-constexpr std::uint64_t gib = std::uint64_t{1} << 30;
-
-// A search with two candidates that do the same work per iteration. under() sets the seconds that
-// each takes in every draw of perturbed conditions.
-SearchRun two_candidates() {
-  SearchRun run;
-  run.axes = {{"parallel.tp", "tp", {"1", "2"}}, {"schedule", "schedule", {"1f1b"}}};
-  run.groups = {"a model on a cluster"};
-  run.rows = {simulated_row(0, 1.0, 40 * gib), simulated_row(1, 1.1, 60 * gib)};
-  return run;
-}
-
-Robustness under(const std::vector<double>& one, const std::vector<double>& other) {
-  Robustness robust;
-  robust.settings.draws = static_cast<std::uint32_t>(one.size());
-  const std::vector<double> none(one.size(), 1);
-  robust.rows = {{0, one, none, none}, {1, other, none, none}};
-  return robust;
-}
-
-}  // namespace
-
 TEST_CASE("candidates that tie in a draw share the win", "[winner]") {
-  const auto all = standings(two_candidates(), under({1, 2, 2, 2}, {2, 1, 2, 4}));
+  const auto all = standings(two_candidates(), robustness({1, 2, 2, 2}, {2, 1, 2, 4}));
   CHECK(all[0].conditions.wins == Approx(2.5 / 4));
   CHECK(all[1].conditions.wins == Approx(1.5 / 4));
 }
 
 TEST_CASE("the worst loss is against the best candidate of the draw", "[winner]") {
-  const auto all = standings(two_candidates(), under({1, 2}, {4, 1}));
+  const auto all = standings(two_candidates(), robustness({1, 2}, {4, 1}));
   // Throughput is 1 / time: in its worst draw, one candidate has half of the other's throughput (1
   // s against 2 s), and the other a quarter (1 s against 4 s).
   CHECK(all[0].conditions.worst == Approx(0.5));
@@ -47,15 +23,15 @@ TEST_CASE("the worst loss is against the best candidate of the draw", "[winner]"
 }
 
 TEST_CASE("differences are paired, so that a common slowdown makes no tie", "[winner]") {
-  const auto all = standings(two_candidates(), under({1, 10, 3}, {1.25, 12.5, 3.75}));
+  const auto all = standings(two_candidates(), robustness({1, 10, 3}, {1.25, 12.5, 3.75}));
   CHECK(all[1].conditions.behind.least == Approx(0.2));
   CHECK(all[1].conditions.behind.most == Approx(0.2));
   CHECK_FALSE(all[1].conditions.is_tie());
-  CHECK(standings(two_candidates(), under({1, 2}, {2, 1}))[1].conditions.is_tie());
+  CHECK(standings(two_candidates(), robustness({1, 2}, {2, 1}))[1].conditions.is_tie());
 }
 
 TEST_CASE("the model's own error decides where the conditions alone do not", "[winner]") {
-  Robustness robust = under({1, 1}, {1.25, 1.25});
+  Robustness robust = robustness({1, 1}, {1.25, 1.25});
   robust.rows[1].own_error = {0.5, 1};
   const auto all = standings(two_candidates(), robust);
   CHECK(all[1].conditions.wins == 0);
@@ -63,7 +39,7 @@ TEST_CASE("the model's own error decides where the conditions alone do not", "[w
 }
 
 TEST_CASE("a time band includes the error that all layouts share", "[winner]") {
-  Robustness robust = under({1, 1}, {2, 2});
+  Robustness robust = robustness({1, 1}, {2, 2});
   robust.rows[0].whole_error = {0.9, 1.1};
   const auto all = standings(two_candidates(), robust);
   // The range runs from the 5th to the 95th percentile, interpolated linearly between 0.9 and 1.1.
@@ -72,13 +48,13 @@ TEST_CASE("a time band includes the error that all layouts share", "[winner]") {
 }
 
 TEST_CASE("a draw with a failed simulation is not compared", "[winner]") {
-  const auto all = standings(two_candidates(), under({1, 1}, {0, 2}));
+  const auto all = standings(two_candidates(), robustness({1, 1}, {0, 2}));
   CHECK(all[1].conditions.behind.least == Approx(0.5));
   CHECK(all[1].conditions.behind.most == Approx(0.5));
 }
 
 TEST_CASE("a report on one requested candidate does not deny other candidates", "[winner]") {
-  Robustness robust = under({1, 1}, {});
+  Robustness robust = robustness({1, 1}, {});
   robust.rows.resize(1);
   CHECK_THAT(robustness_answer(two_candidates(), robust).text(),
              Contains("no other candidate differs in time or memory\n"));
@@ -88,7 +64,7 @@ TEST_CASE("a report on one requested candidate does not deny other candidates", 
 }
 
 TEST_CASE("a report names ties and perturbations that change the winner", "[winner]") {
-  Robustness robust = under({1, 1}, {0.5, 2});
+  Robustness robust = robustness({1, 1}, {0.5, 2});
   robust.perturbations = {{.parameter = "bandwidth of nic",
                            .is_decrease = true,
                            .factor = 0.5,

@@ -127,6 +127,24 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
   return run;
 }
 
+SearchRun two_candidates() {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  SearchRun run;
+  run.axes = {{"parallel.tp", "tp", {"1", "2"}}, {"schedule", "schedule", {"1f1b"}}};
+  run.groups = {"a model on a cluster"};
+  run.finished = true;
+  run.rows = {simulated_row(0, 1.0, 40 * gib), simulated_row(1, 1.1, 60 * gib)};
+  return run;
+}
+
+Robustness robustness(const std::vector<double>& first_s, const std::vector<double>& second_s) {
+  Robustness robust;
+  robust.settings.draws = static_cast<std::uint32_t>(first_s.size());
+  const std::vector<double> exact(first_s.size(), 1);
+  robust.rows = {{0, first_s, exact, exact}, {1, second_s, exact, exact}};
+  return robust;
+}
+
 bool same(const CandidateRow& a, const CandidateRow& b) {
   bool equal = a.candidate == b.candidate && a.group == b.group && a.outcome == b.outcome;
   equal = equal && a.note == b.note && a.evidence == b.evidence;
