@@ -7,7 +7,7 @@
 
 #include "sim/config/stack.hpp"
 #include "sim/evaluation/refusals.hpp"
-#include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/model/stage_partition.hpp"
 #include "sim/workload/plan/modelled.hpp"
 
 namespace pipewright::evaluation {

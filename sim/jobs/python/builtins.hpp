@@ -21,22 +21,4 @@ std::optional<Value> call_builtin(Interpreter& interpreter, std::string_view nam
                                   const Arguments& arguments, const std::string& written,
                                   const config::Origin& origin);
 
-// Calls a method of a string, list, set or dictionary. None if there is no such method here.
-// `is_certain` is false below an unknown condition, where changes store unknown values.
-std::optional<Value> call_method(const Value& receiver, std::string_view name,
-                                 const Arguments& arguments, bool is_certain);
-
-// Results of operators on known values; none if an operand is unknown or not of a suitable type.
-std::optional<Value> binary_operation(std::string_view operation, const Value& a, const Value& b);
-std::optional<bool> comparison(std::string_view operation, const Value& a, const Value& b);
-
-// Items of a list, keys of a dictionary, or characters of a text; none for other values.
-std::optional<std::vector<Value>> items_of(const Value& value);
-
-Value make_list(std::vector<Value> items, List::Kind kind = List::Kind::list);
-
-// Value of a key; null if there is none.
-Value* find_entry(Dictionary& dictionary, const Value& key);
-void set_entry(Dictionary& dictionary, const Value& key, Value value);
-
 }  // namespace pipewright::jobs::python

@@ -6,6 +6,8 @@
 
 #include "sim/jobs/python/builtins.hpp"
 #include "sim/jobs/python/interpreter.hpp"
+#include "sim/jobs/python/methods.hpp"
+#include "sim/jobs/python/operators.hpp"
 
 // State of the interpreter that blocks of its sources change and restore.
 namespace pipewright::jobs::python {

@@ -8,14 +8,6 @@
 namespace pipewright::jobs::python {
 namespace {
 
-std::optional<double> plain_number(const Value& value) {
-  if (const auto* const flag = std::get_if<bool>(&value)) return *flag ? 1.0 : 0.0;
-  if (const auto* const integer = std::get_if<std::int64_t>(&value))
-    return static_cast<double>(*integer);
-  if (const auto* const real = std::get_if<double>(&value)) return *real;
-  return std::nullopt;
-}
-
 // Returns whether two sequences have equal items; none if that is unknown.
 std::optional<bool> are_equal_items(const std::vector<Value>& a, const std::vector<Value>& b) {
   if (a.size() != b.size()) return false;
@@ -38,6 +30,17 @@ bool names_class(std::string_view name) {
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
+const Value& Arguments::first() const {
+  static const Value none;
+  return values.empty() ? none : values.front();
+}
+
+std::optional<std::string> Arguments::text_at(std::size_t index) const {
+  if (index >= values.size()) return std::nullopt;
+  const auto* const text = std::get_if<std::string>(&values[index]);
+  return text == nullptr ? std::nullopt : std::optional(*text);
+}
+
 const Value* Arguments::keyword(std::string_view name) const {
   const auto it = std::ranges::find(keywords, name, &Keyword::name);
   return it == keywords.end() ? nullptr : &it->value;
@@ -58,7 +61,7 @@ bool is_known(const Value& value) {
 std::optional<bool> truth_of(const Value& value) {
   if (!is_known(value)) return std::nullopt;
   if (std::holds_alternative<std::monostate>(value)) return false;
-  if (const std::optional<double> number = plain_number(value)) return *number != 0;
+  if (const std::optional<double> number = number_of(value)) return *number != 0;
   if (const auto* const text = std::get_if<std::string>(&value)) return !text->empty();
   if (const auto* const list = std::get_if<std::shared_ptr<List>>(&value))
     return !(*list)->items.empty();
@@ -76,8 +79,8 @@ std::optional<bool> are_equal(const Value& a, const Value& b) {
     const auto* const y = std::get_if<std::shared_ptr<Object>>(&b);
     return x != nullptr && y != nullptr && *x == *y ? std::optional(true) : std::nullopt;
   }
-  const std::optional<double> left = plain_number(a);
-  const std::optional<double> right = plain_number(b);
+  const std::optional<double> left = number_of(a);
+  const std::optional<double> right = number_of(b);
   if (left && right) return *left == *right;
   if (a.index() != b.index()) {
     const bool has_external =
@@ -120,6 +123,44 @@ std::optional<std::int64_t> integer_of(const Value& value) {
   if (const auto* const integer = std::get_if<std::int64_t>(&value)) return *integer;
   if (const auto* const flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;
   return std::nullopt;
+}
+
+std::optional<double> number_of(const Value& value) {
+  if (const auto* const real = std::get_if<double>(&value)) return *real;
+  if (const std::optional<std::int64_t> integer = integer_of(value))
+    return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
+Value make_list(std::vector<Value> items, List::Kind kind) {
+  return std::make_shared<List>(List{.kind = kind, .items = std::move(items)});
+}
+
+Value* find_entry(Dictionary& dictionary, const Value& key) {
+  for (auto& [own, value] : dictionary.entries)
+    if (are_equal(own, key) == true) return &value;
+  return nullptr;
+}
+
+void set_entry(Dictionary& dictionary, const Value& key, Value value) {
+  if (Value* const entry = find_entry(dictionary, key))
+    *entry = std::move(value);
+  else
+    dictionary.entries.emplace_back(key, std::move(value));
+}
+
+std::optional<std::vector<Value>> items_of(const Value& value) {
+  if (const auto* const list = std::get_if<std::shared_ptr<List>>(&value)) return (*list)->items;
+  if (const auto* const dictionary = std::get_if<std::shared_ptr<Dictionary>>(&value)) {
+    std::vector<Value> keys;
+    for (const auto& [key, entry] : (*dictionary)->entries) keys.push_back(key);
+    return keys;
+  }
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text == nullptr) return std::nullopt;
+  std::vector<Value> characters;
+  for (const char c : *text) characters.emplace_back(std::string(1, c));
+  return characters;
 }
 
 }  // namespace pipewright::jobs::python

@@ -65,6 +65,10 @@ struct Arguments {
   bool are_known = true;  // false after * or ** of an unknown value
 
   const Value* keyword(std::string_view name) const;
+  // Returns the first value, or None if there is none.
+  const Value& first() const;
+  // Returns the value at this index if it is a text.
+  std::optional<std::string> text_at(std::size_t index) const;
 };
 
 struct Attribute {
@@ -151,8 +155,18 @@ std::optional<bool> are_equal(const Value& a, const Value& b);
 // "torch.bfloat16". None if the value has no such text.
 std::optional<std::string> text_of(const Value& value);
 
+// Values of numbers and of True and False; none for other values.
 std::optional<std::int64_t> integer_of(const Value& value);
+std::optional<double> number_of(const Value& value);
 bool is_known(const Value& value);
+
+Value make_list(std::vector<Value> items, List::Kind kind = List::Kind::list);
+// Items of a list, keys of a dictionary, or characters of a text; none for other values.
+std::optional<std::vector<Value>> items_of(const Value& value);
+
+// Value of a key; null if there is none.
+Value* find_entry(Dictionary& dictionary, const Value& key);
+void set_entry(Dictionary& dictionary, const Value& key, Value value);
 
 // Last part of a dotted name.
 std::string_view last_part(std::string_view name);

@@ -118,6 +118,9 @@ PassKernels head_kernels(const ModelSetting& setting);  // final norm, output ma
 // Returns the kernels of one weight matrix: its product with the input in the forward pass, and the
 // gradients of the input and, unless the matrix is frozen, of the weights in the backward pass.
 PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear);
+// Adds the kernels of those matrices whose part is from `first` to `last`, and of their adapters.
+void add_linear_kernels(const ModelSetting& setting, const std::vector<Linear>& linears, Part first,
+                        Part last, PassKernels& kernels);
 // Returns the three products of a matrix in this type, without casts and collectives.
 PassKernels product_kernels(const ModelSetting& setting, const Linear& linear,
                             config::DataType type);

@@ -6,7 +6,7 @@
 #include "sim/workload/compute/encoder_work.hpp"
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/compute/recompute.hpp"
-#include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/model/stage_partition.hpp"
 #include "sim/workload/model/stage_sums.hpp"
 #include "sim/workload/shape/precision.hpp"
 

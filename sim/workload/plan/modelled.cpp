@@ -8,6 +8,7 @@
 
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/model/stage_partition.hpp"
 
 namespace pipewright::workload {
 namespace {

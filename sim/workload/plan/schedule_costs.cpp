@@ -13,6 +13,7 @@
 #include "schedules/search/search.hpp"
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/model/stage_times.hpp"
 #include "sim/workload/plan/modelled.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 

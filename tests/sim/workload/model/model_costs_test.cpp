@@ -10,6 +10,7 @@
 #include "sim/config/text/library.hpp"
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/model/allowance.hpp"
+#include "sim/workload/model/stage_partition.hpp"
 #include "sim/workload/model/state.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/workload/model/support.hpp"
