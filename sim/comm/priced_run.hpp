@@ -18,8 +18,7 @@ namespace pipewright::comm {
 // these numbers except for reducing switches, and latencies are linear in them; the coefficients
 // are found by changing each number and planning again. Exact as long as decisions of the plan stay
 // the same: the longest of several routes, the busiest link of a level, whether a hop is shorter
-// than its post, the order of a ring, and whether peers relay for each
-// other.
+// than its post, the order of a ring, and whether peers relay for each other.
 class PricedRun {
  public:
   // Plans the run. Changes the cluster's numbers temporarily and restores them.
@@ -75,8 +74,7 @@ class PricedRun {
     double sharp_efficiency = 1;
     ByProtocol protocol_efficiency{1, 1, 1};
   };
-  // Parts of a phase's latency, and of the latency of a ring's further round, that are proportional
-  // to one number of the network model; TermKind tells which.
+  // Number of the network model to which a term is proportional.
   enum class TermKind : std::uint8_t {
     step,
     post,
@@ -87,6 +85,8 @@ class PricedRun {
     in_switch,
     gpu_in_switch
   };
+  // Part of a phase's latency, and of the latency of a ring's further round, that is proportional
+  // to one number of the network model.
   struct Term {
     TermKind kind;
     std::size_t link_class = 0;
@@ -142,6 +142,10 @@ class PricedRun {
   };
 
   class Planner;
+  static double protocol_latency(const cluster::ClassModel& class_model, std::size_t protocol);
+  // Launch latency of an operation with a protocol, in seconds; it is part of the first phase.
+  static double launch(const execution::PhaseCost& first, cluster::Protocol protocol,
+                       const cluster::MessageModel& model);
   std::vector<Prices::Variant> prices(const Plan& plan, const cluster::MessageModel& model,
                                       bool is_actual) const;
   execution::Picks picks_of(const Prices& prices) const;

@@ -1,52 +1,20 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "sim/base/enum_names.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/config/pass_checks.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/sharding_checks.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/config/vision_checks.hpp"
 
 namespace pipewright::config {
 namespace {
-
-Error missing_key(const Value& root, std::string_view name) {
-  for (const KeyRow& key : scenario_keys())
-    if (key.name == name) return missing({root, ""}, key.info);
-  throw std::logic_error("no scenario key has this name");
-}
-
-// Checks that the times of backward passes are complete: either one time, or a time for each of its
-// two halves, or all three if they were measured separately.
-void check_backward(const Scenario& scenario, const Value& root) {
-  constexpr std::string_view advice =
-      "give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
-      "(--input-grad-times and --weight-grad-times), or all three";
-  const auto& backward = scenario.backward_times;
-  const auto& input_grad = scenario.input_grad_times;
-  const auto& weight_grad = scenario.weight_grad_times;
-  if (backward && input_grad.has_value() != weight_grad.has_value())
-    throw Error(backward->origin,
-                fmt::format("backward_times and {} are given without {}",
-                            input_grad ? "input_grad_times" : "weight_grad_times",
-                            input_grad ? "weight_grad_times" : "input_grad_times"))
-        .suggest(advice);
-  if (backward || (input_grad && weight_grad)) return;
-  if (!input_grad && !weight_grad && scenario.model) return;
-  if (input_grad || weight_grad)
-    throw Error((input_grad ? input_grad : weight_grad)->origin,
-                fmt::format("{} needs {}", input_grad ? "input_grad_times" : "weight_grad_times",
-                            input_grad ? "weight_grad_times" : "input_grad_times"))
-        .suggest(advice);
-  Origin file = root.origin;
-  file.line = 0;
-  throw Error(file, "the backward pass has no time", "backward_times").suggest(advice);
-}
 
 void check_network(const Scenario& scenario, const Value& root) {
   const Value* const p2p_time = find(root, "p2p_time");
@@ -67,97 +35,6 @@ void check_network(const Scenario& scenario, const Value& root) {
   if (!scenario.variation.bandwidth.empty() && !scenario.cluster)
     throw Error(scenario.variation.bandwidth.front().origin, "variation.bandwidth needs a cluster")
         .suggest("give a cluster (--cluster), or leave out bandwidth");
-}
-
-// Checks that no pass has its time given both by layer_times and as a whole.
-void check_layers(const Scenario& scenario, const Value& root) {
-  if (!scenario.layer_times) return;
-  const LayerTimes& times = scenario.layer_times->value;
-  const Origin& origin = scenario.layer_times->origin;
-  if (!scenario.model)
-    throw Error(origin, "layer_times needs a model")
-        .suggest("give a model (--model), or times of passes (--forward-times, ...)");
-  const Value& section = *find(root, "layer_times");
-  check_layer_times(times, {section, "layer_times"}, scenario.model->value);
-  const auto refuse_both = [&](bool has_layer_times, std::string_view passes,
-                               std::string_view key) {
-    const Value* const stage_times = find(root, key);
-    if (stage_times == nullptr || !has_layer_times) return;
-    throw Error(origin, fmt::format("layer_times gives the time of {}, and so does {} at {}",
-                                    passes, key, to_string(stage_times->origin)))
-        .suggest("leave out one of them");
-  };
-  refuse_both(times.has_forward(), "forward passes", "forward_times");
-  for (const char* key : {"backward_times", "input_grad_times", "weight_grad_times"})
-    refuse_both(times.has_backward(), "backward passes", key);
-}
-
-// Rejects keys that state the size of a microbatch if there is a model: the model and the training
-// section determine it.
-void check_microbatch(const Scenario& scenario, const Value& root) {
-  if (!scenario.model) return;
-  const auto refuse = [&](std::string_view key, std::string_view training_key,
-                          std::uint32_t training_value) {
-    const Value* const size = find(root, key);
-    if (size == nullptr) return;
-    throw Error(size->origin, fmt::format("{} is for passes without a model; with a model {} says "
-                                          "so, which is {}",
-                                          key, training_key, training_value))
-        .suggest(fmt::format("set {} and leave out {}", training_key, key));
-  };
-  const Training& training = scenario.training;
-  refuse("samples_per_microbatch", "training.microbatch_size", training.microbatch_size);
-  refuse("tokens_per_microbatch", "training.sequence",
-         training.sequence.value_or(scenario.model->value.sequence));
-}
-
-// Returns the first time of a kind, with or without a unit; 0 needs none. Null if there is none.
-const Value* first_time(const Value& value, bool has_unit) {
-  for (const Value& item : value.items)
-    if (const Value* const time = first_time(item, has_unit)) return time;
-  if (value.kind != Value::Kind::text) return nullptr;
-  const std::optional<double> bare = base::parse_number<double>(value.text);
-  return bare != 0.0 && bare.has_value() != has_unit ? &value : nullptr;
-}
-
-// Checks that times of passes have units, or none of them has. A bare number is in seconds, which
-// is hardly meant beside "1 ms".
-void check_units(const Value& root) {
-  constexpr std::array keys{"forward_times",     "backward_times", "input_grad_times",
-                            "weight_grad_times", "output_times",   "output_grad_times",
-                            "fused_times"};
-  const Value* bare = nullptr;
-  const Value* with_unit = nullptr;
-  std::string_view bare_key;
-  for (const std::string_view key : keys)
-    if (const Value* const times = find(root, key)) {
-      if (bare == nullptr) {
-        bare = first_time(*times, false);
-        bare_key = key;
-      }
-      if (with_unit == nullptr) with_unit = first_time(*times, true);
-    }
-  if (bare == nullptr || with_unit == nullptr) return;
-  throw Error(bare->origin, fmt::format("{} has {} without a unit, but another pass takes {}",
-                                        bare_key, shown(bare->text), shown(with_unit->text)))
-      .suggest(fmt::format("write the unit, such as {} ms or {} s", bare->text, bare->text));
-}
-
-void check_times(const Scenario& scenario, const Value& root) {
-  check_units(root);
-  if (scenario.model && scenario.fused_times && scenario.communication.detail == Detail::full)
-    throw Error(scenario.fused_times->origin,
-                "fused_times include the collectives within passes, and communication.detail: full "
-                "simulates those collectives again")
-        .suggest("leave out one of them");
-  if (!scenario.model && scenario.forward_times.value.empty())
-    throw missing_key(root, "forward_times");
-  const Value* const overhead = find(root, "pass_overhead");
-  if (overhead != nullptr && scenario.forward_times.value.empty() && !scenario.backward_times &&
-      !scenario.input_grad_times && !scenario.fused_times)
-    throw Error(overhead->origin,
-                "pass_overhead is added to given times of passes, and there are none")
-        .suggest("set stack.host.pass for the passes of a model");
 }
 
 // Checks parallel.tp_by_device; sizes that are all equal become parallel.tp.
@@ -447,101 +324,6 @@ std::uint32_t stage_layers(const Scenario& scenario) {
   return partition.layers.empty() ? layers : std::ranges::max(partition.layers);
 }
 
-// Checks that what the optimizer's offload moves to host memory is sharded: a rank copies its
-// shard.
-void check_optimizer_offload(const Scenario& scenario, const Value& root) {
-  const auto& offload = scenario.training.optimizer.offload;
-  if (!offload) return;
-  const auto check = [&](bool is_moved, std::string_view key, std::string_view what,
-                         std::uint32_t least) {
-    if (!is_moved || scenario.parallel.zero >= least) return;
-    const std::string name = fmt::format("training.optimizer.offload.{}", key);
-    throw Error(origin_of(root, name),
-                fmt::format("{} is true, but parallel.zero is {}, which does not shard {}", name,
-                            scenario.parallel.zero, what))
-        .suggest(fmt::format("set parallel.zero to {}, or leave out {}",
-                             least == 3 ? "3" : "2 or 3", key));
-  };
-  check(offload->gradients, "gradients", "gradients", 2);
-  check(offload->weights, "weights", "weights", 3);
-}
-
-// Checks keys of gathered weights that depend on the model or on the pipeline.
-void check_gathered_weights(const Scenario& scenario, const Value& root) {
-  const Parallel& parallel = scenario.parallel;
-  if (parallel.expert_gtp && parallel.expert_gtp->value > 1 && scenario.model &&
-      !scenario.model->value.experts)
-    throw Error(parallel.expert_gtp->origin,
-                fmt::format("parallel.expert_gtp is {}, and the model has no experts",
-                            parallel.expert_gtp->value))
-        .suggest("leave it out; parallel.gtp divides all other weights");
-  if (parallel.shards_optimizer_over_copies() && parallel.keeps_weights())
-    throw Error(origin_of(root, "parallel.outer_sharding"),
-                "parallel.outer_sharding is for weights that each pass gathers, and FSDP keeps "
-                "those of a pipeline gathered")
-        .allow("parallel.reshard_after_forward true, or leave it out");
-  if (!parallel.unshard_lookahead || parallel.unshard_lookahead->by_device.empty()) return;
-  const auto& stages = parallel.unshard_lookahead->by_device;
-  if (stages.size() != scenario.devices.value)
-    throw Error(origin_of(root, "parallel.unshard_lookahead"),
-                fmt::format("parallel.unshard_lookahead has {} numbers, and the pipeline has {} "
-                            "devices",
-                            stages.size(), scenario.devices.value))
-        .allow("a number for each device, such as [2, 3, 4, 4]");
-  for (const Located<std::uint32_t>& ahead : stages)
-    if (ahead.value > parallel.max_unsharded_stages.value_or(ahead.value))
-      throw Error(ahead.origin,
-                  fmt::format("parallel.unshard_lookahead has {}, and at most "
-                              "parallel.max_unsharded_stages ({}) stages are gathered",
-                              ahead.value, *parallel.max_unsharded_stages))
-          .allow(fmt::format("at most {}", *parallel.max_unsharded_stages));
-}
-
-// Checks that the layout can distribute matrices as Muon's mode says.
-void check_muon(const Scenario& scenario, const Value& root) {
-  const Optimizer& optimizer = scenario.training.optimizer;
-  if (optimizer.name != Optimizer::Name::muon) return;
-  const Parallel& parallel = scenario.parallel;
-  const Origin origin = origin_of(root, "training.optimizer.mode");
-  if (parallel.gtp)
-    throw Error(origin, fmt::format("training.optimizer.name is muon, whose whole matrices are not "
-                                    "modelled with generalized tensor parallelism, and "
-                                    "parallel.gtp is {}",
-                                    parallel.gtp->value))
-        .allow("name adam, or gtp 1");
-  const bool is_fsdp = mode_of(optimizer, parallel.zero) == Optimizer::Mode::fsdp;
-  if (optimizer.mode && parallel.zero > 0 && is_fsdp != (parallel.zero == 3))
-    throw Error(origin, fmt::format("training.optimizer.mode is {}, but parallel.zero is {}, which "
-                                    "{} weights",
-                                    base::name_of(muon_mode_names, *optimizer.mode), parallel.zero,
-                                    parallel.zero == 3 ? "shards" : "does not shard"))
-        .allow(is_fsdp ? "parallel.zero 3" : "fsdp with ZeRO-3, or leave the key out");
-  if (is_fsdp && parallel.zero == 3 && (parallel.tp.value > 1 || parallel.expert_tp() > 1))
-    throw Error(origin,
-                fmt::format("Muon with FSDP orthogonalizes matrices that one dimension of the "
-                            "layout cuts, but parallel.tp is {}",
-                            parallel.tp_text()))
-        .allow("tp 1 and etp 1 with ZeRO-3, or parallel.zero 1");
-  if (!is_fsdp && parallel.zero > 0 && parallel.replicates() > 1 &&
-      mode_of(optimizer, parallel.zero) == Optimizer::Mode::layer_wise)
-    throw Error(origin,
-                fmt::format("Muon's layer_wise mode gives whole matrices to all replicas, but "
-                            "parallel.replicate is {}",
-                            parallel.replicates()))
-        .allow("replicate 1");
-}
-
-// Checks that the host can make the step of the optimizer.
-void check_offloaded_step(const Scenario& scenario, const Value& root) {
-  const Optimizer& optimizer = scenario.training.optimizer;
-  if (!optimizer.offload || optimizer.name == Optimizer::Name::adam) return;
-  throw Error(origin_of(root, "training.optimizer.offload"),
-              fmt::format("the CPU updates parameters by Adam only, but training.optimizer.name is "
-                          "{}",
-                          base::name_of(optimizer_names, optimizer.name)))
-      .suggest("set name to adam, or leave out offload");
-}
-
 }  // namespace
 
 void check_scenario(Scenario& scenario, const Value& root) {
@@ -549,10 +331,7 @@ void check_scenario(Scenario& scenario, const Value& root) {
   settle_lengths(scenario);
   settle_vision(scenario);
   check_experts(scenario, root);
-  check_times(scenario, root);
-  check_layers(scenario, root);
-  check_microbatch(scenario, root);
-  check_backward(scenario, root);
+  check_passes(scenario, root);
   check_ranks(scenario, root);
   check_overlap(scenario, root);
   check_dispatch(scenario, root);
@@ -560,10 +339,7 @@ void check_scenario(Scenario& scenario, const Value& root) {
   check_schedules(scenario);
   check_symmetric(scenario, root);
   check_network(scenario, root);
-  check_optimizer_offload(scenario, root);
-  check_offloaded_step(scenario, root);
-  check_gathered_weights(scenario, root);
-  check_muon(scenario, root);
+  check_sharding(scenario, root);
   if (scenario.model) {
     check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));
     check_fine_tuning(root, scenario.model->value, scenario.training);

@@ -62,7 +62,8 @@ bool has_experts(Draft& draft);
 bool may_have_experts(Draft& draft);
 void read_cuda_graphs(Draft& draft);
 
-// Functions that write the flags of a scenario (write.cpp).
+// Functions that write the flags of a scenario: of its model (write_model.cpp), of its parallel
+// sizes, schedule and partition (write_layout.cpp), and of its training (write_training.cpp).
 void write_model(SettingsWriter& writer);
 void write_latent(SettingsWriter& writer);
 void write_experts(SettingsWriter& writer);
@@ -70,5 +71,10 @@ void write_parallel(SettingsWriter& writer);
 void write_schedule(SettingsWriter& writer);
 void write_partition(SettingsWriter& writer);
 void write_training(SettingsWriter& writer);
+
+// Returns whether only a list of all stages can express their numbers of layers (write_layout.cpp).
+bool needs_layout(const SettingsWriter& writer);
+// Returns the number of layers of each stage; empty if only a plan can compute them.
+std::vector<std::uint32_t> layers_of_stages(const SettingsWriter& writer);
 
 }  // namespace pipewright::jobs::megatron
