@@ -63,23 +63,23 @@ void complete_mlps(Model& model, const Field& field) {
   model.ffn = model.mlp_sizes.front();
 }
 
-// Sets the number of layers from the pattern if there is one, and checks that the model has the
-// sizes of every layer type in its pattern.
-void complete_pattern(Model& model, const Field& field) {
-  if (model.pattern.empty()) {
-    if (model.layers == 0)
-      throw Error(field.value.origin, "layers is missing: number of layers, or a pattern of layers",
-                  "model.layers");
-    for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
-                                        {"linear_attention", model.linear_attention.has_value()},
-                                        {"short_convolution", model.short_convolution.has_value()},
-                                        {"sliding", model.sliding.has_value()},
-                                        {"compressed", model.compressed.has_value()}})
-      if (is_there)
-        throw refusal(field, key,
-                      fmt::format("{} needs pattern, which names the layers of that type", key));
-    return;
-  }
+// Checks a model without a pattern of layers.
+void check_without_pattern(const Model& model, const Field& field) {
+  if (model.layers == 0)
+    throw Error(field.value.origin, "layers is missing: number of layers, or a pattern of layers",
+                "model.layers");
+  for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
+                                      {"linear_attention", model.linear_attention.has_value()},
+                                      {"short_convolution", model.short_convolution.has_value()},
+                                      {"sliding", model.sliding.has_value()},
+                                      {"compressed", model.compressed.has_value()}})
+    if (is_there)
+      throw refusal(field, key,
+                    fmt::format("{} needs pattern, which names the layers of that type", key));
+}
+
+// Sets the number of layers to that of the pattern.
+void settle_layers(Model& model, const Field& field) {
   if (model.pattern.size() > max_layers)
     throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", max_layers));
   const auto length = static_cast<std::uint32_t>(model.pattern.size());
@@ -89,6 +89,10 @@ void complete_pattern(Model& model, const Field& field) {
         .allow(fmt::format("1 to {}, the first layers of the pattern, or no layers", length));
   if (model.layers != 0) model.pattern.resize(model.layers);
   model.layers = static_cast<std::uint32_t>(model.pattern.size());
+}
+
+// Checks that the model has the sizes of every layer type in its pattern.
+void check_layer_types(const Model& model, const Field& field) {
   const auto needs = [&](char symbol, std::string_view key, bool is_there) {
     if (model.has_layers(symbol) && !is_there)
       throw refusal(
@@ -114,6 +118,13 @@ void complete_pattern(Model& model, const Field& field) {
   }
   needs(symbols::short_convolution, "short_convolution", model.short_convolution.has_value());
   needs(symbols::experts, "experts", model.experts.has_value());
+}
+
+// Sets the number of layers from the pattern if there is one, and checks the layers.
+void complete_pattern(Model& model, const Field& field) {
+  if (model.pattern.empty()) return check_without_pattern(model, field);
+  settle_layers(model, field);
+  check_layer_types(model, field);
   if (model.full_attention_every > 0)
     throw refusal(field, "full_attention_every",
                   "full_attention_every and pattern, whose * and S say which layers have a sliding "
@@ -184,15 +195,10 @@ std::vector<std::string> approximations(const Model& model) {
   return notes;
 }
 
-void complete(Model& model, const Field& field) {
-  const auto refuse = [&](std::string_view key, std::string_view text) {
-    return refusal(field, key, text);
-  };
-  complete_pattern(model, field);
-  complete_mlps(model, field);
-  if (model.full_attention_every > 0 && model.sliding_window == 0)
-    throw refuse("full_attention_every",
-                 "full_attention_every needs sliding_window, the window of the other layers");
+namespace {
+
+// Sets the numbers of heads that the model leaves out.
+void complete_heads(Model& model, const Field& field) {
   if (model.heads == 0 && model.pattern.empty())
     throw Error(field.value.origin, "model.heads is missing: number of attention heads",
                 "model.heads");
@@ -203,9 +209,56 @@ void complete(Model& model, const Field& field) {
     model.heads = model.linear_attention ? model.linear_attention->value_heads : 1;
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   if (model.heads % model.kv_heads != 0)
-    throw refuse("kv_heads", fmt::format("kv_heads is {}, which does not divide the {} heads",
-                                         model.kv_heads, model.heads))
+    throw refusal(field, "kv_heads",
+                  fmt::format("kv_heads is {}, which does not divide the {} heads", model.kv_heads,
+                              model.heads))
         .allow(nearest_divisors(model.heads, model.kv_heads));
+}
+
+// Checks the groups, the capacity and the layers of the experts, and sets sizes that are left out.
+void complete_experts(Model& model, const Field& field) {
+  Experts& experts = *model.experts;
+  const auto refuse = [&](std::string_view text) { return refusal(field, "experts", text); };
+  if (experts.top_k > experts.count)
+    throw refuse(fmt::format("experts.top_k is {} of {} experts", experts.top_k, experts.count))
+        .allow(fmt::format("1 to {}", experts.count));
+  if (experts.count % experts.groups != 0)
+    throw refuse(fmt::format("experts.groups is {}, which does not divide the {} experts",
+                             experts.groups, experts.count))
+        .allow(nearest_divisors(experts.count, experts.groups));
+  if (experts.top_groups == 0) experts.top_groups = experts.groups;
+  const std::uint32_t fewest = (experts.top_k * experts.groups + experts.count - 1) / experts.count;
+  if (experts.top_groups > experts.groups || experts.top_groups < fewest)
+    throw refuse(
+        fmt::format("experts.top_groups is {}, and a token has {} experts out of {} groups "
+                    "of {}",
+                    experts.top_groups, experts.top_k, experts.groups,
+                    experts.count / experts.groups))
+        .allow(fmt::format("{} to {}", fewest, experts.groups));
+  if (experts.capacity_factor > experts.count)
+    throw refuse(fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} receives at "
+                             "most {} times the mean",
+                             *experts.capacity_factor, experts.count, experts.count))
+        .allow(fmt::format("1 to {}", experts.count));
+  if (experts.first_dense > model.layers)
+    throw refuse(
+        fmt::format("experts.first_dense is {} of {} layers", experts.first_dense, model.layers))
+        .allow(fmt::format("0 to {}", model.layers));
+  if (experts.shared_ffn == 0) experts.shared_ffn = experts.ffn;
+}
+
+}  // namespace
+
+void complete(Model& model, const Field& field) {
+  const auto refuse = [&](std::string_view key, std::string_view text) {
+    return refusal(field, key, text);
+  };
+  complete_pattern(model, field);
+  complete_mlps(model, field);
+  if (model.full_attention_every > 0 && model.sliding_window == 0)
+    throw refuse("full_attention_every",
+                 "full_attention_every needs sliding_window, the window of the other layers");
+  complete_heads(model, field);
   if (model.qk_layernorm && model.latent)
     throw refuse("latent",
                  "qk_layernorm is true, and latent attention normalises its compressed vectors "
@@ -233,38 +286,7 @@ void complete(Model& model, const Field& field) {
   if (model.ffn == 0 && model.gated && has_mlps)
     throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size");
   if (model.ffn == 0) model.ffn = 4 * model.hidden;
-  if (!model.experts) return;
-  Experts& experts = *model.experts;
-  if (experts.top_k > experts.count)
-    throw refuse("experts",
-                 fmt::format("experts.top_k is {} of {} experts", experts.top_k, experts.count))
-        .allow(fmt::format("1 to {}", experts.count));
-  if (experts.count % experts.groups != 0)
-    throw refuse("experts",
-                 fmt::format("experts.groups is {}, which does not divide the {} experts",
-                             experts.groups, experts.count))
-        .allow(nearest_divisors(experts.count, experts.groups));
-  if (experts.top_groups == 0) experts.top_groups = experts.groups;
-  const std::uint32_t fewest = (experts.top_k * experts.groups + experts.count - 1) / experts.count;
-  if (experts.top_groups > experts.groups || experts.top_groups < fewest)
-    throw refuse(
-        "experts",
-        fmt::format("experts.top_groups is {}, and a token has {} experts out of {} groups "
-                    "of {}",
-                    experts.top_groups, experts.top_k, experts.groups,
-                    experts.count / experts.groups))
-        .allow(fmt::format("{} to {}", fewest, experts.groups));
-  if (experts.capacity_factor > experts.count)
-    throw refuse("experts",
-                 fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} receives at "
-                             "most {} times the mean",
-                             *experts.capacity_factor, experts.count, experts.count))
-        .allow(fmt::format("1 to {}", experts.count));
-  if (experts.first_dense > model.layers)
-    throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers",
-                                        experts.first_dense, model.layers))
-        .allow(fmt::format("0 to {}", model.layers));
-  if (experts.shared_ffn == 0) experts.shared_ffn = experts.ffn;
+  if (model.experts) complete_experts(model, field);
 }
 
 }  // namespace pipewright::config

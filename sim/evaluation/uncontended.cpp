@@ -15,6 +15,33 @@
 namespace pipewright::evaluation {
 namespace {
 
+// Sets the memory of activations and of states on each device from the costs of a plan.
+void set_memory(const workload::StageCosts& costs, config::Scenario& scenario) {
+  const std::size_t devices = scenario.devices.value;
+  config::Activation activation;
+  for (auto* bytes : {&activation.per_microbatch, &activation.released_by_input_grad,
+                      &activation.released_by_weight_grad})
+    bytes->values.resize(devices);
+  config::State state;
+  for (auto* bytes : {&state.weights, &state.gradients, &state.optimizer})
+    bytes->values.resize(devices);
+  for (std::size_t device = 0; device < devices; ++device) {
+    const workload::Activations& held = costs.activations[device];
+    const std::uint64_t early = std::min(held.held, held.released_by_input_grad);
+    activation.per_microbatch.values[device] = held.held;
+    activation.released_by_input_grad.values[device] = early;
+    activation.released_by_weight_grad.values[device] = held.held - early;
+    const workload::DeviceState& state_of_device = costs.state[device];
+    state.weights.values[device] = state_of_device.weights;
+    state.gradients.values[device] = state_of_device.gradients;
+    state.optimizer.values[device] = state_of_device.optimizer + state_of_device.buffers +
+                                     state_of_device.allowance +
+                                     std::max(held.logits + held.working, state_of_device.step);
+  }
+  scenario.activation = activation;
+  scenario.state = state;
+}
+
 // Replaces the model of a scenario by pass times and sizes for each stage, computed from the model
 // with the collectives inside passes included. Times that the scenario sets are kept.
 void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
@@ -64,29 +91,7 @@ void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
     scenario.output_grad_times = times(schedules::PassKind::output_grad);
   }
   scenario.boundary_tensor = plan.costs.boundary_bytes;
-  const std::size_t devices = scenario.devices.value;
-  config::Activation activation;
-  for (auto* bytes : {&activation.per_microbatch, &activation.released_by_input_grad,
-                      &activation.released_by_weight_grad})
-    bytes->values.resize(devices);
-  config::State state;
-  for (auto* bytes : {&state.weights, &state.gradients, &state.optimizer})
-    bytes->values.resize(devices);
-  for (std::size_t device = 0; device < devices; ++device) {
-    const workload::Activations& held = plan.costs.activations[device];
-    const std::uint64_t early = std::min(held.held, held.released_by_input_grad);
-    activation.per_microbatch.values[device] = held.held;
-    activation.released_by_input_grad.values[device] = early;
-    activation.released_by_weight_grad.values[device] = held.held - early;
-    const workload::DeviceState& state_of_device = plan.costs.state[device];
-    state.weights.values[device] = state_of_device.weights;
-    state.gradients.values[device] = state_of_device.gradients;
-    state.optimizer.values[device] = state_of_device.optimizer + state_of_device.buffers +
-                                     state_of_device.allowance +
-                                     std::max(held.logits + held.working, state_of_device.step);
-  }
-  scenario.activation = activation;
-  scenario.state = state;
+  set_memory(plan.costs, scenario);
   scenario.model.reset();
 }
 

@@ -190,6 +190,67 @@ class OtherReplicas {
   double own_end_ = 0;
 };
 
+namespace {
+
+// Adds the wait of a device for the gradient norm: first for slower devices until the last one has
+// its gradients, then for slower replicas, and the rest for the norm itself.
+void add_norm_wait(const TraceIndex& index, const OtherReplicas& replicas, const Idle& idle,
+                   TimeSplit& split) {
+  const double seconds = idle.end - idle.start;
+  const trace::StepRow* step = index.step_at(idle.device, idle.end);
+  const bool has_step = step != nullptr;
+  const double last = has_step ? replicas.last_ready(step->iteration) : idle.start;
+  const double starts = has_step ? replicas.norm_starts(step->iteration) : idle.start;
+  const double waits = std::clamp(last - idle.start, 0.0, seconds);
+  const double waits_for_all = std::clamp(starts - idle.start, waits, seconds);
+  split.cool_down_s += waits;
+  split.replicas_s += waits_for_all - waits;
+  split.norm_s += seconds - waits_for_all;
+}
+
+// Adds an idle time of a device to the part of its time that the cause names; idle times of the
+// pipeline go to its bubbles.
+void add_idle(const TraceIndex& index, const OtherReplicas& replicas, const Idle& idle,
+              Bubbles& bubbles, TimeSplit& split) {
+  const double seconds = idle.end - idle.start;
+  switch (idle.cause) {
+    case IdleCause::transfer:
+    case IdleCause::rendezvous:
+    case IdleCause::blocked_send:
+      split.p2p_s += seconds;
+      return;
+    case IdleCause::weights:
+      split.weights_s += seconds;
+      return;
+    case IdleCause::gradients:
+      split.gradients_s += seconds;
+      return;
+    case IdleCause::embeddings:
+      split.embeddings_s += seconds;
+      return;
+    case IdleCause::norm:
+      return add_norm_wait(index, replicas, idle, split);
+    case IdleCause::peers:
+      if (replicas.starts_reduction(idle.end))
+        split.replicas_s += seconds;
+      else
+        bubbles.add(idle);
+      return;
+    case IdleCause::finished: {
+      Idle until_own_end = idle;
+      until_own_end.end = std::clamp(replicas.own_end(), idle.start, idle.end);
+      split.replicas_s += idle.end - until_own_end.end;
+      if (until_own_end.end > until_own_end.start) bubbles.add(until_own_end);
+      return;
+    }
+    case IdleCause::input:
+    case IdleCause::other:
+      return bubbles.add(idle);
+  }
+}
+
+}  // namespace
+
 std::vector<TimeSplit> time_splits(const TraceIndex& index) {
   const trace::Trace& trace = index.trace();
   std::vector<TimeSplit> splits(trace.devices.size());
@@ -203,57 +264,8 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
   for (const trace::StepRow& row : trace.steps)
     splits[row.device].optimizer_s += std::max(0.0, row.updated - row.synchronized);
   const OtherReplicas replicas(index);
-  for (const Idle& idle : idle_times(index)) {
-    TimeSplit& split = splits[idle.device];
-    const double seconds = idle.end - idle.start;
-    switch (idle.cause) {
-      case IdleCause::transfer:
-      case IdleCause::rendezvous:
-      case IdleCause::blocked_send:
-        split.p2p_s += seconds;
-        break;
-      case IdleCause::weights:
-        split.weights_s += seconds;
-        break;
-      case IdleCause::gradients:
-        split.gradients_s += seconds;
-        break;
-      case IdleCause::embeddings:
-        split.embeddings_s += seconds;
-        break;
-      case IdleCause::norm: {
-        // The device waits for slower devices until the last one has its gradients, then for slower
-        // replicas; the rest of the wait is for the norm.
-        const trace::StepRow* step = index.step_at(idle.device, idle.end);
-        const bool has_step = step != nullptr;
-        const double last = has_step ? replicas.last_ready(step->iteration) : idle.start;
-        const double starts = has_step ? replicas.norm_starts(step->iteration) : idle.start;
-        const double waits = std::clamp(last - idle.start, 0.0, seconds);
-        const double waits_for_all = std::clamp(starts - idle.start, waits, seconds);
-        split.cool_down_s += waits;
-        split.replicas_s += waits_for_all - waits;
-        split.norm_s += seconds - waits_for_all;
-        break;
-      }
-      case IdleCause::peers:
-        if (replicas.starts_reduction(idle.end))
-          split.replicas_s += seconds;
-        else
-          bubbles[idle.device].add(idle);
-        break;
-      case IdleCause::finished: {
-        Idle until_own_end = idle;
-        until_own_end.end = std::clamp(replicas.own_end(), idle.start, idle.end);
-        split.replicas_s += idle.end - until_own_end.end;
-        if (until_own_end.end > until_own_end.start) bubbles[idle.device].add(until_own_end);
-        break;
-      }
-      case IdleCause::input:
-      case IdleCause::other:
-        bubbles[idle.device].add(idle);
-        break;
-    }
-  }
+  for (const Idle& idle : idle_times(index))
+    add_idle(index, replicas, idle, bubbles[idle.device], splits[idle.device]);
   double busiest = 0;
   const auto work = [](const TimeSplit& split) {
     return split.computing_s() + split.in_passes_s + split.optimizer_s;

@@ -221,12 +221,43 @@ void read_recomputed_modules(Draft& draft, const Setting& from) {
 
 }  // namespace
 
-void read_recompute(Draft& draft) {
+namespace {
+
+// Granularity of recomputation, and the setting that chooses it.
+struct Granularity {
+  std::string kind;  // "full" or "selective"; empty: nothing is recomputed
+  const Setting* from = nullptr;
+  bool is_by_older_flags = false;
+};
+
+Granularity read_granularity(Draft& draft) {
   const Setting* const activations = draft.find("recompute_activations");
   const Setting* const granularity = draft.find("recompute_granularity");
   const Setting* const modules = draft.find("recompute_modules");
   const Setting* const older = draft.find("checkpoint_activations");
   const Setting* const older_method = draft.find("activations_checkpoint_method");
+  const std::string kind = granularity != nullptr ? draft.text("recompute_granularity") : "";
+  if (!kind.empty() && !says_no(kind)) {
+    if (kind != "full" && kind != "selective")
+      throw refusal(*granularity, "invalid choice (choose from full, selective)");
+    return {kind, granularity};
+  }
+  if (draft.on("recompute_activations")) return {"selective", activations};
+  // Recipes may list modules without a granularity.
+  if (modules != nullptr && !modules->values.empty() && !has_argument_defaults(draft))
+    return {"selective", modules};
+  // Before May 2022, Megatron-LM had only full granularity, and each of two flags turned it on.
+  if (draft.on("checkpoint_activations")) return {"full", older, true};
+  if (has_argument_defaults(draft) && !first_value(older_method).empty())
+    return {"full", older_method, true};
+  return {};
+}
+
+}  // namespace
+
+void read_recompute(Draft& draft) {
+  const Setting* const granularity = draft.find("recompute_granularity");
+  const auto [kind, from, by_older_flags] = read_granularity(draft);
   const Setting* const method =
       find_first(draft, {"recompute_method", "activations_checkpoint_method"});
   const Setting* const layers = find_first(
@@ -236,26 +267,7 @@ void read_recompute(Draft& draft) {
   const std::optional<std::uint64_t> given =
       layers != nullptr ? draft.count(layers->name) : std::nullopt;
   const std::uint64_t count = given.value_or(0);
-  std::string kind = granularity != nullptr ? draft.text("recompute_granularity") : "";
-  if (says_no(kind)) kind.clear();
-  const Setting* from = granularity;
-  const auto choose = [&](const char* name, const Setting* setting) {
-    kind = name;
-    from = setting;
-  };
-  if (kind.empty() && draft.on("recompute_activations")) choose("selective", activations);
-  // Recipes may list modules without a granularity.
-  if (kind.empty() && modules != nullptr && !modules->values.empty() &&
-      !has_argument_defaults(draft))
-    choose("selective", modules);
-  // Before May 2022, Megatron-LM had only full granularity, and each of two flags turned it on.
-  const bool by_older_flags = kind.empty();
-  if (by_older_flags && draft.on("checkpoint_activations")) choose("full", older);
-  if (kind.empty() && has_argument_defaults(draft) && !first_value(older_method).empty())
-    choose("full", older_method);
   if (kind.empty()) return;
-  if (kind != "full" && kind != "selective")
-    throw refusal(*from, "invalid choice (choose from full, selective)");
   if (kind == "selective") {
     // Only validate_args() of Megatron-LM refuses a method. Recipes go to Megatron-Core without it,
     // and NeMo's own layers (modules/common/megatron/transformer.py) say that selective

@@ -196,6 +196,32 @@ void check_is_read(const Unread& unread, std::span<const Named> named, Request& 
       .suggest("give the folder of its package, as in PACKAGE=Megatron-Bridge, or these settings");
 }
 
+namespace {
+
+// Sets the number of GPUs of a request from the settings of nodes and of GPUs per node; null: no
+// file has the setting.
+void count_gpus(const Named* nodes, const Named* devices, Request& request) {
+  if (devices == nullptr || devices->values.empty()) return;
+  // Launchers choose the number of nodes where the configuration leaves it out.
+  if (nodes == nullptr || nodes->values.empty()) {
+    request.assumed.push_back(
+        fmt::format("{} is of each node, and no file sets the number of nodes", devices->written));
+    return;
+  }
+  const auto count = [](const Named& entry) {
+    return whole_number({.values = entry.values, .written = entry.written, .origin = entry.origin});
+  };
+  const std::uint64_t gpus_per_node = count(*devices);
+  const std::uint64_t node_count = count(*nodes);
+  constexpr std::uint64_t max_gpus = 1U << 24U;
+  if (gpus_per_node > max_gpus || node_count > max_gpus || gpus_per_node * node_count == 0) return;
+  request.gpus = gpus_per_node * node_count;
+  request.gpus_from = fmt::format("{} x {}", nodes->written, devices->written);
+  request.gpus_origin = devices->origin;
+}
+
+}  // namespace
+
 void translate(std::span<const Named> named, Request& request) {
   const bool has_adapters = add_adapters(named, request);
   request.own = {.table = &known_settings(), .names = used_names()};
@@ -250,23 +276,7 @@ void translate(std::span<const Named> named, Request& request) {
     }
     request.settings.push_back(std::move(setting));
   }
-  if (devices == nullptr || devices->values.empty()) return;
-  // Launchers choose the number of nodes where the configuration leaves it out.
-  if (nodes == nullptr || nodes->values.empty()) {
-    request.assumed.push_back(
-        fmt::format("{} is of each node, and no file sets the number of nodes", devices->written));
-    return;
-  }
-  const auto count = [](const Named& entry) {
-    return whole_number({.values = entry.values, .written = entry.written, .origin = entry.origin});
-  };
-  const std::uint64_t gpus_per_node = count(*devices);
-  const std::uint64_t node_count = count(*nodes);
-  constexpr std::uint64_t max_gpus = 1U << 24U;
-  if (gpus_per_node > max_gpus || node_count > max_gpus || gpus_per_node * node_count == 0) return;
-  request.gpus = gpus_per_node * node_count;
-  request.gpus_from = fmt::format("{} x {}", nodes->written, devices->written);
-  request.gpus_origin = devices->origin;
+  count_gpus(nodes, devices, request);
 }
 
 }  // namespace pipewright::jobs::nemo

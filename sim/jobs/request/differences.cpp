@@ -134,16 +134,11 @@ std::string difference_text(const std::string& key, const std::string& is,
                      meaning->unit, meaning->what);
 }
 
-std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
-  std::map<std::string, std::string> keys;
-  for (const config::Entry& entry : spelled_out(scenario).entries)
-    if (std::ranges::find(skipped, entry.key) == skipped.end())
-      keys.merge(config::texts_by_key(entry.value, entry.key));
-  for (auto& [key, text] : keys) text = normal(text);
+// Sets the keys of parallel sizes, of which several can express the same layout, by their meaning.
+void settle_parallel(const config::Scenario& scenario, std::map<std::string, std::string>& keys) {
   for (const char* const key :
        {"parallel.pp", "parallel.pipeline", "parallel.dp", "parallel.shard", "parallel.replicate"})
     keys.erase(key);
-  // Keys that can be written in several ways are compared by their meaning.
   keys["parallel.dp"] = fmt::format("{}", scenario.parallel.dp.value);
   keys["parallel.pp"] = fmt::format("{}", scenario.devices.value);
   // Without ZeRO, all ranks have all of the state. FSDP is more than ZeRO-3: it gathers and reduces
@@ -155,6 +150,40 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
     keys["parallel.shard"] = fmt::format("{}", scenario.parallel.shard->value);
   keys["parallel.zero"] = fmt::format("{}", scenario.parallel.zero);
   keys["parallel.etp"] = fmt::format("{}", scenario.parallel.expert_tp());
+}
+
+// Erases keys that have no effect in the layout, or that repeat values of the stack.
+void drop_idle_keys(const config::Scenario& scenario, std::map<std::string, std::string>& keys) {
+  if (scenario.parallel.zero == 0) keys.erase("communication.overlap_param_gather");
+  // A single rank shards, gathers and reduces nothing.
+  if (scenario.parallel.dp.value == 1 && scenario.parallel.cp.value == 1) {
+    keys.erase("communication.overlap_grad_reduce");
+    keys.erase("communication.overlap_param_gather");
+    keys["parallel.zero"] = "0";
+  }
+  if (scenario.parallel.tp.value == 1) {
+    keys.erase("parallel.sp");
+    keys.erase("communication.tp_comm_overlap");
+  }
+  // Leaving out keys of gathered weights means the values of the stack.
+  const config::Parallel& parallel = scenario.parallel;
+  const config::Stack& stack = scenario.training.stack;
+  if (parallel.max_unsharded_stages == stack.max_unsharded_stages)
+    keys.erase("parallel.max_unsharded_stages");
+  if (parallel.unshard_lookahead && parallel.unshard_lookahead->by_device.empty() &&
+      parallel.unshard_lookahead->rule == stack.unshard_lookahead)
+    keys.erase("parallel.unshard_lookahead");
+  if (parallel.gather_ahead == stack.gather_ahead) keys.erase("parallel.gather_ahead");
+}
+
+// Returns the values of a scenario by key, with one text for each meaning.
+std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
+  std::map<std::string, std::string> keys;
+  for (const config::Entry& entry : spelled_out(scenario).entries)
+    if (std::ranges::find(skipped, entry.key) == skipped.end())
+      keys.merge(config::texts_by_key(entry.value, entry.key));
+  for (auto& [key, text] : keys) text = normal(text);
+  settle_parallel(scenario, keys);
   keys["schedule.name"] = scenario.schedules.front().name;
   settle_schedule(scenario, keys);
   keys["global_batch"] =
@@ -184,27 +213,42 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   keys.erase("training.sequence");
   add_routing(scenario, keys);
   add_lora(scenario, keys);
-  if (scenario.parallel.zero == 0) keys.erase("communication.overlap_param_gather");
-  // A single rank shards, gathers and reduces nothing.
-  if (scenario.parallel.dp.value == 1 && scenario.parallel.cp.value == 1) {
-    keys.erase("communication.overlap_grad_reduce");
-    keys.erase("communication.overlap_param_gather");
-    keys["parallel.zero"] = "0";
-  }
-  if (scenario.parallel.tp.value == 1) {
-    keys.erase("parallel.sp");
-    keys.erase("communication.tp_comm_overlap");
-  }
-  // Leaving out keys of gathered weights means the values of the stack.
-  const config::Parallel& parallel = scenario.parallel;
-  const config::Stack& stack = scenario.training.stack;
-  if (parallel.max_unsharded_stages == stack.max_unsharded_stages)
-    keys.erase("parallel.max_unsharded_stages");
-  if (parallel.unshard_lookahead && parallel.unshard_lookahead->by_device.empty() &&
-      parallel.unshard_lookahead->rule == stack.unshard_lookahead)
-    keys.erase("parallel.unshard_lookahead");
-  if (parallel.gather_ahead == stack.gather_ahead) keys.erase("parallel.gather_ahead");
+  drop_idle_keys(scenario, keys);
   return keys;
+}
+
+void add_attention_shape(const config::Model& model, std::map<std::string, double>& shape) {
+  const bool has_attention = model.pattern.empty() ||
+                             model.has_layers(config::layer_symbols::attention) ||
+                             model.has_layers(config::layer_symbols::sliding) ||
+                             model.has_layers(config::layer_symbols::latent);
+  if (has_attention) shape["heads"] = model.heads;
+  if (!has_attention) {
+    // Layers without attention have no heads.
+  } else if (!model.latent) {
+    shape["kv_heads"] = model.kv_heads;
+    shape["head_dim"] = model.head_dim;
+  } else {
+    shape["latent.query_rank"] = model.latent->query_rank;
+    shape["latent.kv_rank"] = model.latent->kv_rank;
+    shape["latent.nope_head_dim"] = model.latent->nope_head_dim;
+    shape["latent.rope_head_dim"] = model.latent->rope_head_dim;
+    shape["latent.value_head_dim"] = model.latent->value_head_dim;
+  }
+}
+
+void add_experts_shape(const config::Model::Experts& experts,
+                       std::map<std::string, double>& shape) {
+  shape["experts.count"] = experts.count;
+  shape["experts.top_k"] = experts.top_k;
+  shape["experts.ffn"] = experts.ffn;
+  shape["experts.latent"] = experts.latent;
+  shape["experts.shared_ffn"] = 1.0 * experts.shared * experts.shared_ffn;
+  shape["experts.groups"] = experts.groups;
+  shape["experts.top_groups"] = experts.top_groups;
+  if (experts.capacity_factor) shape["experts.capacity_factor"] = *experts.capacity_factor;
+  shape["experts.first_dense"] = experts.first_dense;
+  shape["experts.every"] = experts.every;
 }
 
 // Sizes of a model as numbers, by their keys.
@@ -230,36 +274,8 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
       {"chunked", model.chunked ? 1 : 0},
       {"attention_sinks", model.attention_sinks ? 1 : 0},
       {"mlp", model.gated ? 1 : 0}};
-  const bool has_attention = model.pattern.empty() ||
-                             model.has_layers(config::layer_symbols::attention) ||
-                             model.has_layers(config::layer_symbols::sliding) ||
-                             model.has_layers(config::layer_symbols::latent);
-  if (has_attention) shape["heads"] = model.heads;
-  if (!has_attention) {
-    // Layers without attention have no heads.
-  } else if (!model.latent) {
-    shape["kv_heads"] = model.kv_heads;
-    shape["head_dim"] = model.head_dim;
-  } else {
-    shape["latent.query_rank"] = model.latent->query_rank;
-    shape["latent.kv_rank"] = model.latent->kv_rank;
-    shape["latent.nope_head_dim"] = model.latent->nope_head_dim;
-    shape["latent.rope_head_dim"] = model.latent->rope_head_dim;
-    shape["latent.value_head_dim"] = model.latent->value_head_dim;
-  }
-  if (model.experts) {
-    const config::Model::Experts& experts = *model.experts;
-    shape["experts.count"] = experts.count;
-    shape["experts.top_k"] = experts.top_k;
-    shape["experts.ffn"] = experts.ffn;
-    shape["experts.latent"] = experts.latent;
-    shape["experts.shared_ffn"] = 1.0 * experts.shared * experts.shared_ffn;
-    shape["experts.groups"] = experts.groups;
-    shape["experts.top_groups"] = experts.top_groups;
-    if (experts.capacity_factor) shape["experts.capacity_factor"] = *experts.capacity_factor;
-    shape["experts.first_dense"] = experts.first_dense;
-    shape["experts.every"] = experts.every;
-  }
+  add_attention_shape(model, shape);
+  if (model.experts) add_experts_shape(*model.experts, shape);
   const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1 ||
                      model.has_layers(config::layer_symbols::mlp);
   if (dense) shape["ffn"] = model.ffn;

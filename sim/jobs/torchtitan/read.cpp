@@ -181,6 +181,20 @@ config::Value fused_without_optimizer(const std::string& stack) {
   return fused;
 }
 
+// Returns the schedule that a job names, or 1F1B. Throws an Error if PyTorch has no schedule of
+// this name.
+const TorchSchedule& named_schedule(const Setting* name) {
+  const std::string torch_name = name != nullptr ? name->values.front() : "1F1B";
+  const auto* const row = std::ranges::find_if(torch_schedules, [&](const TorchSchedule& entry) {
+    return base::lowercase(entry.torch) == base::lowercase(torch_name);
+  });
+  if (row != torch_schedules.end()) return *row;
+  std::vector<std::string_view> names;
+  for (const TorchSchedule& entry : torch_schedules) names.push_back(entry.torch);
+  throw refusal(*name, fmt::format("Unknown schedule type {}; PyTorch has {}",
+                                   config::in_quotes(torch_name), fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 void read_data_parallel(Draft& draft) {
@@ -278,17 +292,8 @@ void read_schedule(Draft& draft) {
     config::Value path = config::make_text(csv->values.front(), csv->origin);
     draft.set("schedule", std::move(path), csv->written);
   } else {
-    const std::string asked = name != nullptr ? name->values.front() : "1F1B";
-    const auto it = std::ranges::find_if(torch_schedules, [&](const TorchSchedule& row) {
-      return base::lowercase(row.torch) == base::lowercase(asked);
-    });
-    if (it == torch_schedules.end()) {
-      std::vector<std::string_view> names;
-      for (const TorchSchedule& row : torch_schedules) names.push_back(row.torch);
-      throw refusal(*name, fmt::format("Unknown schedule type {}; PyTorch has {}",
-                                       config::in_quotes(asked), fmt::join(names, ", ")));
-    }
-    const std::string schedule(it->schedule);
+    const TorchSchedule& row = named_schedule(name);
+    const std::string schedule(row.schedule);
     if (name != nullptr)
       draft.set("schedule.name", schedule, *name);
     else
@@ -296,14 +301,14 @@ void read_schedule(Draft& draft) {
     const bool is_split = points != nullptr && !points->values.empty();
     if (layers_per_stage > 0 && layers > 0 && !is_split && listed.empty())
       check_stages(draft, layers + static_cast<std::uint64_t>(first + last),
-                   static_cast<std::uint64_t>(layers_per_stage), *it);
+                   static_cast<std::uint64_t>(layers_per_stage), row);
     if (is_split) {
       draft.set("partition", layers_between(*points, layers), *points);
-      if (it->has_chunks)
+      if (row.has_chunks)
         draft.set("schedule.chunks", fmt::format("{}", (points->values.size() + 1) / pp), *points);
       return;
     }
-    if (it->has_chunks) {
+    if (row.has_chunks) {
       chunks = listed.empty() ? 2 : std::max<std::uint64_t>(listed.size() / pp, 1);
       if (listed.empty() && layers_per_stage > 0 && layers > 0)
         chunks = std::max<std::uint64_t>((layers + static_cast<std::uint64_t>(first + last) +
