@@ -42,7 +42,7 @@ class AnnotationCollector {
   AnnotationCollector(const AnnotationOptions& options, Annotations& annotations)
       : options_(options), annotations_(annotations) {}
 
-  void take(const ChromeEvent& event, const std::function<std::string()>& place) {
+  void take(const ChromeEvent& event, const std::function<std::string()>& location) {
     ++annotations_.events;
     if (event.phase != "X" || event.name.empty()) return;
     kernels_.take(event);
@@ -66,7 +66,7 @@ class AnnotationCollector {
     const auto checked_time = [&](const char* field, std::optional<double> time, double minimum) {
       if (time && std::isfinite(*time) && *time >= minimum) return *time;
       throw trace::TraceError(fmt::format(
-          "{}: '{}' of the event '{}' is {}; expected microseconds", place(), field,
+          "{}: '{}' of the event '{}' is {}; expected microseconds", location(), field,
           printable(event.name), time ? fmt::format("{}", *time) : "missing or not a number"));
     };
     const double start = checked_time("ts", event.start, -1e18);
@@ -193,7 +193,8 @@ Annotations read_annotations(const std::filesystem::path& file, const Annotation
   annotations.file = file;
   AnnotationCollector collector(options, annotations);
   annotations.header = read_chrome_events(
-      file, [&](const ChromeEvent& event, const auto& place) { collector.take(event, place); },
+      file,
+      [&](const ChromeEvent& event, const auto& location) { collector.take(event, location); },
       progress);
   // pipewright exports number the microbatches across iterations; convert to numbers within one.
   if (const auto count = annotations.header.microbatches)

@@ -23,7 +23,7 @@ constexpr std::size_t max_message =
 class EventReader {
  public:
   EventReader(TextSource& source, const VisitEvent& visit)
-      : source_(source), visit_(visit), place_([&source] { return source.place(); }) {}
+      : source_(source), visit_(visit), location_([&source] { return source.location(); }) {}
 
   bool null() { return end_token(); }
   bool boolean(bool) { return end_token(); }
@@ -68,7 +68,7 @@ class EventReader {
 
   TextSource& source_;
   const VisitEvent& visit_;
-  std::function<std::string()> place_;
+  std::function<std::string()> location_;
   ChromeHeader header_;
   ChromeEvent event_;
   std::string key_;        // Key of the next value.
@@ -82,7 +82,7 @@ class EventReader {
 bool EventReader::enter() {
   if (++depth_ > max_depth)
     throw trace::TraceError(
-        fmt::format("{}: lists and objects are nested more than {} deep", place_(), max_depth));
+        fmt::format("{}: lists and objects are nested more than {} deep", location_(), max_depth));
   return end_token();
 }
 
@@ -94,7 +94,7 @@ bool EventReader::start_object(std::size_t) {
 }
 
 bool EventReader::end_object() {
-  if (in_event()) visit_(event_, place_);
+  if (in_event()) visit_(event_, location_);
   return leave();
 }
 
@@ -146,7 +146,7 @@ bool EventReader::number(double value) {
   } else if (depth_ == 2 && outer_key_ == "distributedInfo" && key_ == "rank") {
     if (value < 0 || value > 1e9 || value != std::floor(value))
       throw trace::TraceError(fmt::format(
-          "{}: distributedInfo.rank is {}; expected the number of a rank", place_(), value));
+          "{}: distributedInfo.rank is {}; expected the number of a rank", location_(), value));
     header_.rank = static_cast<std::uint32_t>(value);
   }
   return end_token();
@@ -165,7 +165,7 @@ bool EventReader::parse_error(std::size_t, const std::string&, const json::excep
   const bool is_special_number =
       message.ends_with("N'") || message.ends_with("I'") || message.ends_with("na'");
   throw trace::TraceError(
-      fmt::format("{}: not valid JSON{}: {}", place_(),
+      fmt::format("{}: not valid JSON{}: {}", location_(),
                   is_special_number ? ", which has neither NaN nor Infinity" : "", message));
 }
 

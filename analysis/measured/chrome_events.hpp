@@ -38,10 +38,10 @@ struct ChromeHeader {
   std::int64_t base_ns = 0;  // Origin of the times (baseTimeNanoseconds).
 };
 
-// Function that is called for each event. `place` returns the position of the event's end in the
+// Function that is called for each event. `location` returns the position of the event's end in the
 // file, "t.json: line 3, byte 90".
 using VisitEvent =
-    std::function<void(const ChromeEvent& event, const std::function<std::string()>& place)>;
+    std::function<void(const ChromeEvent& event, const std::function<std::string()>& location)>;
 
 // Reads a file of trace events. Throws trace::TraceError with line and byte if it is not valid:
 // incomplete, with NaN, or nested too deeply.

@@ -80,11 +80,11 @@ class KernelCollector {
  public:
   explicit KernelCollector(KernelProfile& profile) : profile_(profile) {}
 
-  void take(const ChromeEvent& event, const std::function<std::string()>& place) {
+  void take(const ChromeEvent& event, const std::function<std::string()>& location) {
     if (event.phase != "X") return;
     if (is_profiler_step(event.name) && event.category != "gpu_user_annotation")
       steps_.insert(event.name);
-    if (event.category == "kernel") return take_kernel(event, place);
+    if (event.category == "kernel") return take_kernel(event, location);
     if (event.category != "cuda_runtime" && event.category != "cuda_driver") return;
     const bool is_launch = is_kernel_launch(event.name);
     if ((!is_launch && !is_host_wait(event.name)) || !event.start) return;
@@ -119,10 +119,10 @@ class KernelCollector {
   }
 
  private:
-  void take_kernel(const ChromeEvent& event, const std::function<std::string()>& place) {
+  void take_kernel(const ChromeEvent& event, const std::function<std::string()>& location) {
     if (!event.duration || !std::isfinite(*event.duration) || *event.duration < 0)
       throw trace::TraceError(fmt::format(
-          "{}: 'dur' of the kernel '{}' is {}; expected microseconds", place(),
+          "{}: 'dur' of the kernel '{}' is {}; expected microseconds", location(),
           printable(event.name),
           event.duration ? fmt::format("{}", *event.duration) : "missing or not a number"));
     const auto [entry, is_new] = work_by_name_.try_emplace(event.name);
@@ -157,7 +157,8 @@ KernelProfile read_kernel_profile(const std::filesystem::path& file, const ReadP
   KernelCollector collector(profile);
   profile.rank =
       read_chrome_events(
-          file, [&](const ChromeEvent& event, const auto& place) { collector.take(event, place); },
+          file,
+          [&](const ChromeEvent& event, const auto& location) { collector.take(event, location); },
           progress)
           .rank;
   collector.finish();

@@ -33,7 +33,7 @@ json read_primus_json(const std::filesystem::path& file) {
     return json::parse(stream);
   } catch (const json::exception& error) {
     throw trace::TraceError(
-        fmt::format("{}: not valid JSON: {}", source.place(), printable(error.what())));
+        fmt::format("{}: not valid JSON: {}", source.location(), printable(error.what())));
   }
 }
 

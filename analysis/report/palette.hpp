@@ -61,7 +61,7 @@ constexpr Colour pass_colour(trace::PassKind kind, std::uint32_t chunk, std::uin
 
 // Returns true if black text has a higher contrast to the background than white text. Relative
 // luminance is that of WCAG 2.1; at 0.179 both contrasts are equal.
-inline bool wants_dark_text(Colour background) {
+inline bool needs_dark_text(Colour background) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
   };

@@ -22,8 +22,8 @@ class Sink {
   virtual void collective(const CollectiveRow&) {}  // Data-parallel runs only.
   virtual void step(const StepRow&) {}              // Runs with an optimizer only.
   virtual void wait(const WaitRow&) {}              // Only runs in which replicas differ.
-  // Traffic of links, reported at the end of a run. An engine records it only if wants_links().
-  virtual bool wants_links() const { return false; }
+  // Traffic of links, reported at the end of a run. An engine records it only if needs_links().
+  virtual bool needs_links() const { return false; }
   virtual void link(const LinkRow&) {}
   virtual void link_use(const LinkUseRow&) {}
   virtual void path(const PathRow&) {}
@@ -49,7 +49,7 @@ class TraceCollector final : public Sink {
   void collective(const CollectiveRow& row) override { trace.collectives.push_back(row); }
   void step(const StepRow& row) override { trace.steps.push_back(row); }
   void wait(const WaitRow& row) override { trace.waits.push_back(row); }
-  bool wants_links() const override { return true; }
+  bool needs_links() const override { return true; }
   void link(const LinkRow& row) override { trace.links.push_back(row); }
   void link_use(const LinkUseRow& row) override { trace.link_use.push_back(row); }
   void path(const PathRow& row) override { trace.paths.push_back(row); }
@@ -92,8 +92,8 @@ class Tee final : public Sink {
   void collective(const CollectiveRow& row) override { forward(&Sink::collective, row); }
   void step(const StepRow& row) override { forward(&Sink::step, row); }
   void wait(const WaitRow& row) override { forward(&Sink::wait, row); }
-  bool wants_links() const override {
-    return std::ranges::any_of(sinks_, [](const Sink* sink) { return sink->wants_links(); });
+  bool needs_links() const override {
+    return std::ranges::any_of(sinks_, [](const Sink* sink) { return sink->needs_links(); });
   }
   void link(const LinkRow& row) override { forward(&Sink::link, row); }
   void link_use(const LinkUseRow& row) override { forward(&Sink::link_use, row); }

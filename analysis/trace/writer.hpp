@@ -35,7 +35,7 @@ class TraceWriter final : public Sink {
   void collective(const CollectiveRow& row) override { file_->collective(row); }
   void step(const StepRow& row) override { file_->step(row); }
   void wait(const WaitRow& row) override { file_->wait(row); }
-  bool wants_links() const override { return true; }
+  bool needs_links() const override { return true; }
   void link(const LinkRow& row) override { file_->link(row); }
   void link_use(const LinkUseRow& row) override { file_->link_use(row); }
   void path(const PathRow& row) override { file_->path(row); }

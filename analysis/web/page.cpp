@@ -78,7 +78,7 @@ Json colours(std::uint32_t chunks) {
     Json shades = Json::array();
     for (std::uint32_t chunk = 0; chunk < std::max(1U, chunks); ++chunk) {
       const Colour colour = pass_colour(static_cast<trace::PassKind>(kind), chunk, chunks);
-      shades.push_back({{"fill", hex(colour)}, {"dark_text", wants_dark_text(colour)}});
+      shades.push_back({{"fill", hex(colour)}, {"dark_text", needs_dark_text(colour)}});
     }
     kinds.push_back(shades);
   }

@@ -18,7 +18,7 @@ struct PipelinePosition {
   std::uint32_t slices = 1;          // Slices of a microbatch.
 };
 
-using PaceOf = Pace (*)(const PipelinePosition& place);
+using PaceOf = Pace (*)(const PipelinePosition& position);
 
 // Returns true if groups of this size can be used: the size is between the number of microbatches
 // that fill the devices and that of the iteration, and the last group fills the devices too; a
@@ -91,11 +91,11 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
     // With a single chunk there is nothing to interleave, so groups of one microbatch are used.
     const Table table{
         microbatches * slices, (chunks == 1 ? 1 : group) * slices, chunks, slices, devices, device};
-    const PipelinePosition place{.before = device,
-                                 .after = devices - 1 - device,
-                                 .earlier_chunks = (chunks - 1) * table.group,
-                                 .slices = slices};
-    return one_by_one(order_of(table), pace_of(place));
+    const PipelinePosition position{.before = device,
+                                    .after = devices - 1 - device,
+                                    .earlier_chunks = (chunks - 1) * table.group,
+                                    .slices = slices};
+    return one_by_one(order_of(table), pace_of(position));
   };
   Schedule schedule =
       without_programs(std::move(name), parameters, Routes::looped(devices, chunks));
@@ -115,15 +115,16 @@ Schedule interleaved_one_f_one_b(const Parameters& parameters) {
   const bool fused = parameters.fused.value_or(0) != 0;
   if (!fused)
     return in_groups("interleaved-1f1b", parameters, usual_chunks,
-                     [](const PipelinePosition& place) {
-                       return Pace{.warmup = 2 * place.after + place.earlier_chunks};
+                     [](const PipelinePosition& position) {
+                       return Pace{.warmup = 2 * position.after + position.earlier_chunks};
                      });
   if (parameters.devices > 1 && parameters.chunks.value_or(usual_chunks) == 1)
     throw Error(
         "interleaved-1f1b: fused pairs need at least 2 chunks per device, as in Megatron-LM");
-  return in_groups("interleaved-1f1b", parameters, usual_chunks, [](const PipelinePosition& place) {
-    return Pace{.warmup = 2 * place.after + place.earlier_chunks + 1, .fused = true};
-  });
+  return in_groups(
+      "interleaved-1f1b", parameters, usual_chunks, [](const PipelinePosition& position) {
+        return Pace{.warmup = 2 * position.after + position.earlier_chunks + 1, .fused = true};
+      });
 }
 
 // Seq1F1B (Sun et al. 2024, arXiv 2406.03488): 1F1B over q slices of each microbatch's sequence.
@@ -132,7 +133,9 @@ Schedule interleaved_one_f_one_b(const Parameters& parameters) {
 Schedule seq_one_f_one_b(const Parameters& parameters) {
   return in_groups(
       "seq1f1b", parameters, 1,
-      [](const PipelinePosition& place) { return Pace{.warmup = place.after + place.slices - 1}; },
+      [](const PipelinePosition& position) {
+        return Pace{.warmup = position.after + position.slices - 1};
+      },
       parameters.slices.value_or(usual_slices));
 }
 
@@ -142,8 +145,8 @@ Schedule seq_one_f_one_b(const Parameters& parameters) {
 Schedule interleaved_seq_one_f_one_b(const Parameters& parameters) {
   return in_groups(
       "interleaved-seq1f1b", parameters, usual_chunks,
-      [](const PipelinePosition& place) {
-        return Pace{.warmup = 2 * place.after + place.earlier_chunks + place.slices - 1};
+      [](const PipelinePosition& position) {
+        return Pace{.warmup = 2 * position.after + position.earlier_chunks + position.slices - 1};
       },
       parameters.slices.value_or(usual_slices));
 }
@@ -153,26 +156,28 @@ Schedule interleaved_seq_one_f_one_b(const Parameters& parameters) {
 // 1)/v microbatches in flight on device r.
 Schedule interleaved_low_memory(const Parameters& parameters) {
   return in_groups("interleaved-low-memory", parameters, usual_chunks,
-                   [](const PipelinePosition& place) {
-                     return Pace{.warmup = place.after + place.earlier_chunks};
+                   [](const PipelinePosition& position) {
+                     return Pace{.warmup = position.after + position.earlier_chunks};
                    });
 }
 
 // PyTorch's ScheduleInterleavedZeroBubble: the low-memory warm-up, with W on device r run r entries
 // behind I. Bubble (p-1)F/v for F = I = W; ((v-1)g + p)/v microbatches in flight.
 Schedule interleaved_zero_bubble(const Parameters& parameters) {
-  return in_groups("interleaved-zb", parameters, usual_chunks, [](const PipelinePosition& place) {
-    return Pace{.warmup = place.after + place.earlier_chunks,
-                .splits_backward = true,
-                .weight_grad_lag = place.before};
-  });
+  return in_groups("interleaved-zb", parameters, usual_chunks,
+                   [](const PipelinePosition& position) {
+                     return Pace{.warmup = position.after + position.earlier_chunks,
+                                 .splits_backward = true,
+                                 .weight_grad_lag = position.before};
+                   });
 }
 
 // ZB-H1 (Qi et al. 2024, arXiv 2401.10241, section 2.1): 1F1B with W on device r run r microbatches
 // behind I. Bubble (p-1) max(F, I, F+I-W); p microbatches in flight.
 Schedule zb_h1(const Parameters& parameters) {
-  return in_groups("zb-h1", parameters, 1, [](const PipelinePosition& place) {
-    return Pace{.warmup = place.after, .splits_backward = true, .weight_grad_lag = place.before};
+  return in_groups("zb-h1", parameters, 1, [](const PipelinePosition& position) {
+    return Pace{
+        .warmup = position.after, .splits_backward = true, .weight_grad_lag = position.before};
   });
 }
 
@@ -180,9 +185,10 @@ Schedule zb_h1(const Parameters& parameters) {
 // as far behind I. With m >= 2p-1 the bubble between a device's first and last pass is (p-1) max(0,
 // I-F, F+I-2W); 2p-1 microbatches in flight.
 Schedule zb_h2(const Parameters& parameters) {
-  return in_groups("zb-h2", parameters, 1, [](const PipelinePosition& place) {
-    return Pace{
-        .warmup = 2 * place.after, .splits_backward = true, .weight_grad_lag = 2 * place.before};
+  return in_groups("zb-h2", parameters, 1, [](const PipelinePosition& position) {
+    return Pace{.warmup = 2 * position.after,
+                .splits_backward = true,
+                .weight_grad_lag = 2 * position.before};
   });
 }
 

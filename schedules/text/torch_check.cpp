@@ -62,10 +62,11 @@ void check_finished(const std::vector<ActionProgress>& stage, std::uint32_t numb
 
 }  // namespace
 
-LocatedError located(const std::string& file, TorchPlace place, std::string_view message) {
-  return {fmt::format("{}:{}:{}: row {} (rank {}), cell {}: {}", file, place.row + 1,
-                      place.column + 1, place.row + 1, place.row, place.column + 1, message),
-          place};
+LocatedError located(const std::string& file, TorchPosition position, std::string_view message) {
+  return {fmt::format("{}:{}:{}: row {} (rank {}), cell {}: {}", file, position.row + 1,
+                      position.column + 1, position.row + 1, position.row, position.column + 1,
+                      message),
+          position};
 }
 
 Routes find_routes(const PlacedRows& rows, const std::string& file) {
@@ -190,7 +191,7 @@ void check_transfers(const PlacedRows& rows, const Routes& routes, std::uint32_t
   for (std::uint32_t rank = 0; rank < rows.size(); ++rank)
     for (const PlacedAction& placed : rows[rank]) {
       const TorchAction& action = placed.action;
-      const auto fail = [&, at = TorchPlace{rank, placed.column}](std::string_view message) {
+      const auto fail = [&, at = TorchPosition{rank, placed.column}](std::string_view message) {
         throw located(file, at, fmt::format("{}: {}", to_string(action), message));
       };
       if (action.stage >= routes.stages() || routes.device(action.stage, 0) != rank)
@@ -220,7 +221,7 @@ struct Sent {
 };
 
 // Returns the row and column of an action's cell. A fused pair is two actions in one cell.
-TorchPlace place_of(const TorchRows& rows, std::uint32_t rank, std::size_t index) {
+TorchPosition position_of(const TorchRows& rows, std::uint32_t rank, std::size_t index) {
   const auto begin = rows[rank].begin();
   const auto pairs = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(index),
                                    [](const TorchAction& action) { return action.fused; });
@@ -263,9 +264,9 @@ std::optional<Swap> first_swap(const TorchRows& rows, const Routes& routes) {
 void check_pair_order(const TorchRows& rows, const Routes& routes, const std::string& file) {
   const std::optional<Swap> swap = first_swap(rows, routes);
   if (!swap) return;
-  const TorchPlace sent = place_of(rows, swap->sender, swap->send_index);
+  const TorchPosition sent = position_of(rows, swap->sender, swap->send_index);
   throw located(
-      file, place_of(rows, swap->receiver, swap->receive_index),
+      file, position_of(rows, swap->receiver, swap->receive_index),
       fmt::format("{} is receive {} from rank {}, and send {} of rank {} to this rank is {} "
                   "({}:{}: row {} (rank {}), cell {}); NCCL matches them by order alone, so "
                   "tensors would be swapped; right would be {} here, or {} there",

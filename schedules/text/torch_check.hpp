@@ -14,19 +14,20 @@ namespace pipewright::schedules {
 
 // Position of a cell, counted from 0 here and from 1 in messages. A row is a line of the file and
 // belongs to a rank; a column is a cell of it.
-struct TorchPlace {
+struct TorchPosition {
   std::uint32_t row = 0;
   std::uint32_t column = 0;
 };
 
 // An error in a schedule file, with the position of the cell.
 struct LocatedError : Error {
-  LocatedError(const std::string& text, TorchPlace place_) : Error(text), place(place_) {}
-  TorchPlace place;
+  LocatedError(const std::string& text, TorchPosition position_)
+      : Error(text), position(position_) {}
+  TorchPosition position;
 };
 
 // Returns an error such as "file.csv:2:5: row 2 (rank 1), cell 5: message".
-LocatedError located(const std::string& file, TorchPlace place, std::string_view message);
+LocatedError located(const std::string& file, TorchPosition position, std::string_view message);
 
 struct PlacedAction {
   TorchAction action;

@@ -27,14 +27,14 @@ std::string_view stripped(std::string_view text) {
 class Line {
  public:
   Line(std::string_view text, const std::string& file, std::uint32_t row)
-      : rest_(text), file_(file), place_{.row = row} {}
+      : rest_(text), file_(file), position_{.row = row} {}
 
-  void visit(const std::function<void(TorchPlace, std::string_view)>& visit) {
-    for (bool more = true; more; ++place_.column) {
+  void visit(const std::function<void(TorchPosition, std::string_view)>& visit) {
+    for (bool more = true; more; ++position_.column) {
       const std::string_view cell = !rest_.empty() && rest_.front() == '"' ? take_quoted() : take();
       more = !rest_.empty();
       if (more) rest_.remove_prefix(1);  // The comma.
-      visit(place_, stripped(cell));
+      visit(position_, stripped(cell));
     }
   }
 
@@ -48,25 +48,25 @@ class Line {
   std::string_view take_quoted() {
     const std::size_t close = rest_.find('"', 1);
     if (close == std::string_view::npos)
-      throw located(file_, place_, fmt::format("{}: the quote is not closed", quoted(rest_)));
+      throw located(file_, position_, fmt::format("{}: the quote is not closed", quoted(rest_)));
     const std::string_view cell = rest_.substr(1, close - 1);
     rest_.remove_prefix(close + 1);
     if (!rest_.empty() && rest_.front() != ',')
-      throw located(file_, place_,
+      throw located(file_, position_,
                     fmt::format("{} follows the closing quote; expected a comma", quoted(rest_)));
     return cell;
   }
 
   std::string_view rest_;
   const std::string& file_;
-  TorchPlace place_;
+  TorchPosition position_;
 };
 
 // Visits every cell of a CSV text, without surrounding blanks, as Python's csv module reads it
 // (excel dialect: commas, quotes at the start of a cell, LF or CRLF). An empty line is one empty
 // cell. Throws LocatedError if the text is not valid CSV.
 void visit_cells(std::string_view text, const std::string& file,
-                 const std::function<void(TorchPlace, std::string_view)>& visit) {
+                 const std::function<void(TorchPosition, std::string_view)>& visit) {
   if (text.substr(0, byte_order_mark.size()) == byte_order_mark)
     throw located(file, {},
                   "the file starts with a byte-order mark, which PyTorch does not read; save it "
@@ -88,29 +88,29 @@ constexpr std::uint32_t max_ranks = 16384;  // The limit of devices in the catal
 // Parsed cells of a file, before the checks of their order.
 struct Sheet {
   PlacedRows rows;
-  std::optional<TorchPlace> empty;          // First empty cell.
-  std::optional<TorchPlace> communication;  // First cell that makes the file compute_comms.
+  std::optional<TorchPosition> empty;          // First empty cell.
+  std::optional<TorchPosition> communication;  // First cell that makes the file compute_comms.
 };
 
 Sheet read_sheet(std::string_view text, const std::string& file, bool legacy) {
   Sheet sheet;
-  visit_cells(text, file, [&](TorchPlace place, std::string_view cell) {
-    if (place.row >= max_ranks)
-      throw located(file, place, fmt::format("at most {} ranks are supported", max_ranks));
-    if (place.row == sheet.rows.size()) sheet.rows.emplace_back();
+  visit_cells(text, file, [&](TorchPosition position, std::string_view cell) {
+    if (position.row >= max_ranks)
+      throw located(file, position, fmt::format("at most {} ranks are supported", max_ranks));
+    if (position.row == sheet.rows.size()) sheet.rows.emplace_back();
     if (cell.empty()) {
-      if (!sheet.empty) sheet.empty = place;
+      if (!sheet.empty) sheet.empty = position;
       return;
     }
     try {
       for (const TorchAction& action : parse_torch_cell(cell, legacy)) {
         // PyTorch writes REDUCE_GRAD into files of passes, too.
         const bool is_compute = is_pass(action.op) || action.op == TorchOp::reduce_grad;
-        if (!is_compute && !sheet.communication) sheet.communication = place;
-        sheet.rows.back().push_back({action, place.column});
+        if (!is_compute && !sheet.communication) sheet.communication = position;
+        sheet.rows.back().push_back({action, position.column});
       }
     } catch (const Error& error) {
-      throw located(file, place, error.what());
+      throw located(file, position, error.what());
     }
   });
   return sheet;

@@ -51,7 +51,7 @@ class RowProgress final : public trace::Sink {
   void memory(const trace::MemoryRow&) override { count_further_row(); }
   void collective(const trace::CollectiveRow&) override { count_further_row(); }
   void step(const trace::StepRow&) override { count_further_row(); }
-  bool wants_links() const override { return rows_ == Rows::all; }
+  bool needs_links() const override { return rows_ == Rows::all; }
   void link_use(const trace::LinkUseRow&) override { count_further_row(); }
   void finish() override {}
 

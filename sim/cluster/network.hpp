@@ -20,11 +20,11 @@ struct InSimgrid;
 
 // Place of a GPU in a torus: the torus, numbered as in the platform file, and the corner, which is
 // the GPU's own or the one that the NICs of its node are connected to.
-struct TorusPlace {
+struct TorusPosition {
   std::uint32_t torus = 0;
   std::uint32_t corner = 0;
 
-  bool operator==(const TorusPlace&) const = default;
+  bool operator==(const TorusPosition&) const = default;
 };
 
 // A loaded platform, which owns its hosts and links.
@@ -76,7 +76,9 @@ class Network {
   virtual void set_multipath(const config::Multipath& /*now*/) {}
   virtual bool has_divided_routes() const { return false; }
   // Place of a GPU in a torus, if it has one; and the torus of that number.
-  virtual std::optional<TorusPlace> torus_place(const Host* /*gpu*/) const { return std::nullopt; }
+  virtual std::optional<TorusPosition> torus_position(const Host* /*gpu*/) const {
+    return std::nullopt;
+  }
   virtual TorusGrid torus(std::uint32_t /*torus*/) const { return {}; }
   // SimGrid's hosts and links, if SimGrid has loaded the platform; otherwise null.
   virtual const InSimgrid* in_simgrid() const { return nullptr; }

@@ -83,7 +83,7 @@ class PlatformNetwork final : public Network {
   // around a switch differ only in their own link, unless routes of other hosts lead through them
   // or paths depend on the pair of GPUs.
   Equivalence equivalence(const Host* gpu, bool across) const override {
-    const End& end = flow_routes_.end(gpu->number);
+    const Endpoint& end = flow_routes_.end(gpu->number);
     const Index vertex = end.ports(across).front();
     const Index zone = platform_.vertices[vertex].zone;
     if (platform_.zones[zone].routing == Platform::Routing::star && !is_gateway_[vertex] &&
@@ -136,14 +136,14 @@ class PlatformNetwork final : public Network {
   }
   bool has_divided_routes() const override { return flow_routes_.has_divided_routes(); }
 
-  std::optional<TorusPlace> torus_place(const Host* gpu) const override {
-    const End& end = flow_routes_.end(gpu->number);
-    if (const auto place = place_of(end.self.front())) return place;
-    std::optional<TorusPlace> common;
+  std::optional<TorusPosition> torus_position(const Host* gpu) const override {
+    const Endpoint& end = flow_routes_.end(gpu->number);
+    if (const auto position = position_of(end.self.front())) return position;
+    std::optional<TorusPosition> common;
     for (const Index nic : end.nics) {
-      const std::optional<TorusPlace> place = place_of(nic);
-      if (!place || (common && *common != *place)) return std::nullopt;
-      common = place;
+      const std::optional<TorusPosition> position = position_of(nic);
+      if (!position || (common && *common != *position)) return std::nullopt;
+      common = position;
     }
     return common;
   }
@@ -174,12 +174,12 @@ class PlatformNetwork final : public Network {
  private:
   // Adds a host for each host of the file except the ports of NICs, which are only points on the
   // routes between GPUs.
-  std::vector<End> add_hosts(const Roles& roles) {
+  std::vector<Endpoint> add_hosts(const Roles& roles) {
     std::vector<bool> is_nic(platform_.hosts.size());
     for (const Role& role : roles.by_member)
       for (const Index nic : role.nics) is_nic[nic] = true;
     std::vector<Index> number_of(platform_.hosts.size());
-    std::vector<End> ends;
+    std::vector<Endpoint> ends;
     for (std::size_t i = 0; i < platform_.hosts.size(); ++i) {
       const Platform::Host& host = platform_.hosts[i];
       const Role& role = roles.by_member[i];
@@ -220,9 +220,9 @@ class PlatformNetwork final : public Network {
 
   // Corner of a torus at a vertex: the vertex itself, or the corner to which a route connects one
   // of the zones that contain the vertex.
-  std::optional<TorusPlace> place_of(Index vertex) const {
+  std::optional<TorusPosition> position_of(Index vertex) const {
     const auto corner = [&](Index torus, Index gateway) {
-      return TorusPlace{torus, gateway - platform_.zones[torus].first_vertex};
+      return TorusPosition{torus, gateway - platform_.zones[torus].first_vertex};
     };
     for (Index zone = platform_.vertices[vertex].zone; zone != nothing;
          vertex = platform_.zones[zone].vertex, zone = platform_.zones[zone].parent) {

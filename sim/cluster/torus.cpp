@@ -2,8 +2,8 @@
 
 namespace pipewright::cluster {
 
-std::optional<TorusPlace> torus_place(const Cluster& cluster, const Host* gpu) {
-  return cluster.is_ideal() ? std::nullopt : cluster.network()->torus_place(gpu);
+std::optional<TorusPosition> torus_position(const Cluster& cluster, const Host* gpu) {
+  return cluster.is_ideal() ? std::nullopt : cluster.network()->torus_position(gpu);
 }
 
 TorusGrid torus(const Cluster& cluster, std::uint32_t torus) {

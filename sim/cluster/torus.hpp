@@ -10,8 +10,8 @@
 namespace pipewright::cluster {
 
 // Place of a GPU in a torus of the platform file. Empty if the GPU is in none.
-std::optional<TorusPlace> torus_place(const Cluster& cluster, const Host* gpu);
-// A torus of the platform file, by the number in TorusPlace. It refers to the cluster.
+std::optional<TorusPosition> torus_position(const Cluster& cluster, const Host* gpu);
+// A torus of the platform file, by the number in TorusPosition. It refers to the cluster.
 TorusGrid torus(const Cluster& cluster, std::uint32_t torus);
 
 }  // namespace pipewright::cluster

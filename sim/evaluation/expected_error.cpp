@@ -63,9 +63,9 @@ constexpr double widening_if_far = 0.10;        // for architecture and experts,
 constexpr std::uint64_t full_weight_rows = 10;  // sources with fewer rows have less weight
 constexpr double error_of_assumed = 0.10;       // relative error of an assumed number
 
-// Measured runs that are alike in all attributes from `given_up` on.
+// Measured runs that are alike in all attributes from `relaxed` on.
 struct NearRuns {
-  std::size_t given_up = 0;
+  std::size_t relaxed = 0;
   std::vector<const MeasuredRuns*> runs;
   std::map<std::string_view, std::uint64_t> rows_by_source;
   std::uint64_t rows = 0;
@@ -76,10 +76,11 @@ struct NearRuns {
   }
 };
 
-NearRuns runs_alike(const RunKind& kind, std::span<const MeasuredRuns> runs, std::size_t given_up) {
-  NearRuns near{.given_up = given_up, .runs = {}, .rows_by_source = {}};
+NearRuns similar_runs(const RunKind& kind, std::span<const MeasuredRuns> runs,
+                      std::size_t relaxed) {
+  NearRuns near{.relaxed = relaxed, .runs = {}, .rows_by_source = {}};
   for (const MeasuredRuns& each : runs) {
-    if (!std::all_of(attributes.begin() + static_cast<std::ptrdiff_t>(given_up), attributes.end(),
+    if (!std::all_of(attributes.begin() + static_cast<std::ptrdiff_t>(relaxed), attributes.end(),
                      [&](const Attribute& same) { return same.is_same(kind, each.kind); }))
       continue;
     near.runs.push_back(&each);
@@ -90,28 +91,28 @@ NearRuns runs_alike(const RunKind& kind, std::span<const MeasuredRuns> runs, std
 }
 
 NearRuns nearest_runs(const RunKind& kind, std::span<const MeasuredRuns> runs) {
-  for (std::size_t given_up = 0; given_up < attribute_count; ++given_up)
-    if (NearRuns near = runs_alike(kind, runs, given_up); near.is_enough()) return near;
-  return runs_alike(kind, runs, attribute_count);
+  for (std::size_t relaxed = 0; relaxed < attribute_count; ++relaxed)
+    if (NearRuns near = similar_runs(kind, runs, relaxed); near.is_enough()) return near;
+  return similar_runs(kind, runs, attribute_count);
 }
 
 // "h100-sxm, bf16, dense, megatron-core"; classes stand for attributes that were given up.
-std::string basis_text(const RunKind& kind, std::size_t given_up) {
+std::string basis_text(const RunKind& kind, std::size_t relaxed) {
   const auto text = [&](Order attribute, const std::string& exact, Order of_class,
                         const std::string& class_name, const char* any) -> std::string {
-    if (given_up <= attribute) return exact;
-    return given_up <= of_class && !class_name.empty() ? class_name : any;
+    if (relaxed <= attribute) return exact;
+    return relaxed <= of_class && !class_name.empty() ? class_name : any;
   };
   std::vector<std::string> words{
       text(gpu, kind.gpu, architecture,
            kind.architecture.empty() ? "" : fmt::format("{} GPUs", kind.architecture), "any GPU"),
       text(precision, kind.precision, bits, fmt::format("{} bits", kind.bits), "any data type"),
-      given_up <= experts ? (kind.has_experts ? "experts" : "dense") : "any model",
+      relaxed <= experts ? (kind.has_experts ? "experts" : "dense") : "any model",
       text(stack, kind.stack, family,
            kind.family.empty() ? "" : fmt::format("{} stacks", kind.family), "any stack")};
-  if (given_up <= host_bound && kind.is_host_bound) words.emplace_back("host-bound");
-  if (given_up <= sequence_range) words.emplace_back(sequence_names.at(kind.sequence_range));
-  const bool is_far = given_up > architecture;
+  if (relaxed <= host_bound && kind.is_host_bound) words.emplace_back("host-bound");
+  if (relaxed <= sequence_range) words.emplace_back(sequence_names.at(kind.sequence_range));
+  const bool is_far = relaxed > architecture;
   return fmt::format("{}{}", is_far ? "few or no measured runs are like this one; " : "",
                      fmt::join(words, ", "));
 }
@@ -292,12 +293,12 @@ trace::ExpectedError expected_error(const RunKind& kind, std::span<const Measure
   const NearRuns near = nearest_runs(kind, runs);
   if (near.rows == 0) return {};
   const std::vector<WeightedError> errors = weighted_errors(near);
-  const std::size_t far = near.given_up - std::min<std::size_t>(near.given_up, architecture);
+  const std::size_t far = near.relaxed - std::min<std::size_t>(near.relaxed, architecture);
   double widening = widening_by_source / static_cast<double>(near.rows_by_source.size()) +
-                    widening_by_attribute * static_cast<double>(near.given_up) +
+                    widening_by_attribute * static_cast<double>(near.relaxed) +
                     widening_if_far * static_cast<double>(far);
-  std::string basis = basis_text(kind, near.given_up);
-  if (near.given_up > gpu && assumed_share > 0) {
+  std::string basis = basis_text(kind, near.relaxed);
+  if (near.relaxed > gpu && assumed_share > 0) {
     widening += error_of_assumed * assumed_share;
     basis += fmt::format("; {:.0f} % of the time of kernels rests on assumed numbers",
                          100 * assumed_share);

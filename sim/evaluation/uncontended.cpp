@@ -44,7 +44,7 @@ void set_memory(const workload::StageCosts& costs, config::Scenario& scenario) {
 
 // Replaces the model of a scenario by pass times and sizes for each stage, computed from the model
 // with the collectives inside passes included. Times that the scenario sets are kept.
-void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
+void replace_model(config::Scenario& scenario, Hardware& hardware) {
   const auto of_stages = [&](const std::optional<config::PassTimes>& times) {
     return times && times->value.size() > 1 && times->value.size() != scenario.devices.value;
   };
@@ -99,7 +99,7 @@ config::Scenario without_contended_cluster(config::Scenario scenario, trace::Evi
   if (scenario.cluster || scenario.model) {
     Hardware hardware = open_hardware(scenario);
     evidence = evidence_of(scenario, hardware);
-    if (scenario.model) spell_out_model(scenario, hardware);
+    if (scenario.model) replace_model(scenario, hardware);
     scenario.parallel = {.pp = scenario.devices, .vocabulary = scenario.parallel.vocabulary};
     const auto host = [&](std::uint32_t device) {
       return hardware.hosts[hardware.ranks.rank_of({0, device}, 0)];

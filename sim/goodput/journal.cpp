@@ -63,12 +63,12 @@ Journal::Journal(std::filesystem::path path, const std::string& question, Start 
             try {
               if (number > 1)
                 entries_.push_back(entry_of(line));
-              else if (const std::string asked = json::parse(line).at("question");
-                       asked != question)
+              else if (const std::string recorded = json::parse(line).at("question");
+                       recorded != question)
                 throw std::runtime_error(fmt::format(
                     "{}: these results belong to another scenario or to other options: {}; "
                     "resume with those, or give this run another file",
-                    path.string(), difference(asked, question)));
+                    path.string(), difference(recorded, question)));
             } catch (const json::exception& error) {
               throw std::runtime_error(fmt::format("{}:{}: not a result of pipewright goodput: {}",
                                                    path.string(), number, error.what()));

@@ -19,7 +19,7 @@
 #include "sim/jobs/swift/swift.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 #include "sim/jobs/trainer/trainer.hpp"
-#include "sim/jobs/unread.hpp"
+#include "sim/jobs/unsupported.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -151,7 +151,7 @@ constexpr std::array framework_rows{
 
 const Framework* recognise_source(const Source& source) {
   // Configurations that are not read may have words of those that are.
-  check_is_read(source);
+  check_supported(source);
   const SourceText text(source);
   const Framework* framework = nullptr;
   for (const Framework& row : framework_rows)

@@ -50,7 +50,7 @@ void Messages::send(Message message) {
   post(std::move(message));
 }
 
-void Messages::say_alive() {
+void Messages::send_alive() {
   const std::lock_guard lock(mutex_);
   outgoing_.remove_if([](Transfer& transfer) { return is_done(transfer.request); });
   std::set<int> deaf;
@@ -116,7 +116,7 @@ Heartbeat::Heartbeat(Messages& messages) : messages_(messages) {
   thread_ = std::thread([this] {
     constexpr std::chrono::seconds alive_interval(1);
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, alive_interval, [this] { return ends_; })) messages_.say_alive();
+    while (!wake_.wait_for(lock, alive_interval, [this] { return ends_; })) messages_.send_alive();
   });
 }
 

@@ -42,7 +42,7 @@ class Messages {
  public:
   void send(Message message);
   // Sends `alive` to every other rank, unless that rank has yet to receive the previous one.
-  void say_alive();
+  void send_alive();
   // Returns the messages that have arrived, those of each rank in the order in which it sent them.
   // MPI makes progress only in this call, so call it often.
   std::vector<Message> collect();

@@ -21,14 +21,14 @@ constexpr double longest_end_nap = 10e-3;  // likewise while ranks end
 constexpr double silence_interval = 0.5;   // seconds between two searches for silent ranks
 constexpr double alive_interval = 10;      // seconds between `alive` where no Heartbeat can run
 
-void tell_all(Messages& messages, Message::Kind kind) {
+void send_to_all(Messages& messages, Message::Kind kind) {
   for (int rank = 1; rank < rank_count(); ++rank) messages.send({rank, kind, {}});
 }
 
 // Tells all other ranks to end. Returns whether all have confirmed it.
 bool end_ranks(Messages& messages) {
   constexpr double max_seconds = 5;  // killing the command takes a rank almost no time
-  tell_all(messages, Message::Kind::end);
+  send_to_all(messages, Message::Kind::end);
   int left = rank_count() - 1;
   const double end = steady_now() + max_seconds;
   for (Nap nap(longest_end_nap); left > 0 && steady_now() < end; sleep_for(nap.next()))
@@ -89,7 +89,7 @@ std::vector<search::Workers::Event> MpiWorkers::wait(double seconds) {
   for (Nap nap(longest_nap);;) {
     for (Message& message : messages_.collect()) receive(std::move(message), events);
     find_silent(events);
-    say_alive();
+    send_alive();
     const double left = end - steady_now();
     if (!events.empty() || left <= 0) return events;
     sleep_for(std::min(nap.next(), left));
@@ -133,11 +133,11 @@ void MpiWorkers::find_silent(std::vector<Event>& events) {
   }
 }
 
-void MpiWorkers::say_alive() {
+void MpiWorkers::send_alive() {
   const double now = clock_.now();
-  if (now - said_alive_at_ < alive_interval) return;
-  said_alive_at_ = now;
-  messages_.say_alive();
+  if (now - last_alive_ < alive_interval) return;
+  last_alive_ = now;
+  messages_.send_alive();
 }
 
 std::string MpiWorkers::name_of(std::size_t worker) const {
@@ -158,7 +158,7 @@ int finish(Messages& messages, int status) {
     return end_ranks(messages);
   }();
   if (have_ended) {
-    tell_all(messages, Message::Kind::finalize);
+    send_to_all(messages, Message::Kind::finalize);
     MPI_Finalize();
     return status;
   }
@@ -166,7 +166,7 @@ int finish(Messages& messages, int status) {
       stderr,
       "pipewright-mpi: a rank is dead or hangs; all results are written, and MPI is aborted\n");
   std::fflush(nullptr);
-  if (may_recovery_be_enabled()) tell_all(messages, Message::Kind::quit);
+  if (may_recovery_be_enabled()) send_to_all(messages, Message::Kind::quit);
   constexpr double pause = 0.5;  // ranks end, and mpirun passes on the output
   for (const double end = steady_now() + pause; steady_now() < end; sleep_for(longest_end_nap))
     messages.collect();

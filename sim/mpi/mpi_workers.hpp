@@ -38,7 +38,7 @@ class MpiWorkers : public search::Workers {
 
   void receive(Message message, std::vector<Event>& events);
   void find_silent(std::vector<Event>& events);
-  void say_alive();
+  void send_alive();
   std::string name_of(std::size_t worker) const;
 
   Messages& messages_;
@@ -46,7 +46,7 @@ class MpiWorkers : public search::Workers {
   double silence_s_;
   ListeningClock clock_;
   double checked_silence_at_ = 0;
-  double said_alive_at_ = 0;
+  double last_alive_ = 0;
 };
 
 // The coordinator's last step: ends all ranks and MPI, and returns the exit status of the process.

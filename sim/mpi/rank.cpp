@@ -38,7 +38,7 @@ class RankService {
     while (!leaves_) {
       for (const Message& message : messages_.collect()) receive(message);
       if (listen()) nap_.reset();
-      say_alive();
+      send_alive();
       if (clock_.now() - heard_at_ > patience_)
         throw std::runtime_error("rank 0 is silent; this rank ends");
     }
@@ -46,7 +46,7 @@ class RankService {
   }
 
  private:
-  void say(Message::Kind kind, std::string text = {}) {
+  void report(Message::Kind kind, std::string text = {}) {
     messages_.send({coordinator, kind, std::move(text)});
   }
 
@@ -63,7 +63,7 @@ class RankService {
         return pass_on(message.text);
       case Message::Kind::end:
         worker_.reset();
-        return say(Message::Kind::ended);
+        return report(Message::Kind::ended);
       case Message::Kind::finalize:
       case Message::Kind::quit:
         leaves_ = true;
@@ -77,11 +77,11 @@ class RankService {
   void start() {
     worker_.reset();
     has_task_ = false;
-    say(Message::Kind::started, json(host_name()).dump());
+    report(Message::Kind::started, json(host_name()).dump());
     try {
       worker_ = make_worker_(command_);
     } catch (const std::exception& error) {
-      say(Message::Kind::lost, process::error_message(error.what()));
+      report(Message::Kind::lost, process::error_message(error.what()));
     }
   }
 
@@ -102,20 +102,20 @@ class RankService {
     bool has_sent = false;
     for (search::Workers::Event& event : worker_->wait(can_wait ? length : 0)) {
       if (event.kind == search::Workers::Event::Kind::answer)
-        say(Message::Kind::answer, std::move(event.text));
+        report(Message::Kind::answer, std::move(event.text));
       else
-        say(Message::Kind::lost, process::error_message(event.text));
+        report(Message::Kind::lost, process::error_message(event.text));
       has_task_ = false;
       has_sent = true;
     }
     return has_sent;
   }
 
-  void say_alive() {
+  void send_alive() {
     const double now = steady_now();
-    if (now - said_alive_at_ < rank_alive_interval) return;
-    said_alive_at_ = now;
-    say(Message::Kind::alive);
+    if (now - last_alive_ < rank_alive_interval) return;
+    last_alive_ = now;
+    report(Message::Kind::alive);
   }
 
   Messages& messages_;
@@ -128,7 +128,7 @@ class RankService {
   bool finalizes_ = false;
   ListeningClock clock_;
   double heard_at_ = 0;
-  double said_alive_at_ = 0;
+  double last_alive_ = 0;
   Nap nap_{longest_busy_nap};
 };
 

@@ -58,29 +58,29 @@ class Flows {
   void from_training(std::uint32_t engine, std::uint32_t copy) {
     const config::Parallel& training = layouts_.training;
     for (std::uint32_t rank = 0; rank < layouts_.ranks.size(); ++rank) {
-      const workload::Coordinates place = layouts_.ranks.of(rank);
-      const DeviceWeights& weights = layouts_.weights[place.pp];
-      if ((place.dp * training.cp.value + place.cp) / sharers_ == copy)
+      const workload::Coordinates coordinates = layouts_.ranks.of(rank);
+      const DeviceWeights& weights = layouts_.weights[coordinates.pp];
+      if ((coordinates.dp * training.cp.value + coordinates.cp) / sharers_ == copy)
         for (std::uint32_t member = 0; member < layouts_.tp; ++member)
           send(rank, gpu(engine, member),
                weights.dense / sharers_ *
-                   common_part(place.tp, training.tp.value, member, layouts_.tp));
-      send_experts(engine, copy, rank, place);
+                   common_part(coordinates.tp, training.tp.value, member, layouts_.tp));
+      send_experts(engine, copy, rank, coordinates);
     }
   }
 
   void send_experts(std::uint32_t engine, std::uint32_t copy, std::uint32_t rank,
-                    const workload::Coordinates& place) {
+                    const workload::Coordinates& coordinates) {
     const config::Parallel& training = layouts_.training;
-    const double experts = layouts_.weights[place.pp].experts;
+    const double experts = layouts_.weights[coordinates.pp].experts;
     if (experts == 0) return;
     const auto replicas = static_cast<std::uint32_t>(training.expert_replicas());
     const std::uint32_t sharers = training.zero == 3 ? replicas / training.replicates() : 1;
-    if (place.edp / sharers != copy % (replicas / sharers)) return;
+    if (coordinates.edp / sharers != copy % (replicas / sharers)) return;
     for (std::uint32_t member = 0; member < layouts_.tp; ++member)
       send(rank, gpu(engine, member),
            experts / training.ep.value / sharers *
-               common_part(place.etp, training.expert_tp(), member, layouts_.tp));
+               common_part(coordinates.etp, training.expert_tp(), member, layouts_.tp));
   }
 
   const Layouts& layouts_;

@@ -134,9 +134,9 @@ config::Scenario with_first_schedule(const config::Scenario& scenario) {
   return config::read_scenario(tree);
 }
 
-std::vector<Edit> edits_of(const Json& asked) {
+std::vector<Edit> edits_of(const Json& request) {
   std::vector<Edit> edits;
-  for (const Json& edit : asked.value("edits", Json::array()))
+  for (const Json& edit : request.value("edits", Json::array()))
     edits.emplace_back(edit.at(0).get<std::string>(), edit.at(1).get<std::string>());
   return edits;
 }
@@ -150,11 +150,11 @@ bool is_result(const std::string& id) {
 }
 
 void answer_run(const Question& question, const Workspace& workspace, const SendLine& send) {
-  const Json asked = Json::parse(question.asked);
-  std::string text = asked.at("text").get<std::string>();
+  const Json request = Json::parse(question.request);
+  std::string text = request.at("text").get<std::string>();
   // Any fault of the scenario is sent to the page, which shows it beside the scenario's text.
   try {
-    text = edited(std::move(text), edits_of(asked));
+    text = edited(std::move(text), edits_of(request));
     config::Value tree = tree_of(text);
     send_json(send, {{"scenario", {{"text", text}, {"values", values_of(tree)}}}});
     for (const char* const output : {"output", "output_file", "trace"})
@@ -173,8 +173,8 @@ void answer_run(const Question& question, const Workspace& workspace, const Send
 
 void answer_what_if(const Question& question, const Workspace& workspace, const SendLine& send) {
   setenv("TMPDIR", workspace.results.c_str(), 1);  // for the cluster of the trace
-  const Json asked = Json::parse(question.asked);
-  const path file = traces_of(workspace, asked.at("id").get<std::string>()).front();
+  const Json request = Json::parse(question.request);
+  const path file = traces_of(workspace, request.at("id").get<std::string>()).front();
   const trace::Trace trace = trace::read_trace(file);
   const analysis::WhyReport report = analysis::why(trace, "the run");
   std::size_t last = 0;
@@ -195,9 +195,9 @@ void answer_what_if(const Question& question, const Workspace& workspace, const 
 }
 
 void answer_compare(const Question& question, const Workspace& workspace, const SendLine& send) {
-  const Json asked = Json::parse(question.asked);
+  const Json request = Json::parse(question.request);
   std::vector<trace::Trace> traces;
-  for (const Json& variant : asked.at("variants")) {
+  for (const Json& variant : request.at("variants")) {
     const std::string name = variant.at("name").get<std::string>();
     for (const path& file : traces_of(workspace, variant.at("id").get<std::string>())) {
       traces.push_back(trace::read_trace(file));
@@ -209,12 +209,12 @@ void answer_compare(const Question& question, const Workspace& workspace, const 
 }
 
 void answer_launch(const Question& question, const Workspace& /*workspace*/, const SendLine& send) {
-  const Json asked = Json::parse(question.asked);
-  const std::string framework = asked.at("framework").get<std::string>();
+  const Json request = Json::parse(question.request);
+  const std::string framework = request.at("framework").get<std::string>();
   const jobs::Framework* const row = jobs::find_writable_framework(framework);
   if (row == nullptr) throw config::Error("there is no framework of this name");
   const config::Scenario scenario =
-      with_first_schedule(config::read_scenario(tree_of(asked.at("text").get<std::string>())));
+      with_first_schedule(config::read_scenario(tree_of(request.at("text").get<std::string>())));
   const evaluation::ScenarioRun run(scenario);
   const jobs::Launch launch = jobs::export_job(scenario, *row, evaluation::launch_plan(run, 0));
   send_json(send, {{"launch",

@@ -20,8 +20,8 @@ struct Workspace {
 using SendLine = std::function<void(const std::string& line)>;
 
 struct Question {
-  std::string asked;  // JSON from the page
-  std::string id;     // name of its result and of its files: "r12"
+  std::string request;  // JSON from the page
+  std::string id;       // name of its result and of its files: "r12"
 };
 
 // {text, edits: [[key, value]..]} -> {"scenario": {text, values}}; {"estimate": run} of the engine

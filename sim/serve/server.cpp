@@ -180,8 +180,8 @@ class Server {
 
   void post(std::string_view path, const std::string& body,
             const std::shared_ptr<Connection>& connection) {
-    const json asked = json::parse(body, nullptr, false);
-    const std::string tab = asked.is_object() ? asked.value("tab", "") : "";
+    const json message = json::parse(body, nullptr, false);
+    const std::string tab = message.is_object() ? message.value("tab", "") : "";
     if (tab.empty() || tab.size() > 64)
       return connection->reply(
           {.status = 400, .body = "the request must be a JSON object with the key tab\n"});
@@ -193,7 +193,7 @@ class Server {
     if (route == routes_.end() || route->answer == nullptr)
       return connection->reply({.status = 404, .body = "not found\n"});
     std::vector<std::string> stored;
-    for (const json& id : asked.value("keep", json::array()))
+    for (const json& id : message.value("keep", json::array()))
       stored.push_back(id.get<std::string>());
     const std::string id = results_.make(tab, stored);
     start(*route, {body, id}, tab, connection);

@@ -89,10 +89,10 @@ Value with_chunks(const Value& name, std::string chunks) {
 // Returns all schedules of the catalog. Those with chunks occur with each number of chunks that
 // divides the layers, except 1, which is another schedule, and the number of layers itself, which
 // would leave a single device.
-std::vector<Value> whole_catalog(const Value& place, const std::set<std::uint64_t>& layers) {
+std::vector<Value> whole_catalog(const Value& open_key, const std::set<std::uint64_t>& layers) {
   std::vector<Value> schedules;
   for (const schedules::Entry& entry : schedules::catalog()) {
-    const Value name = make_text(std::string(entry.name), place.origin);
+    const Value name = make_text(std::string(entry.name), open_key.origin);
     if (!entry.takes(&schedules::Parameters::chunks) || layers.empty()) {
       schedules.push_back(name);
       continue;
@@ -169,10 +169,10 @@ std::vector<std::string> auto_values(const std::string& key, const AutoFacts& fa
   return {choices.begin(), choices.end()};
 }
 
-std::vector<Value> schedule_values(const OpenPlace& place, const std::set<std::uint64_t>& layers) {
+std::vector<Value> schedule_values(const OpenKey& open_key, const std::set<std::uint64_t>& layers) {
   std::vector<Value> schedules;
-  if (place.automatic) append_schedules(make_text("auto", place.origin), layers, schedules);
-  for (const Value& value : place.values) append_schedules(value, layers, schedules);
+  if (open_key.automatic) append_schedules(make_text("auto", open_key.origin), layers, schedules);
+  for (const Value& value : open_key.values) append_schedules(value, layers, schedules);
   return without_repeats(std::move(schedules));
 }
 

@@ -31,7 +31,7 @@ void check_auto(const std::string& key, const config::Origin& origin);
 // Returns the alternatives for the schedule of a sweep. As a schedule, `auto` stands for the whole
 // catalog; as a number of chunks, for the numbers that divide the layers of a model. Throws
 // config::Error.
-std::vector<config::Value> schedule_values(const OpenPlace& place,
+std::vector<config::Value> schedule_values(const OpenKey& open_key,
                                            const std::set<std::uint64_t>& layers);
 
 // Returns the names of all schedules except those that are read from files.

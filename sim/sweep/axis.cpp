@@ -24,8 +24,8 @@ using config::Value;
 constexpr std::array<std::string_view, 6> size_keys{
     "parallel.tp", "parallel.tp_by_device", "parallel.cp", "parallel.pp", "devices", "parallel.dp"};
 
-// Keys whose axes come first: rules depend on them, so that a walk over the combinations abandons
-// excluded ones early. All other axes follow in the order of the scenario.
+// Keys whose axes come first: rules depend on them, so that an enumeration of the combinations
+// abandons excluded ones early. All other axes follow in the order of the scenario.
 constexpr std::array<std::string_view, 16> first_keys{"cluster",        "gpu",
                                                       "model",          "parallel",
                                                       "parallel.tp",    "parallel.tp_by_device",
@@ -48,10 +48,11 @@ bool is_size_known(const std::vector<ClusterFacts>& facts) {
 
 std::vector<std::uint64_t> allowed_gpu_counts(const Sweep& sweep,
                                               const std::vector<ClusterFacts>& facts,
-                                              const std::vector<OpenPlace>& places) {
+                                              const std::vector<OpenKey>& open_keys) {
   if (!sweep.gpus.empty()) return {sweep.gpus.begin(), sweep.gpus.end()};
-  const bool open = std::ranges::any_of(
-      places, [](const OpenPlace& place) { return is_size(place.key) || place.key == "parallel"; });
+  const bool open = std::ranges::any_of(open_keys, [](const OpenKey& open_key) {
+    return is_size(open_key.name) || open_key.name == "parallel";
+  });
   std::set<std::uint64_t> counts;
   if (open && is_size_known(facts))
     for (const ClusterFacts& cluster : facts) counts.insert(cluster.gpus);
@@ -162,20 +163,20 @@ void name_axes(std::vector<SweepAxis>& axes) {
 
 class AxisMaker {
  public:
-  AxisMaker(SweepAxes& axes, std::vector<OpenPlace> places, const std::vector<ClusterFacts>& facts)
-      : axes_(axes), places_(std::move(places)) {
+  AxisMaker(SweepAxes& axes, std::vector<OpenKey> open_keys, const std::vector<ClusterFacts>& facts)
+      : axes_(axes), open_keys_(std::move(open_keys)) {
     for (const ClusterFacts& cluster : facts)
       if (cluster.gpus_per_node > 0) facts_.domains.insert(cluster.gpus_per_node);
     facts_.gpus = {axes.gpus.begin(), axes.gpus.end()};
-    for (const OpenPlace& place : places_) read_models_and_gpus(place);
+    for (const OpenKey& open_key : open_keys_) read_models_and_gpus(open_key);
     for (const Scalar& scalar : scalars(axes.scenario, "")) add_batch(scalar);
-    for (const OpenPlace& place : places_)
-      for (const Value& value : place.values)
-        for (const Scalar& scalar : scalars(value, place.key)) add_batch(scalar);
+    for (const OpenKey& open_key : open_keys_)
+      for (const Value& value : open_key.values)
+        for (const Scalar& scalar : scalars(value, open_key.name)) add_batch(scalar);
   }
 
   void make() {
-    for (OpenPlace& place : places_) add(place);
+    for (OpenKey& open_key : open_keys_) add(open_key);
     std::ranges::stable_sort(axes_.open, {}, axis_rank);
     name_axes(axes_.open);
     name_axes(axes_.fixed);
@@ -183,12 +184,13 @@ class AxisMaker {
   }
 
  private:
-  void read_models_and_gpus(const OpenPlace& place) {
-    if (place.automatic && is_whole(place.key)) check_auto(place.key, place.origin);
-    for (const Value& value : place.values) {
-      if (place.key == "gpu") axes_.gpu_types.push_back(config::read_gpu({value, place.key}));
-      if (place.key != "model") continue;
-      axes_.models.push_back(config::read_model({value, place.key}));
+  void read_models_and_gpus(const OpenKey& open_key) {
+    if (open_key.automatic && is_whole(open_key.name)) check_auto(open_key.name, open_key.origin);
+    for (const Value& value : open_key.values) {
+      if (open_key.name == "gpu")
+        axes_.gpu_types.push_back(config::read_gpu({value, open_key.name}));
+      if (open_key.name != "model") continue;
+      axes_.models.push_back(config::read_model({value, open_key.name}));
       facts_.layers.insert(axes_.models.back().layers);
       facts_.experts.insert(axes_.models.back().experts ? axes_.models.back().experts->count : 1);
     }
@@ -201,36 +203,37 @@ class AxisMaker {
       facts_.batches.insert(batch);
   }
 
-  std::vector<Value> values_of(const OpenPlace& place) const {
-    if (place.key == "schedule") return schedule_values(place, facts_.layers);
-    if (!place.automatic) return place.values;
+  std::vector<Value> values_of(const OpenKey& open_key) const {
+    if (open_key.name == "schedule") return schedule_values(open_key, facts_.layers);
+    if (!open_key.automatic) return open_key.values;
     std::vector<Value> values;
-    for (std::string& text : auto_values(place.key, facts_, place.origin))
-      values.push_back(make_text(std::move(text), place.origin));
+    for (std::string& text : auto_values(open_key.name, facts_, open_key.origin))
+      values.push_back(make_text(std::move(text), open_key.origin));
     return values;
   }
 
-  void add(const OpenPlace& place) {
-    const std::vector<Value> values = values_of(place);
+  void add(const OpenKey& open_key) {
+    const std::vector<Value> values = values_of(open_key);
     SweepAxis axis;
-    axis.info.key = place.key;
-    axis.info.values = labels_of(place.key, values);
-    axis.path = place.path;
+    axis.info.key = open_key.name;
+    axis.info.values = labels_of(open_key.name, values);
+    axis.path = open_key.path;
     for (std::size_t i = 0; i < values.size(); ++i) {
       AxisValue made;
       made.shown = without_origins(values[i]);
-      if (place.key == "model" || place.key == "gpu")
-        made.spelled = without_origins(spelled_out({values[i], place.key}, axis.info.values[i]));
-      made.gpus = size_product(scalars(values[i], place.key));
+      if (open_key.name == "model" || open_key.name == "gpu")
+        made.expanded =
+            without_origins(spelled_out({values[i], open_key.name}, axis.info.values[i]));
+      made.gpus = size_product(scalars(values[i], open_key.name));
       axis.values.push_back(std::move(made));
     }
-    const bool open = axis.values.size() > 1 || place.key == "schedule";
+    const bool open = axis.values.size() > 1 || open_key.name == "schedule";
     if (!open) at_path(axes_.scenario, axis.path) = axis.values.front().shown;
     (open ? axes_.open : axes_.fixed).push_back(std::move(axis));
   }
 
   SweepAxes& axes_;
-  std::vector<OpenPlace> places_;
+  std::vector<OpenKey> open_keys_;
   AutoFacts facts_;
 };
 
@@ -267,9 +270,9 @@ SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts) 
   if (find(axes.scenario, "schedule") == nullptr)
     axes.scenario.entries.push_back({"schedule", {}, config::make_text("1f1b", {})});
   check_gpus(sweep, facts);
-  axes.gpus = allowed_gpu_counts(sweep, facts, open_places(axes.scenario));
+  axes.gpus = allowed_gpu_counts(sweep, facts, open_keys(axes.scenario));
   if (!axes.gpus.empty()) open_dp(axes.scenario);
-  AxisMaker(axes, open_places(axes.scenario), facts).make();
+  AxisMaker(axes, open_keys(axes.scenario), facts).make();
   check_devices(axes);
   return axes;
 }

@@ -8,8 +8,8 @@
 
 #include "sim/config/stack.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/sweep/constraint_names.hpp"
 #include "sim/sweep/equivalents.hpp"
-#include "sim/sweep/knowledge.hpp"
 
 namespace pipewright::search {
 namespace {

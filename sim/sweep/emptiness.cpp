@@ -10,13 +10,13 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/value.hpp"
-#include "sim/sweep/walk.hpp"
+#include "sim/sweep/enumerator.hpp"
 
 namespace pipewright::search {
 namespace {
 
-// Limit on the number of axis values that a walk tries; if it needs more, its question is left
-// unanswered.
+// Limit on the number of axis values that an enumeration tries; if it needs more, its question is
+// left unanswered.
 constexpr std::uint64_t max_tries = 3'000'000;
 
 std::vector<bool> active_rules(const Domain& domain, const std::vector<std::size_t>& rules) {
@@ -25,11 +25,12 @@ std::vector<bool> active_rules(const Domain& domain, const std::vector<std::size
   return active;
 }
 
-// Walks the combinations that meet the active rules. Returns whether the walk came to its end. It
+// Enumerates the combinations that meet the active rules. Returns whether it enumerated all. It
 // does not if a rule divides by 0 because the rule that prevents this is not active.
-bool walks_to_end(const Domain& domain, const std::vector<bool>& active, const Walk::Visit& visit) {
+bool enumerates_all(const Domain& domain, const std::vector<bool>& active,
+                    const Enumerator::Visit& visit) {
   try {
-    return Walk(domain, active).run(visit, max_tries);
+    return Enumerator(domain, active).run(visit, max_tries);
   } catch (const config::Error&) {
     return false;
   }
@@ -37,7 +38,7 @@ bool walks_to_end(const Domain& domain, const std::vector<bool>& active, const W
 
 // Returns whether it is proven that no combination meets all of these rules.
 bool contradict(const Domain& domain, const std::vector<std::size_t>& rules) {
-  return walks_to_end(domain, active_rules(domain, rules), [](auto&&...) { return false; });
+  return enumerates_all(domain, active_rules(domain, rules), [](auto&&...) { return false; });
 }
 
 std::string quoted_rule(const Domain& domain, std::size_t rule) {
@@ -107,16 +108,16 @@ Relaxation relax(const Domain& domain, std::size_t left_out) {
     relaxed.nearest.assign(layout.begin(), layout.end());
     relaxed.nearest.push_back(schedule);
   };
-  relaxed.is_complete = walks_to_end(domain, active,
-                                     [&](std::uint64_t, std::span<const std::uint32_t> layout,
-                                         std::span<const std::uint32_t> schedules) {
-                                       for (std::size_t axis = 0; axis < layout.size(); ++axis)
-                                         set(axis, layout[axis]);
-                                       for (const std::uint32_t schedule : schedules)
-                                         consider(layout, schedule);
-                                       relaxed.candidates += schedules.size();
-                                       return true;
-                                     });
+  relaxed.is_complete = enumerates_all(domain, active,
+                                       [&](std::uint64_t, std::span<const std::uint32_t> layout,
+                                           std::span<const std::uint32_t> schedules) {
+                                         for (std::size_t axis = 0; axis < layout.size(); ++axis)
+                                           set(axis, layout[axis]);
+                                         for (const std::uint32_t schedule : schedules)
+                                           consider(layout, schedule);
+                                         relaxed.candidates += schedules.size();
+                                         return true;
+                                       });
   return relaxed;
 }
 

@@ -171,9 +171,9 @@ std::vector<Value> alternatives(const Value& value, const std::string& key) {
   return without_repeats(Expander().expand(value, key));
 }
 
-class PlaceFinder {
+class OpenKeyFinder {
  public:
-  std::vector<OpenPlace> places;
+  std::vector<OpenKey> open_keys;
 
   void enter(const Value& map, const std::string& prefix) {
     for (std::size_t i = 0; i < map.entries.size(); ++i) {
@@ -191,12 +191,12 @@ class PlaceFinder {
     const bool list = value.kind == Value::Kind::list && !list_is_value;
     const bool text = value.kind == Value::Kind::text && !list_is_value;
     if (is_auto(value)) {
-      places.push_back({key, path_, value.origin, true, {}});
+      open_keys.push_back({key, path_, value.origin, true, {}});
     } else if (choice || list || (text && is_range(value.text)) || is_whole(key)) {
-      OpenPlace place{key, path_, value.origin, false, {}};
-      place.values = alternatives(value, key);
-      if (!is_whole(key)) refuse_auto(place.values, key);
-      places.push_back(std::move(place));
+      OpenKey open_key{key, path_, value.origin, false, {}};
+      open_key.values = alternatives(value, key);
+      if (!is_whole(key)) refuse_auto(open_key.values, key);
+      open_keys.push_back(std::move(open_key));
     } else if (value.kind == Value::Kind::map) {
       enter(value, key);
     } else if (value.kind == Value::Kind::list) {
@@ -251,10 +251,10 @@ std::vector<Value> without_repeats(std::vector<Value> values) {
   return values;
 }
 
-std::vector<OpenPlace> open_places(const Value& scenario) {
-  PlaceFinder finder;
+std::vector<OpenKey> open_keys(const Value& scenario) {
+  OpenKeyFinder finder;
   finder.enter(scenario, "");
-  return std::move(finder.places);
+  return std::move(finder.open_keys);
 }
 
 }  // namespace pipewright::search

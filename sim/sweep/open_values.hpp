@@ -9,8 +9,7 @@
 #include "sim/config/text/value.hpp"
 #include "sim/sweep/scenario_tree.hpp"
 
-// The open places of a sweep's scenario: those where it gives several alternatives instead of one
-// value.
+// The open keys of a sweep's scenario: those with several alternatives instead of one value.
 namespace pipewright::search {
 
 // Returns whether a text has the form of a range: "1..8", "8..64 step 8", "1..64 x2". Paths such as
@@ -24,17 +23,17 @@ std::vector<std::string> range_values(const config::Field& field);
 // Removes values that equal an earlier value in the list. Where they were written does not matter.
 std::vector<config::Value> without_repeats(std::vector<config::Value> values);
 
-struct OpenPlace {
-  std::string key;                // canonical name, "parallel.tp"
+struct OpenKey {
+  std::string name;               // canonical name, "parallel.tp"
   std::vector<std::size_t> path;  // index of the entry or item at each level
   config::Origin origin;
   bool automatic = false;             // the value is `auto`
   std::vector<config::Value> values;  // distinct alternatives; empty for `auto`
 };
 
-// Returns the open places in the order of the scenario. A schedule, model, GPU or cluster counts as
-// a single place: if a list of alternatives is inside, each alternative is a copy of the whole.
-// Throws config::Error.
-std::vector<OpenPlace> open_places(const config::Value& scenario);
+// Returns the open keys in the order of the scenario. A schedule, model, GPU or cluster counts as a
+// single key: if a list of alternatives is inside, each alternative is a copy of the whole. Throws
+// config::Error.
+std::vector<OpenKey> open_keys(const config::Value& scenario);
 
 }  // namespace pipewright::search

@@ -14,7 +14,7 @@
 #include "sim/sweep/auto_values.hpp"
 #include "sim/sweep/domain.hpp"
 #include "sim/sweep/emptiness.hpp"
-#include "sim/sweep/walk.hpp"
+#include "sim/sweep/enumerator.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -72,19 +72,20 @@ struct Space::Impl {
     for (const AxisValue& value : open.back().values)
       searched.push_back(config::schedule_source(schedule_name(value.shown)) ==
                          config::ScheduleSource::search);
-    spelled = domain.axes.scenario;
+    expanded = domain.axes.scenario;
     for (const SweepAxis& axis : domain.axes.fixed)
-      if (axis.values.front().spelled) at_path(spelled, axis.path) = *axis.values.front().spelled;
+      if (axis.values.front().expanded)
+        at_path(expanded, axis.path) = *axis.values.front().expanded;
   }
 
   // Returns the scenario of a layout. With `spell`, models and GPUs that are given by name are
   // replaced by the maps of their keys.
-  Value with_values(bool spell, std::uint64_t layout) const {
-    Value scenario = spell ? spelled : domain.axes.scenario;
+  Value with_values(bool expands, std::uint64_t layout) const {
+    Value scenario = expands ? expanded : domain.axes.scenario;
     for (std::size_t i = 0; i < digits.size(); ++i) {
       const SweepAxis& axis = domain.open()[i];
       const AxisValue& value = axis.values[digits[i].value_in(layout)];
-      at_path(scenario, axis.path) = spell && value.spelled ? *value.spelled : value.shown;
+      at_path(scenario, axis.path) = expands && value.expanded ? *value.expanded : value.shown;
     }
     if (find_axis(domain.open(), "parallel.cp_comm_type") != nullptr)
       drop_unused_cp_sizes(scenario);
@@ -92,22 +93,23 @@ struct Space::Impl {
   }
 
   void check_numbers() const;  // throws config::Error for more than 2^63 combinations
-  Walk& partial_walk();        // a walk for samples and single combinations; throws config::Error
+  Enumerator&
+  partial_enumerator();  // enumerator of samples and single combinations; throws config::Error
   const SweepAxis& schedules() const { return domain.open().back(); }
 
   Sweep sweep;
   Domain domain;
   std::vector<analysis::SearchAxis> axes;
   std::vector<std::string> groups;
-  std::vector<Digit> digits;      // by axis, without the schedules
-  std::unique_ptr<Walk> sampler;  // made by partial_walk()
-  std::vector<bool> searched;     // by schedule: its order is searched
-  std::vector<bool> moves_ranks;  // by axis: the placement of ranks depends on it
+  std::vector<Digit> digits;            // by axis, without the schedules
+  std::unique_ptr<Enumerator> sampler;  // made by partial_enumerator()
+  std::vector<bool> searched;           // by schedule: its order is searched
+  std::vector<bool> moves_ranks;        // by axis: the placement of ranks depends on it
   Digit cluster;
   Digit model;
-  Value spelled;
+  Value expanded;
   std::optional<std::vector<std::uint64_t>> excluded;  // combinations by rule
-  bool is_walked = false;                              // `excluded` is of a complete walk
+  bool is_complete_count = false;                      // `excluded` is of a complete enumeration
 };
 
 Space::Space(Sweep sweep, const std::vector<ClusterFacts>& facts)
@@ -131,7 +133,7 @@ void Space::Impl::check_numbers() const {
 
 namespace {
 
-Walk::Visit without_digits(const Space::Visit& visit) {
+Enumerator::Visit without_digits(const Space::Visit& visit) {
   return [&](std::uint64_t layout, auto&&, std::span<const std::uint32_t> schedules) {
     return visit(layout, schedules);
   };
@@ -141,10 +143,10 @@ Walk::Visit without_digits(const Space::Visit& visit) {
 
 bool Space::for_each_layout(const Visit& visit, const std::function<bool()>& stop) const {
   impl_->check_numbers();
-  Walk walk(impl_->domain);
-  const bool is_complete = walk.run(without_digits(visit), ~std::uint64_t{0}, stop);
-  if (is_complete || !impl_->is_walked) impl_->excluded = walk.excluded();
-  impl_->is_walked = impl_->is_walked || is_complete;
+  Enumerator enumerator(impl_->domain);
+  const bool is_complete = enumerator.run(without_digits(visit), ~std::uint64_t{0}, stop);
+  if (is_complete || !impl_->is_complete_count) impl_->excluded = enumerator.excluded();
+  impl_->is_complete_count = impl_->is_complete_count || is_complete;
   return is_complete;
 }
 
@@ -155,14 +157,14 @@ bool Space::is_empty(const std::function<bool()>& stop) const {
     is_found = true;
     return false;
   };
-  return Walk(impl_->domain).run(without_digits(stop_at_first), ~std::uint64_t{0}, stop) &&
+  return Enumerator(impl_->domain).run(without_digits(stop_at_first), ~std::uint64_t{0}, stop) &&
          !is_found;
 }
 
 bool Space::contains(std::uint64_t candidate) const {
-  Walk& walk = impl_->partial_walk();
+  Enumerator& enumerator = impl_->partial_enumerator();
   return static_cast<double>(candidate) < combinations() &&
-         walk.contains(analysis::choices(axes(), candidate));
+         enumerator.contains(analysis::choices(axes(), candidate));
 }
 
 std::uint64_t Space::index_of(std::span<const std::uint32_t> choices) const {
@@ -175,28 +177,28 @@ std::uint64_t Space::index_of(std::span<const std::uint32_t> choices) const {
 std::optional<std::string> Space::why_no_candidate(std::uint64_t candidate) const {
   if (contains(candidate)) return std::nullopt;
   const std::optional<std::size_t> rule =
-      impl_->partial_walk().broken_rule(analysis::choices(axes(), candidate));
+      impl_->partial_enumerator().broken_rule(analysis::choices(axes(), candidate));
   if (!rule || impl_->domain.rules[*rule].merges_equivalents)
     return "it is merged with an equivalent candidate";
   return fmt::format("the rule `{}` excludes it", config::shown(impl_->domain.rules[*rule].text));
 }
 
-Walk& Space::Impl::partial_walk() {
+Enumerator& Space::Impl::partial_enumerator() {
   check_numbers();
-  if (!sampler) sampler = std::make_unique<Walk>(domain);
+  if (!sampler) sampler = std::make_unique<Enumerator>(domain);
   return *sampler;
 }
 
 void Space::sample(std::uint64_t seed, std::uint64_t max_tries, const Visit& visit) const {
-  Walk& walk = impl_->partial_walk();
-  walk.sample(seed);
-  walk.run(without_digits(visit), max_tries);
+  Enumerator& enumerator = impl_->partial_enumerator();
+  enumerator.sample(seed);
+  enumerator.run(without_digits(visit), max_tries);
 }
 
 bool Space::visit_near(std::uint64_t layout, std::size_t slot, const Visit& visit) const {
-  Walk& walk = impl_->partial_walk();
-  if (!walk.stay_near(layout, slot)) return false;
-  walk.run(without_digits(visit));
+  Enumerator& enumerator = impl_->partial_enumerator();
+  if (!enumerator.stay_near(layout, slot)) return false;
+  enumerator.run(without_digits(visit));
   return true;
 }
 

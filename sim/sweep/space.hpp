@@ -37,8 +37,8 @@ class Space {
   // combinations.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>;
   bool for_each_layout(const Visit& visit, const std::function<bool()>& stop = {}) const;
-  // Returns whether no combination is a candidate. Also returns false if `stop` ends the walk
-  // before it finds one.
+  // Returns whether no combination is a candidate. Also returns false if `stop` ends the
+  // enumeration before it finds one.
   bool is_empty(const std::function<bool()>& stop = {}) const;
 
   // Returns whether the combination with this number meets every rule, in whichever shard it is.
@@ -59,8 +59,8 @@ class Space {
   // Visits layouts that differ from `layout` in the values of one or two axes. Each `slot`, counted
   // from 0, varies another pair of axes. Returns false if there is no such slot.
   bool visit_near(std::uint64_t layout, std::size_t slot, const Visit& visit) const;
-  // Returns how many combinations each rule excludes: as counted by a complete walk if there was
-  // one, else by the last walk.
+  // Returns how many combinations each rule excludes: as counted by a complete enumeration
+  // if there was one, else by the last enumeration.
   std::vector<analysis::Excluded> excluded() const;
 
   bool is_of_shard(std::uint64_t layout) const;  // whether it belongs to the shard of the sweep

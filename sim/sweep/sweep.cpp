@@ -88,30 +88,30 @@ void drop_auto_chunks(Value& schedule) {
   std::erase_if(schedule.entries, [](const Entry& entry) { return is_auto(entry.value); });
 }
 
-void check_place(const OpenPlace& place) {
-  if (place.automatic) check_auto(place.key, place.origin);
-  for (const Value& value : place.values) {
-    if (place.key == "schedule") check_schedule(value);
+void check_key(const OpenKey& key) {
+  if (key.automatic) check_auto(key.name, key.origin);
+  for (const Value& value : key.values) {
+    if (key.name == "schedule") check_schedule(value);
     for (const Entry& entry : value.entries)
-      if (is_auto(entry.value)) check_auto(place.key + "." + entry.key, entry.value.origin);
+      if (is_auto(entry.value)) check_auto(key.name + "." + entry.key, entry.value.origin);
   }
 }
 
-bool opens(const std::vector<OpenPlace>& places, std::string_view key) {
-  return std::ranges::find(places, key, &OpenPlace::key) != places.end();
+bool opens(const std::vector<OpenKey>& keys, std::string_view key) {
+  return std::ranges::find(keys, key, &OpenKey::name) != keys.end();
 }
 
-// Checks an entry of a sweep: reads it with the first value in each open place, and then with every
-// other value in one of the places.
+// Checks an entry of a sweep: reads it with the first value of each open key, and then with every
+// other value of one of the keys.
 void check_entry(const Entry& entry, const Value* cluster) {
   Value single;
   single.entries.push_back(entry);
-  const std::vector<OpenPlace> places = open_places(single);
-  const bool opens_cp_comm = opens(places, "parallel.cp_comm_type");
+  const std::vector<OpenKey> keys = open_keys(single);
+  const bool opens_cp_comm = opens(keys, "parallel.cp_comm_type");
   const auto read = [&](const Value& filled) {
     Value cleared = filled;
-    for (const OpenPlace& place : places | std::views::reverse)
-      if (place.automatic && is_key(place.key)) erase_at(cleared, place.path);
+    for (const OpenKey& key : keys | std::views::reverse)
+      if (key.automatic && is_key(key.name)) erase_at(cleared, key.path);
     if (cleared.entries.empty()) return;
     if (opens_cp_comm) drop_unused_cp_sizes(cleared);
     Value& value = cleared.entries.front().value;
@@ -119,17 +119,17 @@ void check_entry(const Entry& entry, const Value* cluster) {
     config::read_scenario(scenario_with(cleared.entries.front(), cluster));
   };
   Value first = single;
-  for (const OpenPlace& place : places)
-    if (!place.automatic) at_path(first, place.path) = place.values.front();
+  for (const OpenKey& key : keys)
+    if (!key.automatic) at_path(first, key.path) = key.values.front();
   read(first);
-  for (const OpenPlace& place : places) check_place(place);
-  for (const OpenPlace& place : places) {
+  for (const OpenKey& key : keys) check_key(key);
+  for (const OpenKey& key : keys) {
     // Only the ends of a range are read, since the values between them are then valid too.
-    const bool is_range_text = at_path(single, place.path).kind == Value::Kind::text;
-    for (std::size_t i = 1; i < place.values.size(); ++i) {
-      if (is_range_text && i + 1 < place.values.size()) continue;
+    const bool is_range_text = at_path(single, key.path).kind == Value::Kind::text;
+    for (std::size_t i = 1; i < key.values.size(); ++i) {
+      if (is_range_text && i + 1 < key.values.size()) continue;
       Value changed = first;
-      at_path(changed, place.path) = place.values[i];
+      at_path(changed, key.path) = key.values[i];
       read(changed);
     }
   }
@@ -150,17 +150,17 @@ void check_alternatives(const Entry& entry, const Value* cluster) {
 // Reads all keys of the sweep as one scenario to find missing keys and keys that exclude each
 // other. Uses one pipeline device and leaves out optional keys with several values.
 void check_together(Value scenario) {
-  const std::vector<OpenPlace> places = open_places(scenario);
-  for (const OpenPlace& place : places | std::views::reverse) {
-    Value& value = at_path(scenario, place.path);
-    if (place.key == "parallel.pp" || place.key == "devices")
-      value = config::make_text("1", place.origin);
-    else if (place.path.size() == 1 && !place.automatic)
-      value = place.values.front();
+  const std::vector<OpenKey> keys = open_keys(scenario);
+  for (const OpenKey& key : keys | std::views::reverse) {
+    Value& value = at_path(scenario, key.path);
+    if (key.name == "parallel.pp" || key.name == "devices")
+      value = config::make_text("1", key.origin);
+    else if (key.path.size() == 1 && !key.automatic)
+      value = key.values.front();
     else
-      erase_at(scenario, place.path);
+      erase_at(scenario, key.path);
   }
-  if (opens(places, "parallel.cp_comm_type")) drop_unused_cp_sizes(scenario);
+  if (opens(keys, "parallel.cp_comm_type")) drop_unused_cp_sizes(scenario);
   const bool batch = find(scenario, "global_batch") && !find(scenario, "microbatches") &&
                      !find(scenario, "num_batches");
   std::erase_if(scenario.entries, [&](const Entry& entry) {
@@ -187,16 +187,15 @@ void refuse_jitter(const Value& value, bool under_jitter) {
 // Throws the config::Error that `pipewright run` would throw for any single value of a sweep's
 // scenario. Combinations of values that are not allowed are found later, for each candidate.
 void check_values(const Value& scenario) {
-  const std::vector<OpenPlace> places = open_places(scenario);
-  for (const OpenPlace& place : places)
-    if (const config::CommandSection* const section = config::command_section_of(place.key);
+  const std::vector<OpenKey> keys = open_keys(scenario);
+  for (const OpenKey& key : keys)
+    if (const config::CommandSection* const section = config::command_section_of(key.name);
         section != nullptr && !section->changes_search)
-      throw Error(
-          place.origin,
-          fmt::format("{} has several values, and changes no figure of a search", place.key))
+      throw Error(key.origin,
+                  fmt::format("{} has several values, and changes no figure of a search", key.name))
           .suggest(fmt::format("try its values with 'pipewright {}'", section->name));
-  const auto clusters = std::ranges::find(places, "cluster", &OpenPlace::key);
-  const Value* const cluster = clusters == places.end() ? nullptr : &clusters->values.front();
+  const auto clusters = std::ranges::find(keys, "cluster", &OpenKey::name);
+  const Value* const cluster = clusters == keys.end() ? nullptr : &clusters->values.front();
   for (const Entry& entry : scenario.entries) {
     if (entry.key == "variation") refuse_jitter(entry.value, false);
     if (!needs_other_keys(canonical_key(entry.key))) check_alternatives(entry, cluster);
@@ -395,9 +394,9 @@ std::vector<config::KeyRow> sweep_keys() { return rows_of(sweep_table); }
 
 std::vector<std::string> cluster_values(const Sweep& sweep) {
   std::vector<std::string> clusters;
-  for (const OpenPlace& place : open_places(sweep.scenario))
-    if (place.key == "cluster")
-      for (const Value& value : place.values) clusters.push_back(value.text);
+  for (const OpenKey& key : open_keys(sweep.scenario))
+    if (key.name == "cluster")
+      for (const Value& value : key.values) clusters.push_back(value.text);
   if (clusters.empty()) clusters.emplace_back();
   return clusters;
 }

@@ -241,11 +241,12 @@ Coordinates Ranks::of(std::uint32_t rank) const {
           .edp = expert.coordinate(rank, Axis::dp)};
 }
 
-std::uint32_t Ranks::rank(const Coordinates& place) const {
-  const DeviceRanks& device = stage(place.pp);
-  return device.first + place.tp * device.dense.stride(Axis::tp) +
-         place.cp * device.dense.stride(Axis::cp) + place.dp * device.dense.stride(Axis::dp) +
-         (are_uneven() ? 0 : place.pp * device.dense.stride(Axis::pp));
+std::uint32_t Ranks::rank(const Coordinates& coordinates) const {
+  const DeviceRanks& device = stage(coordinates.pp);
+  return device.first + coordinates.tp * device.dense.stride(Axis::tp) +
+         coordinates.cp * device.dense.stride(Axis::cp) +
+         coordinates.dp * device.dense.stride(Axis::dp) +
+         (are_uneven() ? 0 : coordinates.pp * device.dense.stride(Axis::pp));
 }
 
 std::uint32_t Ranks::rank_of(ReplicaDevice copy, std::uint32_t member) const {

@@ -36,16 +36,16 @@ std::uint32_t ColourScale::number_of(double value) const {
 
 bool ColourScale::is_stepped() const { return values_.size() <= max_colour_steps; }
 
-double ColourScale::place(double value) const {
+double ColourScale::position(double value) const {
   if (values_.size() == 1) return 0.5;
   if (is_stepped()) return number_of(value) / static_cast<double>(values_.size() - 1);
   return std::log(value / values_.front()) / std::log(values_.back() / values_.front());
 }
 
-Colour ColourScale::at(double place) const {
-  const double position = std::clamp(place, 0.0, 1.0) * static_cast<double>(ramp_.size() - 1);
-  const auto lower = std::min(static_cast<std::size_t>(position), ramp_.size() - 2);
-  return mix(ramp_[lower], ramp_[lower + 1], position - static_cast<double>(lower));
+Colour ColourScale::at(double position) const {
+  const double index = std::clamp(position, 0.0, 1.0) * static_cast<double>(ramp_.size() - 1);
+  const auto lower = std::min(static_cast<std::size_t>(index), ramp_.size() - 2);
+  return mix(ramp_[lower], ramp_[lower + 1], index - static_cast<double>(lower));
 }
 
 void ColourScale::draw(Canvas& canvas, const Area& bar, double unit) const {
@@ -81,7 +81,7 @@ void ColourScale::draw_gradient(Canvas& canvas, const Area& bar, double unit) co
   std::vector<std::pair<double, double>> label_ranges;  // Ranges of labels, from left to right.
   for (const double tick : ticks) {
     if (tick < values_.front() || tick > values_.back()) continue;
-    const double x = bar.left + place(tick) * width;
+    const double x = bar.left + position(tick) * width;
     const std::string label = short_number(tick * unit);
     const double half_width = canvas.text_width(label, scale_label_style) / 2 + 4;
     if (std::ranges::any_of(label_ranges, [&](auto& range) {

@@ -30,14 +30,14 @@ class ColourScale {
 
   // Returns the index of a value among the distinct values, in ascending order.
   std::uint32_t number_of(double value) const;
-  Colour colour(std::uint32_t number) const { return at(place(values_[number])); }
+  Colour colour(std::uint32_t number) const { return at(position(values_[number])); }
   // Draws a bar of all colours, and below it their values times `unit`.
   void draw(Canvas& canvas, const Area& bar, double unit) const;
 
  private:
   bool is_stepped() const;
-  double place(double value) const;  // Position on the ramp, 0 to 1.
-  Colour at(double place) const;
+  double position(double value) const;  // Position on the ramp, 0 to 1.
+  Colour at(double position) const;
   void draw_steps(Canvas& canvas, const Area& bar, double unit) const;
   void draw_gradient(Canvas& canvas, const Area& bar, double unit) const;
 

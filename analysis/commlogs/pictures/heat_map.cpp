@@ -95,7 +95,7 @@ void draw_numbers_in_cells(Canvas& canvas, const PairMatrix& matrix, const HeatQ
       const Colour background = scale.colour(scale.number_of(value));
       const TextStyle style{.size = std::min(9.0, field.cell * 0.34),
                             .align = Align::centre,
-                            .colour = wants_dark_text(background) ? ink : Colour{1, 1, 1}};
+                            .colour = needs_dark_text(background) ? ink : Colour{1, 1, 1}};
       canvas.text(field.x(j) + field.cell / 2, field.y(i) + field.cell / 2 + style.size * 0.36,
                   short_number(value * quantity.unit), style);
     }

@@ -43,7 +43,7 @@ class OtherFigures final : public trace::Sink {
   void collective(const trace::CollectiveRow& row) override {
     add(traffic_of(row.kind), row.bytes);
   }
-  bool wants_links() const override { return true; }
+  bool needs_links() const override { return true; }
   void link(const trace::LinkRow& row) override { links_.push_back(row); }
   void link_use(const trace::LinkUseRow& row) override {
     const trace::LinkRow& link = links_.at(row.link);

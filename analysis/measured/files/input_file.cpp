@@ -84,7 +84,7 @@ std::uint64_t TextSource::line() const {
   return 1 + lines_before_ + static_cast<std::uint64_t>(std::count(eback(), gptr(), '\n'));
 }
 
-std::string TextSource::place() const {
+std::string TextSource::location() const {
   return fmt::format("{}: line {}, byte {}", name_, line(), bytes());
 }
 

@@ -32,7 +32,7 @@ class TextSource final : public std::streambuf {
   std::uint64_t bytes() const;  // Bytes read so far, unpacked.
   std::uint64_t line() const;   // Line of the next character, counted from 1.
   // Position of the last character read: "FILE: line 3, byte 120".
-  std::string place() const;
+  std::string location() const;
   // Tells the source that a token (or line) is complete. The bytes since the last call are limited,
   // since a token without an end would fill the memory.
   void mark() { marked_ = bytes(); }

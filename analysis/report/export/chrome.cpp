@@ -33,7 +33,7 @@ class ChromeExport final : public trace::Sink {
   void memory(const trace::MemoryRow& row) override { memory_->add(events_, row); }
   void collective(const trace::CollectiveRow& row) override;
   void step(const trace::StepRow& row) override { steps_.push_back(row); }
-  bool wants_links() const override { return true; }
+  bool needs_links() const override { return true; }
   void link(const trace::LinkRow& row) override { links_.add(row); }
   void link_use(const trace::LinkUseRow& row) override { links_.add(row); }
   void finish() override;

@@ -120,7 +120,7 @@ class CsvExport final : public trace::Sink {
   void collective(const trace::CollectiveRow& row) override { add(row); }
   void step(const trace::StepRow& row) override { add(row); }
   void wait(const trace::WaitRow& row) override { add(row); }
-  bool wants_links() const override { return true; }
+  bool needs_links() const override { return true; }
   void link(const trace::LinkRow& row) override { add(row); }
   void link_use(const trace::LinkUseRow& row) override { add(row); }
   void path(const trace::PathRow& row) override { add(row); }

@@ -95,7 +95,7 @@ void draw_bar(Canvas& canvas, const Bar& bar, double left, double top, double bo
     const std::string share = format_percent(bar.parts[i] / whole_s);
     const TextStyle style{.size = 9,
                           .align = Align::centre,
-                          .colour = wants_dark_text(bar_parts[i].colour) ? ink : Colour{1, 1, 1}};
+                          .colour = needs_dark_text(bar_parts[i].colour) ? ink : Colour{1, 1, 1}};
     const double room = canvas.text_width(share, style) + 6;
     if (bottom - top >= 11 && room <= width) {
       if (bar_parts[i].hatched) {  // Text needs a plain ground.

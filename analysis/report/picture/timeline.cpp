@@ -220,7 +220,7 @@ void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels,
     if (box.pass == nullptr || !labels.has(box.pass->kind)) continue;
     const double size = box.part == Part::whole ? labels.size : labels.half_size;
     if (size <= 0 || !label_fits(box.pass->microbatch, size, box.right - box.left)) continue;
-    const Colour colour = wants_dark_text(box.colour) ? ink : Colour{1, 1, 1};
+    const Colour colour = needs_dark_text(box.colour) ? ink : Colour{1, 1, 1};
     canvas.text(origin + (box.left + box.right) / 2,
                 (row.top_of(box) + row.bottom_of(box)) / 2 + 0.36 * size,
                 std::to_string(box.pass->microbatch),

@@ -80,7 +80,7 @@ class CriticalWalk {
 
   std::vector<CriticalPiece> walk() {
     now_ = index().makespan();
-    if (!index().knows_inputs()) {
+    if (!index().has_inputs()) {
       add(0, {.part = CriticalPart::other});
       return std::move(pieces_);
     }
@@ -90,7 +90,7 @@ class CriticalWalk {
     const std::size_t events =
         trace().passes.size() + 4 * trace().steps.size() + trace().collectives.size();
     std::size_t steps_left = 4 * events + 16;
-    while (position.place != Place::start && now_ > 0 && steps_left-- > 0)
+    while (position.kind != EventKind::start && now_ > 0 && steps_left-- > 0)
       position = go_back(position);
     if (now_ > time_tolerance(now_))
       add(0, {.part = CriticalPart::other});
@@ -101,8 +101,8 @@ class CriticalWalk {
   }
 
  private:
-  // Kind of event at which the walk has arrived; its time is `now_`.
-  enum class Place : std::uint8_t {
+  // Kind of event that the walk has reached, at the time `now_`.
+  enum class EventKind : std::uint8_t {
     start,       // start of the run
     unit,        // inside or at the end of unit `row`
     unit_start,  // start of unit `row`
@@ -111,7 +111,7 @@ class CriticalWalk {
     device,      // any event of `device`
   };
   struct Position {
-    Place place = Place::start;
+    EventKind kind = EventKind::start;
     std::size_t row = no_row;
     const trace::StepRow* step = nullptr;
     const trace::CollectiveRow* collective = nullptr;
@@ -153,30 +153,30 @@ class CriticalWalk {
       const auto last = std::ranges::max_element(trace().waits, {}, &WaitRow::time);
       if (enter(last->replica)) {
         const StepRow* step = index().step_at(last->device, now_ - time_tolerance(now_));
-        if (step != nullptr) return {.place = Place::step_end, .step = step};
+        if (step != nullptr) return {.kind = EventKind::step_end, .step = step};
       }
       add(end, {.part = CriticalPart::other_replicas});
     }
     for (const StepRow& row : trace().steps)
-      if (row.end == now_) return {.place = Place::step_end, .step = &row};
+      if (row.end == now_) return {.kind = EventKind::step_end, .step = &row};
     for (std::size_t i = 0; i < trace().passes.size(); ++i)
       if (trace().passes[i].end == now_) return end_of(i);
     return {};
   }
 
   Position go_back(const Position& position) {
-    switch (position.place) {
-      case Place::start:
+    switch (position.kind) {
+      case EventKind::start:
         break;
-      case Place::unit:
+      case EventKind::unit:
         return through_unit(position.row);
-      case Place::unit_start:
+      case EventKind::unit_start:
         return before_unit(position.row);
-      case Place::step_end:
+      case EventKind::step_end:
         return step_end(*position.step);
-      case Place::collective:
+      case EventKind::collective:
         return through_collective(*position.collective);
-      case Place::device:
+      case EventKind::device:
         return on_device(position.device);
     }
     return {};
@@ -193,7 +193,9 @@ class CriticalWalk {
     now_ = start;
   }
 
-  Position end_of(std::size_t pass) { return {.place = Place::unit, .row = index().unit_of(pass)}; }
+  Position end_of(std::size_t pass) {
+    return {.kind = EventKind::unit, .row = index().unit_of(pass)};
+  }
 
   // Adds a pass to the path. The trace does not say when within a pass its waits occur; the path
   // shows them at the end of the pass.
@@ -216,7 +218,7 @@ class CriticalWalk {
     // The trace does not say how a fused pair divides its time, so each pass gets half.
     if (unit.is_fused() && start < now_) add_pass(unit.last, start + (now_ - start) / 2);
     add_pass(unit.first, start);
-    return {.place = Place::unit_start, .row = number};
+    return {.kind = EventKind::unit_start, .row = number};
   }
 
   // Returns the time from which on the device was free to start the unit.
@@ -239,7 +241,7 @@ class CriticalWalk {
     if (!is_past(pass->ready)) return input_of(row);
 
     const trace::CollectiveRow* weights = weights_for(unit);
-    if (weights != nullptr) return {.place = Place::collective, .collective = weights};
+    if (weights != nullptr) return {.kind = EventKind::collective, .collective = weights};
 
     add(std::max(free, pass->ready),
         {.device = pass->device, .stage = pass->stage, .microbatch = pass->microbatch});
@@ -248,12 +250,12 @@ class CriticalWalk {
 
   Position before_on_device(std::size_t number) {
     if (const StepRow* step = index().step_before_unit(number))
-      return {.place = Place::step_end, .step = step};
+      return {.kind = EventKind::step_end, .step = step};
     const std::size_t previous = index().units()[number].previous;
     if (previous == no_row) return {};
     const std::size_t last = index().units()[previous].last;
     if (is_past(trace().passes[last].end)) add_blocked_send(last, trace().passes[last].end);
-    return {.place = Place::unit, .row = previous};
+    return {.kind = EventKind::unit, .row = previous};
   }
 
   static void set_link(const trace::PathRow* path, CriticalPiece& piece) {
@@ -340,7 +342,7 @@ class CriticalWalk {
     const CollectiveRow* weights = collective_at(step.device, [&](const CollectiveRow& row) {
       return row.kind == CollectiveKind::gather_weights;
     });
-    if (weights != nullptr) return {.place = Place::collective, .collective = weights};
+    if (weights != nullptr) return {.kind = EventKind::collective, .collective = weights};
     add(step.updated, {.part = CriticalPart::weights, .device = step.device});
     return step_updated(step);
   }
@@ -374,10 +376,10 @@ class CriticalWalk {
         return reduction.kind != CollectiveKind::gather_weights &&
                reduction.iteration == step.iteration;
       });
-      if (row != nullptr) return {.place = Place::collective, .collective = row};
+      if (row != nullptr) return {.kind = EventKind::collective, .collective = row};
       add(step.start, {.part = CriticalPart::gradients, .device = step.device});
     }
-    return {.place = Place::device, .device = step.device};
+    return {.kind = EventKind::device, .device = step.device};
   }
 
   Position through_collective(const CollectiveRow& row) {
@@ -385,7 +387,7 @@ class CriticalWalk {
     piece.row = static_cast<std::size_t>(&row - trace().collectives.data());
     set_link(index().path(traffic_of(row.kind), row.device, row.device, row.stage), piece);
     add(std::max(row.start, row.posted), piece);
-    if (!is_past(row.posted)) return {.place = Place::device, .device = row.device};
+    if (!is_past(row.posted)) return {.kind = EventKind::device, .device = row.device};
 
     // The collective began after it was posted: another participant posted later, or an earlier
     // collective of a participant occupied the stream.
@@ -393,22 +395,23 @@ class CriticalWalk {
     auto peer = std::ranges::lower_bound(instances.by_post, now_ - time_tolerance(now_), {},
                                          &CollectiveRow::posted);
     for (; peer != instances.by_post.end() && is_now((*peer)->posted); ++peer)
-      if ((*peer)->device != row.device) return {.place = Place::device, .device = (*peer)->device};
+      if ((*peer)->device != row.device)
+        return {.kind = EventKind::device, .device = (*peer)->device};
     const WaitEvent event = row.kind == CollectiveKind::gather_weights
                                 ? WaitEvent::gather_weights
                                 : WaitEvent::reduce_gradients;
     if (const WaitRow* wait = wait_at(event, row.stage, row.iteration))
-      if (enter(wait->replica)) return {.place = Place::device, .device = wait->device};
+      if (enter(wait->replica)) return {.kind = EventKind::device, .device = wait->device};
     for (const std::uint32_t device : instances.devices) {
       const CollectiveRow* before = collective_at(device, [this](const CollectiveRow& earlier) {
         return earlier.kind != CollectiveKind::tie_embeddings && is_past(earlier.start);
       });
-      if (before != nullptr) return {.place = Place::collective, .collective = before};
+      if (before != nullptr) return {.kind = EventKind::collective, .collective = before};
     }
     piece.part = CriticalPart::other_replicas;
     piece.row = no_row;
     add(row.posted, piece);
-    return {.place = Place::device, .device = row.device};
+    return {.kind = EventKind::device, .device = row.device};
   }
 
   Position on_device(std::uint32_t device) {
@@ -420,9 +423,9 @@ class CriticalWalk {
         units.begin(), units.end(), [&](std::uint32_t unit) { return is_past(start_of(unit)); });
     const std::size_t before = after == units.begin() ? no_row : *(after - 1);
     const double end = before == no_row ? 0 : trace().passes[index().units()[before].last].end;
-    if (before != no_row && !is_past(end)) return {.place = Place::unit, .row = before};
+    if (before != no_row && !is_past(end)) return {.kind = EventKind::unit, .row = before};
     if (after != units.end() && is_now(start_of(*after)))
-      return {.place = Place::unit_start, .row = *after};
+      return {.kind = EventKind::unit_start, .row = *after};
 
     const StepRow* step = index().step_at(device, now_ - time_tolerance(now_));
     if (step != nullptr && is_past(step->start) &&
@@ -434,7 +437,7 @@ class CriticalWalk {
       add_blocked_send(last, end);
     else
       add(end, {.device = device});
-    return {.place = Place::unit, .row = before};
+    return {.kind = EventKind::unit, .row = before};
   }
 
   // Continues the walk within an optimizer step, in the phase of the step at the time `now_`.
@@ -447,7 +450,7 @@ class CriticalWalk {
 
   Replicas& run_;
   std::map<std::uint32_t, std::unique_ptr<Meetings>> meetings_;  // by replica
-  // The replica at which the walk has arrived.
+  // The replica that the walk has reached.
   std::uint32_t replica_ = 0;
   const TraceIndex* index_ = nullptr;
   const Meetings* meetings_of_replica_ = nullptr;

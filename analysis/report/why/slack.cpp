@@ -130,7 +130,7 @@ std::vector<double> Retiming::cost(const std::vector<Class>& classes, double inc
 }
 
 Slack slack(const TraceIndex& index) {
-  if (!index.knows_inputs()) return {};
+  if (!index.has_inputs()) return {};
   const Retiming retiming(index);
   std::vector<Retiming::Class> classes;
   for (std::uint32_t i = 0; i < retiming.stages().size(); ++i) classes.push_back(retiming.stage(i));

@@ -56,9 +56,8 @@ TraceIndex::TraceIndex(const trace::Trace& trace)
   for (const trace::PathRow& row : trace.paths)
     paths_.try_emplace({row.traffic, row.source, row.destination, row.stage}, &row);
   for (const PassRow& row : trace.passes) makespan_ = std::max(makespan_, row.end);
-  knows_inputs_ =
-      trace.devices.size() == 1 ||
-      std::ranges::any_of(trace.passes, [](const PassRow& row) { return row.ready > 0; });
+  has_inputs_ = trace.devices.size() == 1 ||
+                std::ranges::any_of(trace.passes, [](const PassRow& row) { return row.ready > 0; });
   for (const StepRow& row : trace.steps) makespan_ = std::max(makespan_, row.end);
   for (const trace::WaitRow& row : trace.waits) makespan_ = std::max(makespan_, row.time);
 }

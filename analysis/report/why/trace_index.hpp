@@ -88,7 +88,7 @@ class TraceIndex {
   double own_seconds(std::size_t pass) const;
   double makespan() const { return makespan_; }
   // True if the trace has arrival times of inputs, which traces of measured runs lack.
-  bool knows_inputs() const { return knows_inputs_; }
+  bool has_inputs() const { return has_inputs_; }
 
  private:
   // Returns the device's last optimizer step that ended before `time`, or null.
@@ -112,7 +112,7 @@ class TraceIndex {
   std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // by stage
   std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // by stage, of fused pairs
   double makespan_ = 0;
-  bool knows_inputs_ = false;
+  bool has_inputs_ = false;
 };
 
 }  // namespace pipewright::analysis

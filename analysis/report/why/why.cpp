@@ -46,12 +46,12 @@ const StageSlack* pacemaker(const Slack& slack) {
 // passes; ..."
 std::string verdict_on(const WhyReport& report) {
   const PathSplit& path = report.path;
-  std::string text = report.knows_inputs
+  std::string text = report.has_inputs
                          ? fmt::format("{} of the critical path is compute",
                                        percent_of(report.makespan_s, path.computing_s))
                          : "critical path and slack are unknown: the trace has no arrival times "
                            "of inputs";
-  if (const PathShare* wait = report.knows_inputs ? longest_wait(path) : nullptr) {
+  if (const PathShare* wait = report.has_inputs ? longest_wait(path) : nullptr) {
     const std::string over =
         wait->link_class.empty() ? "" : fmt::format(" over {}", printable(wait->link_class));
     text += fmt::format(", {} is {}{}", percent_of(report.makespan_s, wait->seconds),
@@ -106,7 +106,7 @@ WhyReport why(const trace::Trace& trace, const std::string& name, const Reruns& 
   if (!(report.makespan_s > 0))
     throw trace::TraceError(name + ": all passes end at 0 s, so there is no makespan to explain");
   report.overflow = overflow_of(summarize(trace));
-  report.knows_inputs = index.knows_inputs();
+  report.has_inputs = index.has_inputs();
   Replicas run(index, reruns.replicas);
   const std::vector<CriticalPiece> path = critical_path(run);
   report.path = split_path(run, path);

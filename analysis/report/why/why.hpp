@@ -57,7 +57,7 @@ struct WhyReport {
   trace::Evidence evidence;          // what the makespan rests on
   std::optional<Overflow> overflow;  // if the run does not fit into memory
   // True if the trace has arrival times of inputs. Without them, path and slack are unknown.
-  bool knows_inputs = true;
+  bool has_inputs = true;
   std::string verdict;  // one line
   PathSplit path;
   std::vector<TimeSplit> devices;

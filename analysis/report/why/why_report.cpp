@@ -354,7 +354,7 @@ std::string why_json_text(const WhyReport& report) {
            {"assumed_gpu", report.evidence.gpu},
            {"verdict", report.verdict},
            {"last_replica", report.last_replica ? Json(*report.last_replica) : Json()},
-           {"knows_inputs", report.knows_inputs},
+           {"knows_inputs", report.has_inputs},
            {"critical_path", path_json(report.path, report.makespan_s)},
            {"devices", json_rows(split_columns(report.makespan_s), report.devices)},
            {"pass_collectives", json_rows(pass_collective_columns(), report.pass_collectives)},
@@ -387,7 +387,7 @@ std::string why_text(const WhyReport& report) {
   if (report.overflow) text += fmt::format("! does not fit: {}\n", overflow_text(*report.overflow));
   text += '\n';
   if (report.lost) text += lost_table(*report.lost) + '\n';
-  if (report.knows_inputs)
+  if (report.has_inputs)
     text +=
         fmt::format("{}\n{}\n{}", table_text(path_columns(report.makespan_s), report.path.parts),
                     devices, slack_table(report));

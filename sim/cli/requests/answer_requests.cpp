@@ -96,8 +96,8 @@ int answer_requests(const Arguments& arguments) {
   dup2(STDERR_FILENO, STDOUT_FILENO);
   Connection client(socket);
   while (std::optional<Message> request = client.receive()) {
-    if (const Request* const asked = find_request(request->json);
-        asked != nullptr && asked->is_short) {
+    if (const Request* const handler = find_request(request->json);
+        handler != nullptr && handler->is_short) {
       answer(*request, client);
       continue;
     }

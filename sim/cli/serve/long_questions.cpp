@@ -34,11 +34,11 @@ void send_json(const serve::SendLine& send, const Json& line) {
 }
 
 // Returns the scenario or sweep of a question, without the files that it would write.
-config::Value asked_tree(const Json& asked) {
+config::Value request_tree(const Json& request) {
   std::vector<serve::Edit> edits;
-  for (const Json& edit : asked.value("edits", Json::array()))
+  for (const Json& edit : request.value("edits", Json::array()))
     edits.emplace_back(edit.at(0).get<std::string>(), edit.at(1).get<std::string>());
-  config::Value tree = serve::tree_of(serve::edited(asked.at("text").get<std::string>(), edits));
+  config::Value tree = serve::tree_of(serve::edited(request.at("text").get<std::string>(), edits));
   for (const char* const output : {"output", "output_file", "trace"})
     std::erase_if(tree.entries, [&](const config::Entry& entry) { return entry.key == output; });
   return tree;
@@ -69,9 +69,9 @@ constexpr double longest_budget = 600;  // seconds of a search
 
 void answer_served_search(const serve::Question& question, const serve::Workspace& workspace,
                           const serve::SendLine& send) {
-  const Json asked = Json::parse(question.asked);
-  const config::Value tree = asked_tree(asked);
-  const double budget = std::clamp(asked.value("budget", 60.0), 1.0, longest_budget);
+  const Json request = Json::parse(question.request);
+  const config::Value tree = request_tree(request);
+  const double budget = std::clamp(request.value("budget", 60.0), 1.0, longest_budget);
   const path page = workspace.results / (question.id + ".html");
   const path best = workspace.results / (question.id + ".yaml");
   const Arguments words{"--quiet",     "--output",
@@ -99,12 +99,12 @@ void answer_served_search(const serve::Question& question, const serve::Workspac
 
 void answer_served_goodput(const serve::Question& question, const serve::Workspace& workspace,
                            const serve::SendLine& send) {
-  const Json asked = Json::parse(question.asked);
-  const config::Scenario scenario = config::read_scenario(asked_tree(asked));
+  const Json request = Json::parse(question.request);
+  const config::Scenario scenario = config::read_scenario(request_tree(request));
   const goodput::Iteration iteration = goodput::simulate_iteration(scenario);
   goodput::StudyOptions options{.jobs = workspace.jobs, .spans = true};
   constexpr std::uint64_t most_seeds = 1000;
-  options.seeds = std::clamp<std::uint64_t>(asked.value("seeds", 20U), 1, most_seeds);
+  options.seeds = std::clamp<std::uint64_t>(request.value("seeds", 20U), 1, most_seeds);
   Pace pace;
   options.look = [&](double share) {
     if (pace.is_due()) send_json(send, {{"done", share}});

@@ -100,7 +100,8 @@ class BisectionSearch {
   // Adds the flows of a team whose two sides are at different corners of one torus, without looking
   // at every pair. Returns false for any other team.
   bool add_torus(const Team& team) {
-    const std::optional<TorusPlace> first = torus_place(cluster_, gpus_[team.sources.front()]);
+    const std::optional<TorusPosition> first =
+        torus_position(cluster_, gpus_[team.sources.front()]);
     if (!first || cluster_.network()->has_failed_links ||
         cluster_.multipath().by == config::MultipathBy::hash)
       return false;
@@ -110,9 +111,9 @@ class BisectionSearch {
     std::vector<double> destinations(corners);
     const auto count = [&](const Indices& side, double flow, std::vector<double>& flow_at) {
       for (const std::uint32_t gpu : side) {
-        const std::optional<TorusPlace> place = torus_place(cluster_, gpus_[gpu]);
-        if (!place || place->torus != first->torus) return false;
-        flow_at[place->corner] += flow;
+        const std::optional<TorusPosition> position = torus_position(cluster_, gpus_[gpu]);
+        if (!position || position->torus != first->torus) return false;
+        flow_at[position->corner] += flow;
       }
       return true;
     };

@@ -41,7 +41,7 @@ std::vector<LinkKind> link_kinds(const Cluster& cluster) {
 }
 
 std::string_view routing_of(const Cluster& cluster) {
-  if (torus_place(cluster, cluster.gpus().front())) return "torus";
+  if (torus_position(cluster, cluster.gpus().front())) return "torus";
   if (!cluster.has_divided_routes()) return "single";
   return base::name_of(config::multipath_names, cluster.multipath().by);
 }

@@ -42,7 +42,7 @@ std::vector<Share> merge_shares(const std::vector<Share>& shares) {
 
 }  // namespace
 
-FlowRoutes::FlowRoutes(const Platform& platform, std::vector<End> ends,
+FlowRoutes::FlowRoutes(const Platform& platform, std::vector<Endpoint> ends,
                        const config::Multipath& multipath, Condition condition)
     : platform_(platform),
       multipath_(multipath),
@@ -65,7 +65,7 @@ FlowRoutes::FlowRoutes(const Platform& platform, std::vector<End> ends,
                             return zone.routing == Platform::Routing::graph ||
                                    zone.routing == Platform::Routing::torus;
                           }) ||
-      std::ranges::any_of(ends_, [](const End& end) { return end.nics.size() > 1; });
+      std::ranges::any_of(ends_, [](const Endpoint& end) { return end.nics.size() > 1; });
   has_relays_ = needs_relays();
   count_parts();
 }
@@ -85,7 +85,7 @@ void FlowRoutes::invalidate() {
 
 // Pairs of ports between two ends. If both ends have the same number of ports, port i connects to
 // port i, as rails and planes are wired; otherwise every port connects to every port.
-FlowRoutes::Ports FlowRoutes::ports(const End& from, const End& to) {
+FlowRoutes::Ports FlowRoutes::ports(const Endpoint& from, const Endpoint& to) {
   const bool across = from.node != to.node;
   const std::vector<Index>& out = from.ports(across);
   const std::vector<Index>& in = to.ports(across);
@@ -153,7 +153,7 @@ std::vector<Share> FlowRoutes::flow_shares(const Ports& pairs, const PlatformRou
 
 // Pairs of ports that are connected by working links. If there are none, pairs that are connected
 // at all.
-FlowRoutes::Ports FlowRoutes::connected_ports(const End& from, const End& to) const {
+FlowRoutes::Ports FlowRoutes::connected_ports(const Endpoint& from, const Endpoint& to) const {
   Ports working;
   Ports broken;
   Ports candidates = ports(from, to);
@@ -168,7 +168,8 @@ FlowRoutes::Ports FlowRoutes::connected_ports(const End& from, const End& to) co
 }
 
 // Appends the links of the first path between two ends. Returns false if there is no route.
-bool FlowRoutes::append_first(const End& from, const End& to, std::vector<Index>& links) const {
+bool FlowRoutes::append_first(const Endpoint& from, const Endpoint& to,
+                              std::vector<Index>& links) const {
   const Ports pairs = connected_ports(from, to);
   MissingHop ignored;
   return !pairs.empty() &&
@@ -176,15 +177,15 @@ bool FlowRoutes::append_first(const End& from, const End& to, std::vector<Index>
 }
 
 // GPU of a's node with the same index as b: the GPU on b's rail, where rails are not connected.
-const End* FlowRoutes::peer_on_rail(const End& a, const End& b) const {
+const Endpoint* FlowRoutes::peer_on_rail(const Endpoint& a, const Endpoint& b) const {
   if (a.node == nothing || b.node == nothing || a.node == b.node) return nullptr;
   const std::vector<Index>& members = nodes_[a.node];
   return b.local_index >= members.size() ? nullptr : &ends_[members[b.local_index]];
 }
 
-std::vector<FlowRoutes::Leg> FlowRoutes::legs(const End& from, const End& to) const {
+std::vector<FlowRoutes::Leg> FlowRoutes::legs(const Endpoint& from, const Endpoint& to) const {
   std::vector<Index> ignored;
-  const End* const peer = has_relays_ ? peer_on_rail(from, to) : nullptr;
+  const Endpoint* const peer = has_relays_ ? peer_on_rail(from, to) : nullptr;
   if (peer == nullptr || append_first(from, to, ignored)) return {{&from, &to}};
   return {{&from, peer}, {peer, &to}};
 }
@@ -199,8 +200,8 @@ bool FlowRoutes::needs_relays() const {
 }
 
 const FlowRoutes::Path* FlowRoutes::find(Index source, Index destination) const {
-  const End& from = ends_[source];
-  const End& to = ends_[destination];
+  const Endpoint& from = ends_[source];
+  const Endpoint& to = ends_[destination];
   if (!has_divided_routes_ && !has_relays_) {
     last_path_.links.clear();
     MissingHop ignored;

@@ -13,7 +13,7 @@
 namespace pipewright::cluster {
 
 // Vertices at which the flows of a host begin and end.
-struct End {
+struct Endpoint {
   std::vector<Index> self;  // vertex of the host
   Index node = nothing;     // node of a GPU
   Index local_index = 0;    // index of a GPU within its node
@@ -35,11 +35,11 @@ class FlowRoutes {
 
   // The platform must outlive this object. `ends` lists the GPUs of a node by their index within
   // the node.
-  FlowRoutes(const Platform& platform, std::vector<End> ends, const config::Multipath& multipath,
-             Condition condition = Condition::current);
+  FlowRoutes(const Platform& platform, std::vector<Endpoint> ends,
+             const config::Multipath& multipath, Condition condition = Condition::current);
 
-  const std::vector<End>& ends() const { return ends_; }
-  const End& end(Index number) const { return ends_[number]; }
+  const std::vector<Endpoint>& ends() const { return ends_; }
+  const Endpoint& end(Index number) const { return ends_[number]; }
   // Finds the path of a flow between two ends; null if there is no route. The result is valid until
   // the next call.
   const Path* find(Index from, Index to) const;
@@ -61,18 +61,18 @@ class FlowRoutes {
 
  private:
   using Ports = std::vector<std::pair<Index, Index>>;
-  using Leg = std::pair<const End*, const End*>;
+  using Leg = std::pair<const Endpoint*, const Endpoint*>;
 
-  static Ports ports(const End& from, const End& to);
+  static Ports ports(const Endpoint& from, const Endpoint& to);
   bool all_links_work(const std::vector<Share>& shares) const;
   std::vector<Share> links_of(const std::pair<Index, Index>& ports,
                               const PlatformRoutes& routes) const;
   std::vector<double> port_weights(const Ports& pairs) const;
   std::vector<Share> flow_shares(const Ports& pairs, const PlatformRoutes& routes) const;
-  Ports connected_ports(const End& from, const End& to) const;
-  bool append_first(const End& from, const End& to, std::vector<Index>& links) const;
-  const End* peer_on_rail(const End& a, const End& b) const;
-  std::vector<Leg> legs(const End& from, const End& to) const;
+  Ports connected_ports(const Endpoint& from, const Endpoint& to) const;
+  bool append_first(const Endpoint& from, const Endpoint& to, std::vector<Index>& links) const;
+  const Endpoint* peer_on_rail(const Endpoint& a, const Endpoint& b) const;
+  std::vector<Leg> legs(const Endpoint& from, const Endpoint& to) const;
   bool needs_relays() const;
   void count_parts();
   std::vector<std::pair<Index, Index>> sample_pairs() const;
@@ -82,7 +82,7 @@ class FlowRoutes {
   Condition condition_;
   PlatformRoutes routes_;
   PlatformRoutes routes_as_built_;
-  std::vector<End> ends_;
+  std::vector<Endpoint> ends_;
   std::vector<std::vector<Index>> nodes_;  // ends of a node's GPUs, by index within the node
   std::vector<std::uint32_t> parts_;
   bool has_divided_routes_ = false;

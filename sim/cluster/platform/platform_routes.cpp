@@ -72,17 +72,18 @@ bool PlatformRoutes::append(Index source, Index destination, double part, std::u
       base::mix(base::mix(multipath_.seed) ^ Platform::key(source, destination));
   const bool by_rate = multipath_.by == config::MultipathBy::adaptive;
   const bool spread = by_rate || multipath_.by == config::MultipathBy::spread;
-  Walk walk{.choice = {.spread = spread, .by_rate = by_rate, .hash = base::mix(pair ^ flow) | 1U},
-            .shares = shares,
-            .missing = missing};
-  return walk_from(source, destination, part, walk);
+  Collector collector{
+      .choice = {.spread = spread, .by_rate = by_rate, .hash = base::mix(pair ^ flow) | 1U},
+      .shares = shares,
+      .missing = missing};
+  return collect_from(source, destination, part, collector);
 }
 
 bool PlatformRoutes::append_first(Index source, Index destination, std::vector<Index>& links,
                                   MissingHop& missing) const {
   first_shares_.clear();
-  Walk first{.choice = {.spread = false}, .shares = first_shares_, .missing = missing};
-  if (!walk_from(source, destination, 1, first)) return false;
+  Collector first{.choice = {.spread = false}, .shares = first_shares_, .missing = missing};
+  if (!collect_from(source, destination, 1, first)) return false;
   for (const Share& share : first_shares_) links.push_back(share.link);
   return true;
 }
@@ -101,25 +102,27 @@ void PlatformRoutes::update_faults() {
     });
 }
 
-bool PlatformRoutes::from_gateway(Index arrival, Index departure, double part, Walk& walk) const {
-  return arrival == nothing || arrival == departure || walk_from(arrival, departure, part, walk);
+bool PlatformRoutes::from_gateway(Index arrival, Index departure, double part,
+                                  Collector& collector) const {
+  return arrival == nothing || arrival == departure ||
+         collect_from(arrival, departure, part, collector);
 }
 
 bool PlatformRoutes::through_tree(const Zone& zone, Index source, Index destination, double part,
-                                  Walk& walk, Ends& ends) const {
+                                  Collector& collector, Ends& ends) const {
   const std::vector<Index> stops = tree_path(*platform_, source, destination);
-  walk.missing = {platform_->vertices[source].zone, source, destination};
+  collector.missing = {platform_->vertices[source].zone, source, destination};
   if (stops.size() < 2) return false;
   Index gateway = nothing;  // where the previous route ended
   for (std::size_t i = 0; i + 1 < stops.size(); ++i) {
     const PlatformRoute* route = find_listed_route(zone, stops[i], stops[i + 1]);
     if (route == nullptr) {
-      walk.missing = {walk.missing.zone, stops[i], stops[i + 1]};
+      collector.missing = {collector.missing.zone, stops[i], stops[i + 1]};
       return false;
     }
     if (i == 0) ends.sources = {{route->source_gateway, part}};
-    if (!from_gateway(gateway, route->source_gateway, part, walk)) return false;
-    for (const Index link : route->links) walk.shares.push_back({link, part});
+    if (!from_gateway(gateway, route->source_gateway, part, collector)) return false;
+    for (const Index link : route->links) collector.shares.push_back({link, part});
     gateway = route->destination_gateway;
   }
   ends.destinations = {{gateway, part}};
@@ -296,8 +299,8 @@ std::vector<PlatformRoutes::Hop> PlatformRoutes::next_hops(const Zone& zone, Ind
 }
 
 bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destination, double part,
-                                   Walk& walk, Ends& ends) const {
-  walk.missing = {platform_->vertices[source].zone, source, destination};
+                                   Collector& collector, Ends& ends) const {
+  collector.missing = {platform_->vertices[source].zone, source, destination};
   const std::vector<Cost>& distances = distances_to(zone, destination, condition_);
   if (at(distances, source) == unreachable) return false;
   // Fractions of the flow that have reached a vertex and not left it yet, by vertex and by the
@@ -314,16 +317,16 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
       return true;
     }
     open.erase(open.begin());
-    for (const Hop& hop : next_hops(zone, vertex, destination, distances, walk.choice)) {
+    for (const Hop& hop : next_hops(zone, vertex, destination, distances, collector.choice)) {
       if (hop.part <= 0) continue;
       double through = 0;
       for (const auto& [gateway, arrived] : arrivals) {
         const double portion = arrived * hop.part;
         through += portion;
-        if (!from_gateway(gateway, hop.route->source_gateway, portion, walk)) return false;
+        if (!from_gateway(gateway, hop.route->source_gateway, portion, collector)) return false;
       }
       if (vertex == source) ends.sources.emplace_back(hop.route->source_gateway, through);
-      for (const Index link : hop.route->links) walk.shares.push_back({link, through});
+      for (const Index link : hop.route->links) collector.shares.push_back({link, through});
       open[{at(distances, hop.to), hop.to}][hop.route->destination_gateway] += through;
     }
   }
@@ -332,7 +335,7 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
 // Appends a route through a torus as SimGrid's TorusZone does: it crosses each dimension in the
 // shorter direction, measured from the source.
 void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destination, double part,
-                                   Walk& walk) const {
+                                   Collector& collector) const {
   const TorusGrid grid = torus_grid(zone);
   const Index destination_corner = destination - zone.first_vertex;
   Index corner = source - zone.first_vertex;
@@ -342,16 +345,16 @@ void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destina
     const Index end = grid.position(destination_corner, dimension);
     const auto cross = [&](bool up, double share) {
       for (Index position = begin; position != end; position = TorusGrid::next(position, up, side))
-        walk.shares.push_back(
+        collector.shares.push_back(
             {grid.link(grid.moved(corner, dimension, position), dimension, up), share});
     };
     const auto [up, is_opposite] = TorusGrid::ways(begin, end, side);
-    if (!is_opposite || (!walk.choice.spread && walk.choice.hash == 0)) {
+    if (!is_opposite || (!collector.choice.spread && collector.choice.hash == 0)) {
       cross(up, part);
-    } else if (walk.choice.spread) {
+    } else if (collector.choice.spread) {
       for (const bool upwards : {up, !up}) cross(upwards, part / 2);
     } else {
-      cross(walk.choice.pick(zone.first_vertex + corner, 2) == 0, part);
+      cross(collector.choice.pick(zone.first_vertex + corner, 2) == 0, part);
     }
     corner = grid.moved(corner, dimension, end);
   }
@@ -360,24 +363,24 @@ void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destina
 // Appends the links of the route between two vertices of the same zone, and sets the gateways at
 // its ends.
 bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, double part,
-                           Walk& walk, Ends& ends) const {
-  const auto push = [&](Index link) { walk.shares.push_back({link, part}); };
+                           Collector& collector, Ends& ends) const {
+  const auto push = [&](Index link) { collector.shares.push_back({link, part}); };
   switch (zone.routing) {
     case Platform::Routing::none:
-      walk.missing = {platform_->vertices[source].zone, source, destination};
+      collector.missing = {platform_->vertices[source].zone, source, destination};
       return false;
     case Platform::Routing::full: {
       const PlatformRoute* route = find_listed_route(zone, source, destination);
-      walk.missing = {platform_->vertices[source].zone, source, destination};
+      collector.missing = {platform_->vertices[source].zone, source, destination};
       if (route == nullptr) return false;
       ends = {{{route->source_gateway, part}}, {{route->destination_gateway, part}}};
       for (const Index link : route->links) push(link);
       return true;
     }
     case Platform::Routing::tree:
-      return through_tree(zone, source, destination, part, walk, ends);
+      return through_tree(zone, source, destination, part, collector, ends);
     case Platform::Routing::graph:
-      return through_graph(zone, source, destination, part, walk, ends);
+      return through_graph(zone, source, destination, part, collector, ends);
     case Platform::Routing::star: {
       const auto link_of = [&](Index vertex) {
         const Index host = vertex - zone.first_vertex;
@@ -391,7 +394,7 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
       return true;
     }
     case Platform::Routing::torus:
-      through_torus(zone, source, destination, part, walk);
+      through_torus(zone, source, destination, part, collector);
       return true;
   }
   return false;
@@ -399,13 +402,14 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
 
 // Appends a route through two zones and the known part between them.
 bool PlatformRoutes::through_middle(Index source, Index destination, double part,
-                                    const Middle& middle, Walk& walk) const {
-  if (!walk_from(source, middle.source_gateway, part, walk)) return false;
-  for (const Index link : middle.links) walk.shares.push_back({link, part});
-  return walk_from(middle.destination_gateway, destination, part, walk);
+                                    const Middle& middle, Collector& collector) const {
+  if (!collect_from(source, middle.source_gateway, part, collector)) return false;
+  for (const Index link : middle.links) collector.shares.push_back({link, part});
+  return collect_from(middle.destination_gateway, destination, part, collector);
 }
 
-bool PlatformRoutes::walk_from(Index source, Index destination, double part, Walk& walk) const {
+bool PlatformRoutes::collect_from(Index source, Index destination, double part,
+                                  Collector& collector) const {
   if (source == destination) return true;
   const auto& zones = platform_->zones;
   Index from = source;
@@ -421,36 +425,36 @@ bool PlatformRoutes::walk_from(Index source, Index destination, double part, Wal
   const Zone& zone = zones[platform_->vertices[from].zone];
   Ends ends;
   if (from == source && to == destination)
-    return local(zone, source, destination, part, walk, ends);
+    return local(zone, source, destination, part, collector, ends);
   // Other kinds of zones find the part between two gateways as fast as the cache would.
-  const bool is_cached = walk.choice.takes_first() && zone.routing == Platform::Routing::tree;
+  const bool is_cached = collector.choice.takes_first() && zone.routing == Platform::Routing::tree;
   if (is_cached) {
     const auto middle = middles_.find(Platform::key(from, to));
     if (middle != middles_.end())
-      return through_middle(source, destination, part, middle->second, walk);
+      return through_middle(source, destination, part, middle->second, collector);
   }
   // The links to the gateways come first in the result, but only the route between the zones tells
   // which gateways it uses.
   std::vector<Share> between;
-  Walk middle{.choice = walk.choice, .shares = between, .missing = walk.missing};
+  Collector middle{.choice = collector.choice, .shares = between, .missing = collector.missing};
   if (!local(zone, from, to, part, middle, ends)) return false;
   const auto has_gateway = [](const auto& end) { return end.first != nothing; };
   if (!std::ranges::all_of(ends.sources, has_gateway) ||
       !std::ranges::all_of(ends.destinations, has_gateway)) {
-    walk.missing = {platform_->vertices[from].zone, from, to};
+    collector.missing = {platform_->vertices[from].zone, from, to};
     return false;
   }
   if (is_cached) {
     Middle found{ends.sources.front().first, ends.destinations.front().first, {}};
     for (const Share& share : between) found.links.push_back(share.link);
     const auto entry = middles_.emplace(Platform::key(from, to), std::move(found)).first;
-    return through_middle(source, destination, part, entry->second, walk);
+    return through_middle(source, destination, part, entry->second, collector);
   }
   for (const auto& [gateway, portion] : ends.sources)
-    if (!walk_from(source, gateway, portion, walk)) return false;
-  walk.shares.insert(walk.shares.end(), between.begin(), between.end());
+    if (!collect_from(source, gateway, portion, collector)) return false;
+  collector.shares.insert(collector.shares.end(), between.begin(), between.end());
   return std::ranges::all_of(ends.destinations, [&](const auto& end) {
-    return walk_from(end.first, destination, end.second, walk);
+    return collect_from(end.first, destination, end.second, collector);
   });
 }
 

@@ -105,24 +105,24 @@ class PlatformRoutes {
     std::vector<Index> links;
   };
   // State of a flow, or part of a flow, while its route is collected.
-  struct Walk {
+  struct Collector {
     Choice choice;
     std::vector<Share>& shares;
     MissingHop& missing;
   };
 
-  bool walk_from(Index source, Index destination, double part, Walk& walk) const;
+  bool collect_from(Index source, Index destination, double part, Collector& collector) const;
   bool through_middle(Index source, Index destination, double part, const Middle& middle,
-                      Walk& walk) const;
-  bool local(const Zone& zone, Index source, Index destination, double part, Walk& walk,
+                      Collector& collector) const;
+  bool local(const Zone& zone, Index source, Index destination, double part, Collector& collector,
              Ends& ends) const;
-  bool through_tree(const Zone& zone, Index source, Index destination, double part, Walk& walk,
-                    Ends& ends) const;
-  bool through_graph(const Zone& zone, Index source, Index destination, double part, Walk& walk,
-                     Ends& ends) const;
+  bool through_tree(const Zone& zone, Index source, Index destination, double part,
+                    Collector& collector, Ends& ends) const;
+  bool through_graph(const Zone& zone, Index source, Index destination, double part,
+                     Collector& collector, Ends& ends) const;
   void through_torus(const Zone& zone, Index source, Index destination, double part,
-                     Walk& walk) const;
-  bool from_gateway(Index arrival, Index departure, double part, Walk& walk) const;
+                     Collector& collector) const;
+  bool from_gateway(Index arrival, Index departure, double part, Collector& collector) const;
   Cost cost_of(const Platform::Route& route, Condition condition) const;
   const std::vector<Cost>& distances_to(const Zone& zone, Index destination,
                                         Condition condition) const;

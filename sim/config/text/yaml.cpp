@@ -47,7 +47,7 @@ class Builder final : public YAML::EventHandler {
   Value take() { return std::move(root_); }
   bool is_empty() const { return !has_root_; }
 
-  Origin place(const YAML::Mark& mark) const {
+  Origin origin_of(const YAML::Mark& mark) const {
     Origin origin = origin_;
     if (origin_.line > 0 && !mark.is_null()) {
       origin.line = mark.line + 1;
@@ -60,16 +60,16 @@ class Builder final : public YAML::EventHandler {
   // for text that begins no value.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0)
-      throw has_root_ ? Error(place(mark), "text follows the end of the document")
+      throw has_root_ ? Error(origin_of(mark), "text follows the end of the document")
                             .allow(fmt::format("{} of one document", document_.noun))
-                      : Error(place(mark), "no value begins here")
+                      : Error(origin_of(mark), "no value begins here")
                             .allow(fmt::format("lines such as {}", document_.example));
     ++documents_;
   }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const Origin here = place(mark);
+    const Origin here = origin_of(mark);
     if (open_.empty()) return;  // a lone "---" counts as empty
     const bool is_key = open_.back().value.kind == Value::Kind::map && !open_.back().has_key;
     if (document_.is_foreign && !is_key) {
@@ -88,16 +88,16 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
     if (it == anchors_.end())
-      throw Error(place(mark), "an alias stands inside the value it repeats");
+      throw Error(origin_of(mark), "an alias stands inside the value it repeats");
     const Value& value = it->second;
-    if (static_cast<int>(open_.size()) + depth(value) > max_depth) throw too_deep(place(mark));
-    check_count(place(mark), count_values(value));
-    add(Value(value), place(mark), 0);
+    if (static_cast<int>(open_.size()) + depth(value) > max_depth) throw too_deep(origin_of(mark));
+    check_count(origin_of(mark), count_values(value));
+    add(Value(value), origin_of(mark), 0);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
-    const Origin here = place(mark);
+    const Origin here = origin_of(mark);
     check_tag(tag, here);
     check_plain_text(text, here, false, document_.noun);
     check_count(here, 1);
@@ -151,7 +151,7 @@ class Builder final : public YAML::EventHandler {
 
   void open(Value::Kind kind, const YAML::Mark& mark, const std::string& tag,
             YAML::anchor_t anchor) {
-    const Origin here = place(mark);
+    const Origin here = origin_of(mark);
     check_tag(tag, here);
     check_count(here, 1);
     if (static_cast<int>(open_.size()) >= max_depth) throw too_deep(here);
@@ -304,7 +304,7 @@ Value read(std::string_view text, const Origin& start,
       here.column = column + 1;
       throw Error(here, "a tab indents this line").suggest("indent with spaces");
     }
-    throw Error(builder.place(fault.mark), fmt::format("YAML syntax: {}", fault.msg))
+    throw Error(builder.origin_of(fault.mark), fmt::format("YAML syntax: {}", fault.msg))
         .suggest(advice(fault.msg, document));
   }
   if (builder.is_empty()) {

@@ -33,7 +33,7 @@ class LinkOnlySink final : public trace::Sink {
   void pass(const trace::PassRow&) override {}
   void transfer(const trace::TransferRow&) override {}
   void memory(const trace::MemoryRow&) override {}
-  bool wants_links() const override { return true; }
+  bool needs_links() const override { return true; }
   void finish() override {}
 };
 

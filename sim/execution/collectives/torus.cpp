@@ -132,16 +132,16 @@ void add_rings(const TorusRanks& torus, std::size_t dimension, double bytes, dou
 std::optional<TorusRanks> find_torus(std::span<const std::uint32_t> members,
                                      const RankPlacement& placement) {
   const cluster::Cluster& cluster = placement.cluster();
-  const auto place_of = [&](std::uint32_t rank) {
-    return cluster::torus_place(cluster, placement.host(rank));
+  const auto position_of = [&](std::uint32_t rank) {
+    return cluster::torus_position(cluster, placement.host(rank));
   };
-  const std::optional<cluster::TorusPlace> first = place_of(members.front());
+  const std::optional<cluster::TorusPosition> first = position_of(members.front());
   if (!first) return std::nullopt;
   std::map<std::uint32_t, std::vector<std::uint32_t>> ranks_at;  // by corner, in ascending order
   for (const std::uint32_t rank : members) {
-    const std::optional<cluster::TorusPlace> place = place_of(rank);
-    if (!place || place->torus != first->torus) return std::nullopt;
-    ranks_at[place->corner].push_back(rank);
+    const std::optional<cluster::TorusPosition> position = position_of(rank);
+    if (!position || position->torus != first->torus) return std::nullopt;
+    ranks_at[position->corner].push_back(rank);
   }
   const cluster::TorusGrid grid = cluster::torus(cluster, first->torus);
   TorusRanks torus;

@@ -31,7 +31,7 @@ struct RunningJob {
         placement(run_job.cluster, run_job.hosts),
         kinds(find_kinds(run_job, placement)),
         replica_groups(run_job, kinds.simulated) {
-    if (sink.wants_links()) book.emplace(job.cluster);
+    if (sink.needs_links()) book.emplace(job.cluster);
   }
   RunningJob(const RunningJob&) = delete;  // its parts refer to each other
   RunningJob& operator=(const RunningJob&) = delete;

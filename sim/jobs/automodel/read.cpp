@@ -29,7 +29,7 @@ const Setting* first_of(Draft& draft, std::initializer_list<std::string_view> na
   for (const std::string_view name : names)
     if (const Setting* const setting = draft.find(name); first == nullptr && setting != nullptr &&
                                                          !setting->values.empty() &&
-                                                         !says_no(setting->values.front()))
+                                                         !is_off(setting->values.front()))
       first = setting;
   return first;
 }
@@ -86,11 +86,12 @@ void read_schedule(Draft& draft) {
   const Setting* const layers = draft.find("distributed.pipeline.layers_per_stage");
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
   if (pp < 2) return;
-  const std::string asked = base::lowercase(draft.text("distributed.pipeline.pp_schedule", "1f1b"));
+  const std::string torch_name =
+      base::lowercase(draft.text("distributed.pipeline.pp_schedule", "1f1b"));
   const std::string schedule = word_for(
       "1f1b gpipe interleaved1f1b=interleaved-1f1b interleavedzerobubble=interleaved-zb "
       "loopedbfs=looped-bfs zbvzerobubble=zb-v dualpipev=dualpipe-v",
-      asked);
+      torch_name);
   if (schedule.empty()) throw refusal(*name, "PyTorch has no schedule of this name");
   draft.set("schedule.name", schedule, name != nullptr ? name->written : "1f1b by default");
   const std::uint64_t all = draft.library_count("layers");
@@ -231,10 +232,10 @@ void name_adapters(Request& request) {
       request.settings, [](const Setting& setting) { return setting.name.starts_with("peft."); });
   if (first == request.settings.end()) return;
   if (const Setting* const dora = find("peft.use_dora");
-      dora != nullptr && !dora->values.empty() && !says_no(dora->values.front()))
+      dora != nullptr && !dora->values.empty() && !is_off(dora->values.front()))
     throw refusal(*dora, adapters_are_not_modelled);
   if (const Setting* const excluded = find("peft.exclude_modules");
-      excluded != nullptr && !excluded->values.empty() && !says_no(excluded->values.front()))
+      excluded != nullptr && !excluded->values.empty() && !is_off(excluded->values.front()))
     throw refusal(*excluded, "products without adapters are not read")
         .suggest("name those that have adapters: target_modules");
   const Setting section = *first;
@@ -320,7 +321,7 @@ Job read_job(const JobInput& input) {
   // "none" in YAML is as null.
   std::erase_if(request.settings, [](const Setting& setting) {
     return setting.name.starts_with("distributed.") && setting.values.size() == 1 &&
-           says_no(setting.values.front()) && setting.values.front() != "false" &&
+           is_off(setting.values.front()) && setting.values.front() != "false" &&
            setting.values.front() != "False";
   });
   name_adapters(request);

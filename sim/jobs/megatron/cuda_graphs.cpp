@@ -47,7 +47,7 @@ std::vector<std::string> graph_names(const Setting& setting) {
 void find_implementation(Draft& draft, Graphs& graphs) {
   const Setting* const named = draft.find("cuda_graph_impl");
   const bool is_named =
-      named != nullptr && !named->values.empty() && !says_no(named->values.front());
+      named != nullptr && !named->values.empty() && !is_off(named->values.front());
   for (const auto& [flag, implementation] :
        {std::pair{"enable_cuda_graph", "local"},
         std::pair{"external_cuda_graph", "transformer_engine"}}) {
@@ -80,7 +80,7 @@ Graphs find_graphs(Draft& draft) {
   find_implementation(draft, graphs);
   if (graphs.scope == nullptr) return graphs;
   graphs.names = graph_names(*graphs.scope);
-  std::erase_if(graphs.names, [](const std::string& name) { return says_no(name); });
+  std::erase_if(graphs.names, [](const std::string& name) { return is_off(name); });
   return graphs;
 }
 
@@ -120,7 +120,7 @@ void check_expert_modules(Draft& draft, const Graphs& graphs) {
   if (graphs.lists("mlp") && are_all_layers_experts(draft))
     refuse("mlp cuda graph is only supported for dense layers, but not found in the model.");
   const bool has_capacity = draft.find("moe_expert_capacity_factor") != nullptr &&
-                            !says_no(draft.text("moe_expert_capacity_factor"));
+                            !is_off(draft.text("moe_expert_capacity_factor"));
   if (has_capacity && draft.on("moe_pad_expert_input_to_capacity")) return;
   if (graphs.lists("moe")) refuse("moe cuda graph is only supported with drop-padding MoE.");
   if (graphs.lists("moe_preprocess") && draft.text("moe_token_dispatcher_type") == "alltoall" &&

@@ -37,7 +37,7 @@ SettingNames setting_names() {
   return {.others = {}, .flags = flags(), .unused = {&known_settings()}};
 }
 
-bool knows(const std::string& name) {
+bool is_known_flag(const std::string& name) {
   return std::ranges::find(flag_rows, name, &Flag::name) != flag_rows.end() ||
          known_settings().find(name) != nullptr;
 }

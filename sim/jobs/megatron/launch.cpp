@@ -75,9 +75,9 @@ std::vector<Word> flattened(std::span<const Word> words) {
   return flat;
 }
 
-std::size_t count_flags(std::span<const Word> words, KnowsFlag knows) {
-  return static_cast<std::size_t>(std::ranges::count_if(words, [knows](const Word& word) {
-    return is_flag(word.text) && knows(flag_name(word.text.substr(0, word.text.find('='))));
+std::size_t count_flags(std::span<const Word> words, FlagTest is_known_flag) {
+  return static_cast<std::size_t>(std::ranges::count_if(words, [is_known_flag](const Word& word) {
+    return is_flag(word.text) && is_known_flag(flag_name(word.text.substr(0, word.text.find('='))));
   }));
 }
 
@@ -227,11 +227,11 @@ std::vector<Word> flags_of_variables(const Script& script) {
 }
 
 // Indexes of the commands with the most flags that are known.
-std::vector<std::size_t> best_commands(const Script& script, KnowsFlag knows) {
+std::vector<std::size_t> best_commands(const Script& script, FlagTest is_known_flag) {
   std::vector<std::size_t> best;
   std::size_t max_flags = 1;
   for (std::size_t i = 0; i < script.commands.size(); ++i) {
-    const std::size_t count = count_flags(flattened(script.commands[i]), knows);
+    const std::size_t count = count_flags(flattened(script.commands[i]), is_known_flag);
     if (count < max_flags) continue;
     if (count > max_flags) best.clear();
     max_flags = count;
@@ -241,8 +241,8 @@ std::vector<std::size_t> best_commands(const Script& script, KnowsFlag knows) {
 }
 
 // Says which of several commands with as many flags is read, if they differ.
-std::optional<Note> choice_in(const Script& script, KnowsFlag knows) {
-  const std::vector<std::size_t> best = best_commands(script, knows);
+std::optional<Note> choice_in(const Script& script, FlagTest is_known_flag) {
+  const std::vector<std::size_t> best = best_commands(script, is_known_flag);
   std::set<std::string> different;
   for (const std::size_t index : best) {
     std::string text;
@@ -322,16 +322,17 @@ Script run_scripts(std::span<const Source> sources, const JobWords& words) {
   return script;
 }
 
-std::vector<Word> training_command(const Script& script, KnowsFlag knows) {
-  const auto best = best_commands(script, knows);
+std::vector<Word> training_command(const Script& script, FlagTest is_known_flag) {
+  const auto best = best_commands(script, is_known_flag);
   return best.empty() ? flags_of_variables(script) : script.commands[best.back()];
 }
 
-std::vector<Note> notes_of(const Script& script, KnowsFlag knows) {
+std::vector<Note> notes_of(const Script& script, FlagTest is_known_flag) {
   std::vector<Note> notes;
   for (const Unfollowed& place : script.unfollowed)
     notes.push_back({.text = place.text, .origin = place.origin, .why = place.why});
-  if (std::optional<Note> choice = choice_in(script, knows)) notes.push_back(std::move(*choice));
+  if (std::optional<Note> choice = choice_in(script, is_known_flag))
+    notes.push_back(std::move(*choice));
   return notes;
 }
 
@@ -339,9 +340,9 @@ void note_unfollowed(const Script& script, Request& request) {
   for (const Note& note : notes_of(script)) request.not_followed.push_back(note);
 }
 
-Request read_launch(const Script& script, const std::string& name, KnowsFlag knows) {
+Request read_launch(const Script& script, const std::string& name, FlagTest is_known_flag) {
   Request request{.name = std::filesystem::path(name).stem().string()};
-  const std::vector<std::size_t> found = best_commands(script, knows);
+  const std::vector<std::size_t> found = best_commands(script, is_known_flag);
   std::vector<Word> best;
   if (!found.empty()) best = flattened(script.commands[found.back()]);
   if (best.empty() && script.ended_at)
@@ -366,7 +367,7 @@ Request read_launch(const Script& script, const std::string& name, KnowsFlag kno
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
   add_cpu_threads(script, before, request);
   add_variables(script, request);
-  request.not_followed = notes_of(script, knows);
+  request.not_followed = notes_of(script, is_known_flag);
   return request;
 }
 

@@ -16,19 +16,20 @@ namespace pipewright::jobs {
 Script run_scripts(std::span<const Source> sources, const JobWords& words);
 
 // Test for the names of a framework's flags.
-using KnowsFlag = bool (*)(const std::string& name);
+using FlagTest = bool (*)(const std::string& name);
 
 // Flags and number of GPUs of the training command in the scripts: of the command that has the most
 // flags of a framework.
 Request read_launch(const Script& script, const std::string& name,
-                    KnowsFlag knows = megatron::knows);
+                    FlagTest is_known_flag = megatron::is_known_flag);
 
 // The words of that command. If no command has any of the flags, those of the variables with flags.
-std::vector<Word> training_command(const Script& script, KnowsFlag knows = megatron::knows);
+std::vector<Word> training_command(const Script& script,
+                                   FlagTest is_known_flag = megatron::is_known_flag);
 
 // What the reader could not follow in the scripts, and a function that passes it on.
 void note_unfollowed(const Script& script, Request& request);
-std::vector<Note> notes_of(const Script& script, KnowsFlag knows = megatron::knows);
+std::vector<Note> notes_of(const Script& script, FlagTest is_known_flag = megatron::is_known_flag);
 
 // Settings for the flags among the words of a command, such as "--tp-size 8 --bf16".
 std::vector<Setting> settings_of(std::span<const Word> words);

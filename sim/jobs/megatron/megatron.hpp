@@ -52,7 +52,7 @@ std::span<const SettingRow> unmodelled_settings();
 SettingNames setting_names();
 
 // True if the flag is used or known.
-bool knows(const std::string& name);
+bool is_known_flag(const std::string& name);
 
 // Translates settings with Megatron-LM's names into a scenario. Throws config::Error for settings
 // that Megatron-LM refuses.

@@ -135,7 +135,7 @@ void read_attention(Draft& draft) {
     draft.set("model.attention_sinks",
               draft.text("softmax_type", "vanilla") == "learnable" ? "true" : "false", *softmax);
   if (const Setting* const window = draft.find("window_size");
-      window != nullptr && !window->values.empty() && !says_no(window->values.front())) {
+      window != nullptr && !window->values.empty() && !is_off(window->values.front())) {
     // Window such as "(128,0)" or "128,0": the first number is the number of keys before the
     // query's own key.
     std::string left;
@@ -234,7 +234,7 @@ void read_experts(Draft& draft) {
     draft.without_effect(*draft.find("moe_shared_expert_overlap"),
                          "the model has no shared experts");
   }
-  if (capacity != nullptr && !capacity->values.empty() && !says_no(capacity->values.front())) {
+  if (capacity != nullptr && !capacity->values.empty() && !is_off(capacity->values.front())) {
     const double factor = base::parse_number<double>(capacity->values.front()).value_or(1);
     if (factor <= 0)
       draft.without_effect(*capacity, "experts drop nothing, as without it");
@@ -387,7 +387,7 @@ bool read_indexer(Draft& draft) {
 void read_linear_pattern(Draft& draft) {
   const Setting* const variant = draft.find("experimental_attention_variant");
   const Setting* const frequency = draft.find("linear_attention_freq");
-  if (variant == nullptr || variant->values.empty() || says_no(variant->values.front())) return;
+  if (variant == nullptr || variant->values.empty() || is_off(variant->values.front())) return;
   if (variant->values.front() == "dsa" && read_indexer(draft)) return;
   if (variant->values.front() != "gated_delta_net" || frequency == nullptr ||
       frequency->values.empty())

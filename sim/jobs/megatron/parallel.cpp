@@ -217,7 +217,7 @@ namespace {
 // (resolve_tensor_parallel_weight_shards of megatron/core/model_parallel_config.py).
 std::uint64_t remat_size(const Setting* shards, const Setting* size, std::uint64_t tp,
                          std::string_view tp_name) {
-  if (shards == nullptr || says_no(shards->values.front()))
+  if (shards == nullptr || is_off(shards->values.front()))
     return size == nullptr ? 1 : whole_number(*size);
   const std::uint64_t count = whole_number(*shards);
   if (tp == 0 || count < tp || count % tp != 0)
@@ -281,7 +281,7 @@ void read_rank_order(Draft& draft) {
       order != nullptr && draft.on("use_tp_pp_dp_mapping"))
     draft.set("parallel.order", "tp-cp-ep-pp-dp", *order);
   if (const Setting* const sizes = draft.find("hierarchical_context_parallel_sizes");
-      sizes != nullptr && !sizes->values.empty() && !says_no(sizes->values.front())) {
+      sizes != nullptr && !sizes->values.empty() && !is_off(sizes->values.front())) {
     config::Value list = config::make_list(sizes->values, sizes->origin);
     draft.set("parallel.hierarchical_context_parallel_sizes", std::move(list), sizes->written);
   }

@@ -33,7 +33,7 @@ int count_known_flags(const std::string& text) {
     if (at > 0 && is_word_character(text[at - 1])) continue;
     std::size_t end = at + 2;
     while (end < text.size() && is_word_character(text[end])) ++end;
-    if (end > at + 4 && knows(flag_name(text.substr(at, end - at)))) ++count;
+    if (end > at + 4 && is_known_flag(flag_name(text.substr(at, end - at)))) ++count;
   }
   return count;
 }
@@ -167,7 +167,7 @@ void check_no_layers_frozen(const Request& request) {
     const Setting* last = nullptr;
     for (const Setting& setting : request.settings)
       if (setting.name == name) last = &setting;
-    if (last != nullptr && (last->values.empty() || !says_no(last->values.front())))
+    if (last != nullptr && (last->values.empty() || !is_off(last->values.front())))
       throw refusal(*last, frozen_is_not_modelled);
   }
 }
@@ -179,12 +179,12 @@ Job read(Request request) {
   rename_frozen(frozen_names, {}, request);
   const bool has_shape = request.model.empty();
   Draft draft(std::move(request));
-  const Request& asked = draft.request();
-  const bool is_named = draft.find("hidden_size") != nullptr || asked.dialect == Dialect::megatron;
+  const Request& job = draft.request();
+  const bool is_named = draft.find("hidden_size") != nullptr || job.dialect == Dialect::megatron;
   if (!has_shape)
-    draft.set("model", config::make_text(asked.model, {.source = asked.name}), "by its name");
+    draft.set("model", config::make_text(job.model, {.source = job.name}), "by its name");
   else if (is_named)
-    draft.set("model.name", asked.name, "the file's");
+    draft.set("model.name", job.name, "the file's");
   else
     draft.lacks("model");
   read_flags(flags(), draft, has_argument_defaults(draft) && (is_named || !has_shape));

@@ -33,7 +33,7 @@ void check_exclusive(Draft& draft) {
        {"num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank",
         "pipeline_model_parallel_layout"}) {
     const Setting* const setting = draft.find(name);
-    if (setting == nullptr || setting->values.empty() || says_no(setting->values.front())) continue;
+    if (setting == nullptr || setting->values.empty() || is_off(setting->values.front())) continue;
     if (first != nullptr)
       throw refusal(*setting,
                     fmt::format("No more than one of the following arguments can be set at the "
@@ -63,7 +63,7 @@ void check_layout_alone(Draft& draft, const Setting& layout) {
 std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) {
   check_exclusive(draft);
   const Setting* const layout = draft.find("pipeline_model_parallel_layout");
-  if (layout != nullptr && !layout->values.empty() && !says_no(layout->values.front())) {
+  if (layout != nullptr && !layout->values.empty() && !is_off(layout->values.front())) {
     from = layout;
     check_layout_alone(draft, *layout);
     const std::uint64_t stages = stages_of(*layout);
@@ -238,7 +238,7 @@ void read_schedule(Draft& draft) {
       draft.set("schedule.chunks", fmt::format("{}", chunks), *from);
     else
       draft.set("schedule.chunks", fmt::format("{}", chunks), "stages of the pattern");
-    if (group != nullptr && !group->values.empty() && !says_no(group->values.front()))
+    if (group != nullptr && !group->values.empty() && !is_off(group->values.front()))
       draft.set("schedule.group_size", fmt::format("{}", whole_number(*group)), *group);
   }
   assume_even_stages(draft, pp * std::max<std::uint64_t>(chunks, 1));

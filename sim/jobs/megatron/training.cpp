@@ -46,8 +46,8 @@ void read_precision(Draft& draft) {
     throw refusal(*half, fmt::format("Only one of fp16 and bf16 should be True; {} is given at {}",
                                      brain->written, config::to_string(brain->origin)));
   const bool has_eight =
-      format != nullptr && !format->values.empty() && !says_no(format->values.front());
-  if (four != nullptr && !four->values.empty() && !says_no(four->values.front()))
+      format != nullptr && !format->values.empty() && !is_off(format->values.front());
+  if (four != nullptr && !four->values.empty() && !is_off(four->values.front()))
     return draft.set("training.precision", "nvfp4", *four);
   if (has_eight) {
     if (recipe == nullptr || recipe->values.empty())
@@ -198,7 +198,7 @@ const Setting* find_first(Draft& draft, std::initializer_list<std::string_view> 
 }
 
 std::string first_value(const Setting* setting) {
-  return setting == nullptr || setting->values.empty() || says_no(setting->values.front())
+  return setting == nullptr || setting->values.empty() || is_off(setting->values.front())
              ? ""
              : setting->values.front();
 }
@@ -237,7 +237,7 @@ Granularity read_granularity(Draft& draft) {
   const Setting* const older = draft.find("checkpoint_activations");
   const Setting* const older_method = draft.find("activations_checkpoint_method");
   const std::string kind = granularity != nullptr ? draft.text("recompute_granularity") : "";
-  if (!kind.empty() && !says_no(kind)) {
+  if (!kind.empty() && !is_off(kind)) {
     if (kind != "full" && kind != "selective")
       throw refusal(*granularity, "invalid choice (choose from full, selective)");
     return {kind, granularity};
@@ -355,13 +355,13 @@ void read_dispatcher(Draft& draft) {
     return;
   }
   std::string kernels = backend != nullptr ? draft.text("moe_flex_dispatcher_backend") : "deepep";
-  if (says_no(kernels)) kernels = "deepep";
+  if (is_off(kernels)) kernels = "deepep";
   if (kernels != "deepep" && kernels != "hybridep")
     return draft.not_understood(*backend, "only deepep and hybridep are read");
   draft.set("training.experts.dispatcher", kernels, backend != nullptr ? *backend : *type);
   const Setting* sms = kernels == "deepep" ? deepep_sms : hybridep_sms;
   if (flex_sms != nullptr) sms = flex_sms;
-  if (sms != nullptr && !sms->values.empty() && !says_no(sms->values.front()))
+  if (sms != nullptr && !sms->values.empty() && !is_off(sms->values.front()))
     draft.set("training.experts.sms", fmt::format("{}", whole_number(*sms)), *sms);
 }
 

@@ -36,7 +36,7 @@ bool is_choice(std::string_view part) {
   return part == "peft" || part == "peft_scheme" || part == "_target_";
 }
 
-bool states_no(const Named& entry) { return entry.values.empty() || says_no(entry.values.front()); }
+bool states_no(const Named& entry) { return entry.values.empty() || is_off(entry.values.front()); }
 
 Setting setting_of(const Named& entry, std::string_view name) {
   return {.name = std::string(name),

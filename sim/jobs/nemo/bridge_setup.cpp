@@ -28,7 +28,7 @@ const Named* last_entry(const std::vector<Named>& named, std::string_view path) 
 
 bool says(const std::vector<Named>& named, std::string_view path, bool otherwise) {
   const Named* const entry = last_entry(named, path);
-  return entry == nullptr || entry->values.empty() ? otherwise : !says_no(entry->values.front());
+  return entry == nullptr || entry->values.empty() ? otherwise : !is_off(entry->values.front());
 }
 
 // Applies what Megatron-Bridge does to a configuration before training.
@@ -95,7 +95,7 @@ class BridgeSetup {
     const bool is_selective =
         granularity != nullptr && granularity->values == std::vector<std::string>{"selective"};
     if (!is_selective) erase("model.recompute_modules");
-    if (granularity == nullptr || says_no(granularity->values.front()))
+    if (granularity == nullptr || is_off(granularity->values.front()))
       for (const char* const path : {"model.recompute_method", "model.recompute_num_layers"})
         erase(path);
   }
@@ -106,7 +106,7 @@ class BridgeSetup {
     const Named* const ep = last_entry(named_, "model.expert_model_parallel_size");
     const Named* const etp = last_entry(named_, "model.expert_tensor_parallel_size");
     const bool has_own = etp != nullptr && etp->values != std::vector<std::string>{"None"};
-    if (has_own || ep == nullptr || says_no(ep->values.front()) ||
+    if (has_own || ep == nullptr || is_off(ep->values.front()) ||
         ep->values == std::vector<std::string>{"1"})
       return;
     named_.push_back({.path = "model.expert_tensor_parallel_size",

@@ -93,7 +93,7 @@ std::vector<Named> read_mlperf(const Script& script, Request& request) {
   }
   for (const char* const name : unread_names)
     if (const Named* const variable = value(name);
-        variable != nullptr && !says_no(variable->values.front()))
+        variable != nullptr && !is_off(variable->values.front()))
       named.push_back({.path = fmt::format("model.{}", name),
                        .values = variable->values,
                        .written = variable->written,

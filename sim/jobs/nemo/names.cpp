@@ -121,12 +121,11 @@ bool read_special(const Named& entry, const std::string& name, Request& request)
     return true;
   }
   if (name == "fp8" || name == "fp8_hybrid" || name == "FP8") {
-    if (name != "fp8_hybrid" && !says_no(value))
-      add_setting(request, entry, "fp8_format", "hybrid");
+    if (name != "fp8_hybrid" && !is_off(value)) add_setting(request, entry, "fp8_format", "hybrid");
     return true;
   }
   if (name == "fp4" || name == "fp4_recipe") {
-    if (name == "fp4" && !says_no(value)) add_setting(request, entry, "fp4_format", value);
+    if (name == "fp4" && !is_off(value)) add_setting(request, entry, "fp4_format", value);
     return true;
   }
   if (name == "activation" || name == "activation_func") {
@@ -148,7 +147,7 @@ bool read_special(const Named& entry, const std::string& name, Request& request)
   }
   if (entry.path.find("tokenizer.") != std::string::npos &&
       (name == "type" || name == "model" || name == "tokenizer_model")) {
-    if (!says_no(value))
+    if (!is_off(value))
       add_setting(request, entry, name == "type" ? "tokenizer_type" : "tokenizer_model", value);
     return true;
   }
@@ -272,7 +271,7 @@ void translate(std::span<const Named> named, Request& request) {
     } else if (const auto alias = std::ranges::find(aliases, std::string_view(name), &Alias::name);
                alias != aliases.end() && !is_flag_already(name)) {
       setting.name = alias->flag;
-      if (alias->inverted) setting.values = {says_no(value) ? "true" : "false"};
+      if (alias->inverted) setting.values = {is_off(value) ? "true" : "false"};
     }
     request.settings.push_back(std::move(setting));
   }

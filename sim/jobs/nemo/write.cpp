@@ -34,7 +34,7 @@ constexpr std::array nemo_names{
 // empty for other settings.
 std::string nemo_override(const Setting& setting) {
   const std::string value = setting.values.empty() ? "true" : setting.values.front();
-  const bool no = says_no(value);
+  const bool no = is_off(value);
   if (setting.name == "swiglu") return "activation=fast-swiglu";
   if (setting.name == "normalization")
     return value == "RMSNorm" ? "normalization=rmsnorm" : "normalization=layernorm";
@@ -117,7 +117,7 @@ std::string override_of(const Setting& setting, bool for_nemo) {
   });
   if (alias != aliases.end()) {
     name = alias->name;
-    if (alias->inverted) value = says_no(value) ? "true" : "false";
+    if (alias->inverted) value = is_off(value) ? "true" : "false";
   }
   if (name == "tp_comm_overlap") section = "comm_overlap";
   return fmt::format("{}.{}={}", section, name, value);

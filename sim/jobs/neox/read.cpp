@@ -33,7 +33,7 @@ void read_mlp(Draft& draft) {
       std::max<std::uint64_t>(draft.count("mlp_multiple_of").value_or(1), 1);
   const bool gated = is_gated(draft);
   if (gated) draft.set("model.mlp", "swiglu", *activation);
-  const std::uint64_t whole = size != nullptr && !says_no(draft.text(size->name))
+  const std::uint64_t whole = size != nullptr && !is_off(draft.text(size->name))
                                   ? whole_number(*size)
                                   : 4 * draft.count_at("model.hidden", 0);
   const std::uint64_t half = gated ? whole * 2 / 3 / 2 : whole;
@@ -273,7 +273,7 @@ Job read_job(const JobInput& input) {
     std::ranges::replace(setting.name, '-', '_');
     if (setting.name == "num_gpus") gpus = &setting;
   }
-  if (gpus != nullptr && !says_no(gpus->values.empty() ? "" : gpus->values.front())) {
+  if (gpus != nullptr && !is_off(gpus->values.empty() ? "" : gpus->values.front())) {
     request.gpus = whole_number(*gpus);
     request.gpus_from = gpus->written;
     request.gpus_origin = gpus->origin;

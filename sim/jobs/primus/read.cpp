@@ -173,7 +173,7 @@ std::vector<Setting> preset_settings(const JobInput& input, const Source& source
 bool is_on(const std::vector<Setting>& settings, std::string_view name) {
   bool on = false;
   for (const Setting& setting : settings)
-    if (setting.name == name) on = !setting.values.empty() && !says_no(setting.values.front());
+    if (setting.name == name) on = !setting.values.empty() && !is_off(setting.values.front());
   return on;
 }
 

@@ -167,7 +167,7 @@ const Setting* Draft::find(std::string_view name) {
 
 bool Draft::on(std::string_view name) {
   const Setting* const setting = find(name);
-  return setting != nullptr && (setting->values.empty() || !says_no(setting->values.front()));
+  return setting != nullptr && (setting->values.empty() || !is_off(setting->values.front()));
 }
 
 std::optional<std::uint64_t> Draft::count(std::string_view name) {
@@ -189,7 +189,7 @@ std::string Draft::text(std::string_view name, std::string_view otherwise) {
 double Draft::fraction(std::string_view name, double otherwise) {
   const Setting* const setting = find(name);
   if (setting == nullptr) return otherwise;
-  if (says_no(text(name))) return 0;
+  if (is_off(text(name))) return 0;
   const std::optional<double> fraction = base::parse_number<double>(text(name));
   if (!fraction || *fraction < 0 || *fraction > 1)
     throw refusal(*setting, "a fraction is a number from 0 to 1, such as 0.5");
@@ -421,7 +421,7 @@ void Draft::sort_rest(const SettingTable& table, std::span<const std::string_vie
     const SettingRow* row = row_of(setting.name, table);
     if (const std::string_view name = negated_name(setting.name); row == nullptr && !name.empty()) {
       row = row_of(name, table);
-      values = {!values.empty() && says_no(values.front()) ? "true" : "false"};
+      values = {!values.empty() && is_off(values.front()) ? "true" : "false"};
     }
     if (row == nullptr)
       report_unknown(setting, table, names);

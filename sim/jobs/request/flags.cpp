@@ -34,7 +34,7 @@ std::string choices_of(std::string_view words) {
 }
 
 void read_row(const Flag& flag, const Setting& setting, Draft& draft) {
-  const bool no = !setting.values.empty() && says_no(setting.values.front());
+  const bool no = !setting.values.empty() && is_off(setting.values.front());
   switch (flag.form) {
     case Form::rule:
     case Form::accepted:

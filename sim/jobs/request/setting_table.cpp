@@ -20,19 +20,19 @@ void for_each_word(std::string_view text, const Visit& visit) {
 
 }  // namespace
 
-bool says_no(std::string_view text) {
+bool is_off(std::string_view text) {
   constexpr std::array no{"false", "False", "FALSE", "0", "no", "none", "None", "null", "~", ""};
   return std::ranges::find(no, text) != no.end();
 }
 
 bool SettingRow::is_modelled(std::span<const std::string> values) const {
   if (changes == Changes::nothing) return true;
-  const bool is_off = !values.empty() && says_no(values.front());
-  if (modelled == off) return is_off;
-  if (modelled == on) return !is_off;
+  const bool turns_off = !values.empty() && is_off(values.front());
+  if (modelled == off) return turns_off;
+  if (modelled == on) return !turns_off;
   bool matches = false;
   for_each_word(modelled, [&](std::string_view word) {
-    matches |= word == off ? is_off : !values.empty() && values.front() == word;
+    matches |= word == off ? turns_off : !values.empty() && values.front() == word;
   });
   return matches;
 }

@@ -14,7 +14,7 @@
 namespace pipewright::jobs {
 
 // True if the text means no: false, 0, no, none.
-bool says_no(std::string_view text);
+bool is_off(std::string_view text);
 
 // Values of a setting with which a framework does what the model assumes.
 inline constexpr std::string_view off = "off";  // false, none, 0 or an empty value

@@ -9,7 +9,7 @@
 namespace pipewright::jobs {
 
 std::string float8_recipe(Draft& draft, const Setting* recipe) {
-  if (recipe == nullptr || recipe->values.empty() || says_no(recipe->values.front())) return "fp8";
+  if (recipe == nullptr || recipe->values.empty() || is_off(recipe->values.front())) return "fp8";
   const std::string& name = recipe->values.front();
   if (name == "rowwise_with_gw_hp")
     draft.not_modelled(*recipe, Changes::time, "weight gradients would be computed in bf16");
@@ -22,11 +22,11 @@ void read_filter(Draft& draft, const Setting& filter, std::span<const LinearName
                  const std::string& type) {
   std::vector<std::string> unused;
   for (const std::string& part : filter.values)
-    if (!says_no(part) && part.find("router") == std::string::npos) unused.push_back(part);
+    if (!is_off(part) && part.find("router") == std::string::npos) unused.push_back(part);
   const auto matches = [&](std::string_view name) {
     bool is_match = false;
     for (const std::string& part : filter.values)
-      if (!says_no(part) && name.find(part) != std::string_view::npos) {
+      if (!is_off(part) && name.find(part) != std::string_view::npos) {
         std::erase(unused, part);
         is_match = true;
       }

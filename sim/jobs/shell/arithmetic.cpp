@@ -261,16 +261,16 @@ class Arithmetic {
     return found;
   }
 
-  Number value_of(const Target& wanted) {
-    const Variable* const variable = shell_.find(wanted.name);
+  Number value_of(const Target& lvalue) {
+    const Variable* const variable = shell_.find(lvalue.name);
     const Word* word = nullptr;
-    if (variable != nullptr && wanted.key)
-      word = shell_.element(*variable, *wanted.key);
+    if (variable != nullptr && lvalue.key)
+      word = shell_.element(*variable, *lvalue.key);
     else if (variable != nullptr && !variable->words.empty())
       word = &variable->words.front();
     // What the script sets itself, but not yet, is 0.
     if (word == nullptr)
-      return variable != nullptr || shell_.script.written.contains(wanted.name) ? Number(0)
+      return variable != nullptr || shell_.script.written.contains(lvalue.name) ? Number(0)
                                                                                 : std::nullopt;
     const std::string text = without_marks(word->text);
     if (const Number number = base::parse_number<std::int64_t>(text);
@@ -281,44 +281,44 @@ class Arithmetic {
   }
 
   // What the script counts itself begins with 0.
-  Number changed_value(const Target& wanted) {
-    return shell_.find(wanted.name) == nullptr ? Number(0) : value_of(wanted);
+  Number changed_value(const Target& lvalue) {
+    return shell_.find(lvalue.name) == nullptr ? Number(0) : value_of(lvalue);
   }
 
-  Number store(const Target& wanted, Number value) {
+  Number store(const Target& lvalue, Number value) {
     if (quiet_ || !valid_) return value;
     Word word{value ? fmt::format("{}", *value) : unknown(fmt::format("$(({}))", text_)),
               shell_.here()};
-    if (wanted.key)
-      shell_.assign_element(wanted.name, *wanted.key, std::move(word));
+    if (lvalue.key)
+      shell_.assign_element(lvalue.name, *lvalue.key, std::move(word));
     else
-      shell_.assign(wanted.name, std::move(word));
+      shell_.assign(lvalue.name, std::move(word));
     return value;
   }
 
-  Number stepped(const Target& wanted, std::int64_t change, bool before) {
-    const Number old = changed_value(wanted);
-    const Number now = store(wanted, combine(old, change, "+"));
+  Number stepped(const Target& lvalue, std::int64_t change, bool before) {
+    const Number old = changed_value(lvalue);
+    const Number now = store(lvalue, combine(old, change, "+"));
     return before ? now : old;
   }
 
   Number variable() {
-    const Target wanted = target();
-    if (take("++")) return stepped(wanted, 1, false);
-    if (take("--")) return stepped(wanted, -1, false);
+    const Target lvalue = target();
+    if (take("++")) return stepped(lvalue, 1, false);
+    if (take("--")) return stepped(lvalue, -1, false);
     static constexpr std::array<std::string_view, 10> signs{"+",  "-",  "*", "/", "%",
                                                             "<<", ">>", "&", "|", "^"};
     for (const std::string_view sign : signs)
       if (starts(fmt::format("{}=", sign))) {
         at_ += sign.size() + 1;
-        const Number old = changed_value(wanted);
-        return store(wanted, combine(old, choice(), sign));
+        const Number old = changed_value(lvalue);
+        return store(lvalue, combine(old, choice(), sign));
       }
     if (starts("=") && !starts("==")) {
       take("=");
-      return store(wanted, choice());
+      return store(lvalue, choice());
     }
-    return value_of(wanted);
+    return value_of(lvalue);
   }
 
   std::string_view text_;

@@ -182,7 +182,7 @@ void check_no_weights_frozen(const Request& request) {
   for (const char* const name :
        {"freeze_parameters", "freeze_parameters_regex", "freeze_parameters_ratio"})
     if (const Setting* const frozen = setting_named(request, name);
-        frozen != nullptr && !says_no(frozen->values.front()))
+        frozen != nullptr && !is_off(frozen->values.front()))
       throw refusal(*frozen, frozen_is_not_modelled);
 }
 
@@ -197,7 +197,7 @@ void add_lora_defaults(Request& request) {
     return;
   }
   if (const Setting* const dora = setting_named(request, "use_dora");
-      dora != nullptr && !says_no(dora->values.front()))
+      dora != nullptr && !is_off(dora->values.front()))
     throw refusal(*dora, adapters_are_not_modelled);
   std::vector<Setting> missing;
   for (const Default& row : lora_defaults)
@@ -220,7 +220,7 @@ std::string model_of(const Request& request) {
 // some.
 bool has_experts(const Request& request) {
   if (const Setting* const count = setting_named(request, "num_experts"))
-    return !says_no(count->values.front());
+    return !is_off(count->values.front());
   if (request.model.empty()) return false;
   const config::Value model =
       config::read_yaml_file(config::library_file("models", request.model, ".yaml").string());
@@ -233,11 +233,11 @@ Job read_megatron(Request request) {
   add_lora_defaults(request);
   read_weight_type(request);
   const Setting* const half = setting_named(request, "fp16");
-  const bool is_fp16 = half != nullptr && !says_no(half->values.front());
+  const bool is_fp16 = half != nullptr && !is_off(half->values.front());
   request.dialect = Dialect::recipe;
   request.model = model_of(request);
   const Setting* const packing = setting_named(request, "packing");
-  const bool packs = packing != nullptr && !says_no(packing->values.front());
+  const bool packs = packing != nullptr && !is_off(packing->values.front());
   if (!packs && setting_named(request, "max_length") != nullptr)
     request.assumed.emplace_back(
         "all samples have --max_length tokens, as they would with packing");

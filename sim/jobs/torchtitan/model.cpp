@@ -93,12 +93,12 @@ void read_model(Draft& draft) {
     return draft.set("model", known, "by its name");
   if (name == nullptr || flavor == nullptr || name->values.empty() || flavor->values.empty())
     return draft.lacks("model");
-  const std::string wanted = base::lowercase(flavor->values.front());
+  const std::string flavor_name = base::lowercase(flavor->values.front());
   const auto row = std::ranges::find_if(flavors, [&](const Flavor& each) {
-    return each.name == name->values.front() && each.flavor == wanted;
+    return each.name == name->values.front() && each.flavor == flavor_name;
   });
   if (row == flavors.end()) {
-    const std::string both = fmt::format("{}-{}", name->values.front(), wanted);
+    const std::string both = fmt::format("{}-{}", name->values.front(), flavor_name);
     draft.not_understood(*flavor, fmt::format("no flavor of {} whose sizes are known; {}",
                                               name->values.front(), model_advice(both)));
     return draft.lacks("model");

@@ -90,7 +90,7 @@ void rename_older(std::vector<Setting>& settings) {
     is_older = is_older || (row != moved.end() && row->older.starts_with("experimental.pipeline_"));
     const bool is_eight =
         (setting.name == "float8.enable_float8_linear" || setting.name == "training.fp8_linear") &&
-        !setting.values.empty() && !says_no(setting.values.front());
+        !setting.values.empty() && !is_off(setting.values.front());
     if (is_eight) {
       setting.name = "model.converters";
       setting.values = {"float8"};

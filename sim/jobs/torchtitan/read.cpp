@@ -257,7 +257,7 @@ void read_unshard_window(Draft& draft) {
     return;
   }
   constexpr const char* key = "parallel.max_unsharded_stages";
-  if (stages != nullptr && !says_no(stages->values.front()) && stages->values.front() != "None")
+  if (stages != nullptr && !is_off(stages->values.front()) && stages->values.front() != "None")
     draft.set(key, fmt::format("{}", whole_number(*stages)), *stages);
   else
     draft.set(key, fmt::format("{}", draft.count_at("schedule.chunks", 2)),
@@ -288,7 +288,7 @@ void read_schedule(Draft& draft) {
   std::uint64_t stages = 0;  // 0: the schedule's file has the number
   const Setting* const modules = draft.find("parallelism.module_fqns_per_model_part");
   const std::vector<std::string> listed = listed_layers(modules);
-  if (csv != nullptr && !csv->values.empty() && !says_no(csv->values.front())) {
+  if (csv != nullptr && !csv->values.empty() && !is_off(csv->values.front())) {
     config::Value path = config::make_text(csv->values.front(), csv->origin);
     draft.set("schedule", std::move(path), csv->written);
   } else {

@@ -177,9 +177,9 @@ void read_data_parallel(Draft& draft) {
 void read_training(Draft& draft) {
   const Setting* const off = draft.find("disable_gradient_checkpointing");
   const Setting* const on = draft.find("gradient_checkpointing");
-  const bool is_off = draft.on("disable_gradient_checkpointing") ||
-                      (on != nullptr && !draft.on("gradient_checkpointing"));
-  if (!is_off)
+  const bool is_disabled = draft.on("disable_gradient_checkpointing") ||
+                           (on != nullptr && !draft.on("gradient_checkpointing"));
+  if (!is_disabled)
     draft.set("training.recompute.granularity", "full",
               on != nullptr ? on->written : "gradient checkpointing is on by default");
   else if (off != nullptr)
@@ -293,7 +293,7 @@ void add(Request& request, std::string_view name, std::string_view value,
 void add_defaults(Request& request) {
   for (const char* const name : {"use_peft", "use_lora", "lora_enable", "lora_r", "lora_dim"})
     if (const Setting* const adapter = setting_named(request, name);
-        adapter != nullptr && (adapter->values.empty() || !says_no(adapter->values.front())))
+        adapter != nullptr && (adapter->values.empty() || !is_off(adapter->values.front())))
       throw refusal(*adapter,
                     "adapters (LoRA) of a program are not read, as each has defaults of its own")
           .suggest("leave it out, and set training.lora: --set training.lora.rank=N");

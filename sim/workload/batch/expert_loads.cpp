@@ -68,12 +68,12 @@ std::vector<double> drawn_shares(const RoutingLaw& law, std::uint64_t bits) {
 // Gives the tokens of padding to `top_k` experts, of which every set is equally likely, and the
 // rest of the tokens to all experts by their shares.
 void add_padding(const RoutingLaw& law, std::uint64_t bits, std::vector<double>& shares) {
-  std::uint32_t wanted = law.top_k;
+  std::uint32_t remaining = law.top_k;
   for (std::uint32_t i = 0; i < law.experts; ++i) {
     shares[i] *= 1 - law.padding;
-    if (uniform(base::mix(~bits + i)) * (law.experts - i) >= wanted) continue;
+    if (uniform(base::mix(~bits + i)) * (law.experts - i) >= remaining) continue;
     shares[i] += law.padding / law.top_k;
-    --wanted;
+    --remaining;
   }
 }
 

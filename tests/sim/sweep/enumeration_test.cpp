@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/sweep/walk.hpp"
+#include "sim/sweep/enumerator.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/sweep/random_expression.hpp"
 #include "tests/sim/sweep/spaces.hpp"
@@ -159,29 +159,30 @@ TEST_CASE("few candidates of very many combinations cost few tries", "[search][s
       "backward_times: 1\nmicrobatches: 8\nsearch: {gpus: 40, constraints: [tp <= 8, zero == 0]}");
   const Domain domain(sweep, {});
   CHECK(domain.combinations == 1e8);
-  Walk walk(domain);
+  Enumerator enumerator(domain);
   std::uint64_t layouts = 0;
-  CHECK(walk.run([&](auto&&...) { return ++layouts > 0; }));
+  CHECK(enumerator.run([&](auto&&...) { return ++layouts > 0; }));
   std::uint64_t expected = 0;
   for (const int tp : {1, 2, 4, 5, 8})
     for (int cp = 1; cp <= 40; ++cp)
       for (int pp = 1; pp <= 40; ++pp) expected += 40 % (tp * cp * pp) == 0 ? 1 : 0;
   CHECK(layouts == expected);
-  CHECK(walk.tries() < 20'000);
-  CHECK(walk.excluded()[0] + walk.excluded()[1] + walk.excluded()[2] + layouts == 100'000'000);
+  CHECK(enumerator.tries() < 20'000);
+  CHECK(enumerator.excluded()[0] + enumerator.excluded()[1] + enumerator.excluded()[2] + layouts ==
+        100'000'000);
 }
 
-TEST_CASE("a rule of a single axis applies before the walk", "[search][space]") {
-  // Without that, the walk would try 10^6 combinations.
+TEST_CASE("a rule of a single axis applies before the enumeration", "[search][space]") {
+  // Without that, the enumeration would try 10^6 combinations.
   const Sweep sweep = sweep_of(
       "microbatches: 1..1000\niterations: 1..1000\np2p: auto\nforward_times: 1\n"
       "backward_times: 1\ndevices: 2\n"
       "search: {constraints: [p2p == 'eager' and p2p == 'blocking', iterations < 1]}");
   const Domain domain(sweep, {});
-  Walk walk(domain);
-  CHECK(walk.run([](auto&&...) { return true; }));
-  CHECK(walk.tries() == 0);
-  CHECK(walk.excluded() == std::vector<std::uint64_t>{4'000'000, 0});
+  Enumerator enumerator(domain);
+  CHECK(enumerator.run([](auto&&...) { return true; }));
+  CHECK(enumerator.tries() == 0);
+  CHECK(enumerator.excluded() == std::vector<std::uint64_t>{4'000'000, 0});
 }
 
 }  // namespace pipewright::search::test

@@ -165,7 +165,7 @@ TEST_CASE("the partition that limits the stages may be that of the stack", "[sea
   CHECK(candidates("stack: {like: megatron-core, partition: ends_less}\npartition: even\n") == 2);
 }
 
-TEST_CASE("a walk ends when the visitor returns false", "[search][space]") {
+TEST_CASE("an enumeration ends when the visitor returns false", "[search][space]") {
   const Space space = space_of("devices: 1..8\n" + passes);
   int visits = 0;
   space.for_each_layout([&](auto, auto) { return ++visits < 3; });
@@ -421,7 +421,7 @@ TEST_CASE("a name of several keys means the one that the sweep sets", "[search][
           .size() == 1);
 }
 
-TEST_CASE("a space of very many combinations identifies its candidates without a walk",
+TEST_CASE("a space of very many combinations identifies its candidates without an enumeration",
           "[search][space]") {
   const Space space = space_of(huge_sweep("{constraints: [microbatches % pp == 0]}"));
   REQUIRE(space.combinations() == 300.0 * 50'000 * 100'000 * 3);

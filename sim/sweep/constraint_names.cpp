@@ -1,4 +1,4 @@
-#include "sim/sweep/knowledge.hpp"
+#include "sim/sweep/constraint_names.hpp"
 
 #include <algorithm>
 #include <array>

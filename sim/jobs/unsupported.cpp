@@ -1,4 +1,4 @@
-#include "sim/jobs/unread.hpp"
+#include "sim/jobs/unsupported.hpp"
 
 #include <algorithm>
 #include <array>
@@ -63,7 +63,7 @@ bool has_extension(const SourceText& text, std::string_view extension) {
 
 }  // namespace
 
-void check_is_read(const Source& source) {
+void check_supported(const Source& source) {
   const SourceText text(source);
   for (const Unread& row : unread_rows) {
     const bool has_words =

@@ -1,4 +1,4 @@
-#include "sim/sweep/walk.hpp"
+#include "sim/sweep/enumerator.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -39,7 +39,7 @@ GpuProducts::GpuProducts(const Domain& domain,
   }
 }
 
-Walk::Walk(const Domain& domain, std::vector<bool> active)
+Enumerator::Enumerator(const Domain& domain, std::vector<bool> active)
     : domain_(domain), active_(std::move(active)), names_(domain.names.values()) {
   if (active_.empty()) active_.assign(domain.rules.size(), true);
   excluded_.resize(domain.rules.size());
@@ -53,8 +53,8 @@ Walk::Walk(const Domain& domain, std::vector<bool> active)
 }
 
 // Removes the values of axes that a rule excludes on its own because it depends on no other axis,
-// so that no walk tries them.
-void Walk::apply_rules_of_single_axes() {
+// so that no enumeration tries them.
+void Enumerator::apply_rules_of_single_axes() {
   const auto combinations_without = [&](std::size_t axis) {
     std::uint64_t product = 1;
     for (std::size_t i = 0; i < values_.size(); ++i)
@@ -84,7 +84,7 @@ void Walk::apply_rules_of_single_axes() {
   }
 }
 
-void Walk::prepare() {
+void Enumerator::prepare() {
   const std::size_t count = values_.size();
   below_.assign(count + 1, 1);
   for (std::size_t i = count; i-- > 0;) below_[i] = below_[i + 1] * values_[i].size();
@@ -101,7 +101,7 @@ void Walk::prepare() {
   }
 }
 
-void Walk::sample(std::uint64_t seed) {
+void Enumerator::sample(std::uint64_t seed) {
   constexpr std::size_t max_values = 64;
   if (all_values_.empty()) all_values_ = values_;
   tries_ = 0;
@@ -122,7 +122,7 @@ void Walk::sample(std::uint64_t seed) {
   }
 }
 
-bool Walk::stay_near(std::uint64_t layout, std::size_t slot) {
+bool Enumerator::stay_near(std::uint64_t layout, std::size_t slot) {
   constexpr std::size_t steps = 6;
   if (all_values_.empty()) all_values_ = values_;
   tries_ = 0;
@@ -153,25 +153,26 @@ bool Walk::stay_near(std::uint64_t layout, std::size_t slot) {
   return true;
 }
 
-bool Walk::is_over() {
+bool Enumerator::is_over() {
   constexpr std::uint64_t stop_mask = 0xfffff;
   return tries_ > max_tries_ || ((tries_ & stop_mask) == 0 && *stop_ && (*stop_)());
 }
 
-bool Walk::run(const Visit& visit, std::uint64_t max_tries, const std::function<bool()>& stop) {
+bool Enumerator::run(const Visit& visit, std::uint64_t max_tries,
+                     const std::function<bool()>& stop) {
   visit_ = &visit;
   stop_ = &stop;
   max_tries_ = max_tries;
   if (below_.front() == 0) return true;
   digits_.assign(domain_.schedule_axis(), 0);
-  return walk_axis(0, 0, domain_.fixed_gpus);
+  return enumerate_axis(0, 0, domain_.fixed_gpus);
 }
 
-void Walk::set(std::size_t axis, std::uint32_t value) {
+void Enumerator::set(std::size_t axis, std::uint32_t value) {
   for (const auto& [slot, number] : domain_.open()[axis].values[value].names) names_[slot] = number;
 }
 
-bool Walk::holds(std::size_t rule) const {
+bool Enumerator::holds(std::size_t rule) const {
   try {
     return domain_.rules[rule].program->holds(names_);
   } catch (const ExpressionError& error) {
@@ -179,7 +180,7 @@ bool Walk::holds(std::size_t rule) const {
   }
 }
 
-bool Walk::contains(std::span<const std::uint32_t> digits) {
+bool Enumerator::contains(std::span<const std::uint32_t> digits) {
   std::uint64_t gpus = domain_.fixed_gpus;
   for (std::size_t axis = 0; axis < digits.size(); ++axis) {
     const std::uint32_t value = digits[axis];
@@ -196,7 +197,7 @@ bool Walk::contains(std::span<const std::uint32_t> digits) {
   return true;
 }
 
-std::optional<std::size_t> Walk::broken_rule(std::span<const std::uint32_t> digits) {
+std::optional<std::size_t> Enumerator::broken_rule(std::span<const std::uint32_t> digits) {
   std::uint64_t gpus = domain_.fixed_gpus;
   std::size_t cluster = 0;
   for (std::size_t axis = 0; axis < digits.size(); ++axis) {
@@ -219,7 +220,7 @@ std::optional<std::size_t> Walk::broken_rule(std::span<const std::uint32_t> digi
 
 // Returns whether a rule excludes the value that was just chosen on an axis. If so, counts all
 // combinations with this value as excluded by the rule.
-bool Walk::is_excluded(std::size_t depth) {
+bool Enumerator::is_excluded(std::size_t depth) {
   for (const std::size_t rule : rules_at_[depth])
     if (!holds(rule)) {
       excluded_[rule] += below_[depth + 1];
@@ -228,7 +229,7 @@ bool Walk::is_excluded(std::size_t depth) {
   return false;
 }
 
-bool Walk::walk_axis(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
+bool Enumerator::enumerate_axis(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
   if (depth == domain_.schedule_axis()) return visit_layout(layout);
   const SweepAxis& axis = domain_.open()[depth];
   const bool is_cluster = axis.info.key == "cluster";
@@ -247,12 +248,12 @@ bool Walk::walk_axis(std::size_t depth, std::uint64_t layout, std::uint64_t gpus
     set(depth, value);
     if (is_excluded(depth)) continue;
     digits_[depth] = value;
-    if (!walk_axis(depth + 1, layout * axis.values.size() + value, product)) return false;
+    if (!enumerate_axis(depth + 1, layout * axis.values.size() + value, product)) return false;
   }
   return true;
 }
 
-bool Walk::visit_layout(std::uint64_t layout) {
+bool Enumerator::visit_layout(std::uint64_t layout) {
   const std::size_t axis = domain_.schedule_axis();
   if (rules_at_[axis].empty()) return (*visit_)(layout, digits_, values_[axis]);
   schedules_.clear();

@@ -29,19 +29,19 @@ class GpuProducts {
   std::vector<std::vector<std::unordered_set<std::uint64_t>>> reachable_;
 };
 
-// Walks the combinations of a domain's axis values depth first, one axis after the other. A rule is
-// checked as soon as the values that it depends on are chosen, and the combinations that it
+// Enumerates the combinations of a domain's axis values depth first, one axis after the other. A
+// rule is checked as soon as the values that it depends on are chosen, and the combinations that it
 // excludes are counted.
-class Walk {
+class Enumerator {
  public:
   // Receives the number of a layout, the index of its value on each axis but the schedules, and the
-  // allowed schedules. Returns false to end the walk.
+  // allowed schedules. Returns false to end the enumeration.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>,
                                    std::span<const std::uint32_t>)>;
 
-  // Prepares a walk that checks the rules that are `active`, or all rules if it is empty. Supports
-  // at most 2^63 combinations.
-  explicit Walk(const Domain& domain, std::vector<bool> active = {});
+  // The enumeration checks the rules that are `active`, or all rules if it is empty. Supports at
+  // most 2^63 combinations.
+  explicit Enumerator(const Domain& domain, std::vector<bool> active = {});
 
   // Limits the following runs to some values of each axis. The seed determines which values, and in
   // which order they are tried.
@@ -51,14 +51,15 @@ class Walk {
   // after the last slot.
   bool stay_near(std::uint64_t layout, std::size_t slot);
 
-  // Walks until `visit` returns false, `max_tries` values were tried, or `stop`, which is called
-  // periodically, returns true. Returns whether the walk came to its end.
+  // Runs until `visit` returns false, `max_tries` values were tried, or `stop`, which is called
+  // periodically, returns true. Returns whether all combinations were enumerated.
   bool run(const Visit& visit, std::uint64_t max_tries = ~std::uint64_t{0},
            const std::function<bool()>& stop = {});
 
   // Returns whether a combination, given as the value of each axis, meets every active rule. Rules
-  // are checked in the order of a walk, so that a rule that guards another one from dividing by 0
-  // comes first. Counts nothing. Throws config::Error for a rule that cannot be evaluated.
+  // are checked in the order of the enumeration, so that a rule that guards another one from
+  // dividing by 0 comes first. Counts nothing. Throws config::Error for a rule that cannot be
+  // evaluated.
   bool contains(std::span<const std::uint32_t> digits);
   // Returns the first rule, in the order of the domain, that a combination does not meet. Rules
   // that cannot be evaluated for it are skipped.
@@ -75,7 +76,7 @@ class Walk {
   bool is_over();
   bool holds(std::size_t rule) const;
   bool is_excluded(std::size_t depth);
-  bool walk_axis(std::size_t depth, std::uint64_t layout, std::uint64_t gpus);
+  bool enumerate_axis(std::size_t depth, std::uint64_t layout, std::uint64_t gpus);
   bool visit_layout(std::uint64_t layout);
   const std::vector<std::uint32_t>& all_values(std::size_t axis) const {
     return all_values_.empty() ? values_[axis] : all_values_[axis];
