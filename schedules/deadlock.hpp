@@ -7,7 +7,7 @@
 
 namespace pipewright::schedules {
 
-// A device that waits forever, and the pass that it would run next.
+// A device that waits forever, and its next pass.
 struct Blocked {
   std::uint32_t device = 0;
   Pass at;

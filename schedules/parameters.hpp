@@ -13,7 +13,7 @@ namespace pipewright::schedules {
 inline constexpr std::uint32_t usual_chunks = 2;
 inline constexpr std::uint32_t usual_slices = 2;
 
-// What a user can choose about a schedule. Each family accepts only some of the optional values.
+// Parameters of a schedule. Each family accepts only some of the optional ones.
 struct Parameters {
   std::uint32_t devices = 0;
   std::uint32_t microbatches = 0;  // Microbatches of one iteration.
@@ -33,7 +33,8 @@ struct Parameters {
   // stage, and the latency of a hop in the same unit. If empty, F = I = W and there is no latency.
   PassTimes device_times;
   double hop = 0;
-  double input_grad_releases = 0;  // Part of a pass's activations that I frees; W frees the rest.
+  double input_grad_releases =
+      0;  // Fraction of a pass's activations that I frees; W frees the rest.
 };
 
 // An optional parameter.

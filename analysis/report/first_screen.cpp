@@ -88,7 +88,7 @@ void add_times(TextTable& table, std::span<const Summary> runs,
   table.add_numbers({"90 % of", seeds}, std::move(ranges));
 }
 
-// Adds a column of tokens/s or, if no run knows its number of tokens, one of samples/s.
+// Adds a column of tokens/s or, if no run has a number of tokens, one of samples/s.
 void add_throughput(TextTable& table, std::span<const Summary> runs) {
   for (const auto& [heading, rate] : {std::pair{"tokens/s", &Summary::tokens_per_s},
                                       std::pair{"samples/s", &Summary::samples_per_s}}) {

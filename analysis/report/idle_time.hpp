@@ -37,13 +37,13 @@ struct Gap {
   double start = 0;             // end of the previous pass
   double released = 0;          // end of its blocking send
   double end = 0;               // start of the pass
-  std::array<Input, 2> inputs;  // of the pass and of its partner in the pair
+  std::array<Input, 2> inputs;  // inputs of the pass and of its partner in the pair
   std::size_t number_inputs = 1;
 };
 
 // Calls until(cause, end, input) for the causes of a gap in order of time: the device waits for the
 // cause until `end`, unless the previous cause ended later. `input` is the index of the input. The
-// rest of the gap has another cause.
+// rest of the gap has the cause IdleCause::other.
 template <class Until>
 void cut_gap(const Gap& gap, const Until& until) {
   until(IdleCause::blocked_send, std::min(gap.released, gap.end), std::size_t{0});

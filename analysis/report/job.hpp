@@ -10,7 +10,7 @@ namespace pipewright::analysis {
 // model, texts are empty and sizes of samples are 0.
 struct JobInfo {
   std::string model;
-  std::string gpu;                // of the first pipeline device
+  std::string gpu;                // GPU of the first pipeline device
   std::string stack;              // software of the job
   bool is_changed_stack = false;  // keys of the stack differ from those of its file
   std::uint32_t tp = 1;
@@ -41,8 +41,8 @@ struct JobInfo {
   bool symmetric = false;             // one replica was simulated for all
   std::string lengths;                // distribution of document lengths, if they vary
   double padding = 0;                 // fraction of the computed tokens that is padding
-  std::string dispatch;               // of tokens to experts: alltoall, "deepep fp8 overlapped"
-  std::string routing;                // of tokens to experts, if it is not balanced
+  std::string dispatch;               // how tokens reach experts: alltoall, "deepep fp8 overlapped"
+  std::string routing;                // how a router chooses experts, if it is not balanced
   double uneven = 0;                  // fraction of the time that unequal microbatches cost
   std::string straddling;  // groups that span NVLink domains although one domain could hold them
   std::string untried;     // groups whose calls no measurement was compared with: "tp + dp"

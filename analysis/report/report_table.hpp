@@ -137,7 +137,8 @@ ReportColumns<Row> picked(const ReportColumns<Row>& columns,
 template <class Row, class Part, class Projection>
 ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection& part_of);
 
-// Adds a column to a table. `marks` is empty or tells for each cell whether it gets a mark.
+// Adds a column to a table. `marks` is empty, or has a flag for each cell: whether the cell gets a
+// mark.
 void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
                 const std::vector<Json>& cells, bool is_optional = false,
                 const std::vector<bool>& marks = {});
@@ -157,7 +158,7 @@ Json json_rows(const ReportColumns<Row>& columns, const Rows& rows);
 // Writing and parsing JSON are compiled in report_table.cpp alone, since each takes the compiler
 // seconds.
 std::string json_document(const Json& json);
-// Writes JSON on one line, without a newline. `not_utf8` tells what to do with invalid UTF-8.
+// Writes JSON on one line, without a newline. `not_utf8` selects what to do with invalid UTF-8.
 std::string json_line(const Json& json,
                       Json::error_handler_t not_utf8 = Json::error_handler_t::replace);
 Json parse_json(std::string_view text);  // throws Json::parse_error

@@ -118,11 +118,11 @@ class SummarySink final : public trace::Sink {
     double in_pass = 0;  // exposed communication of the current pass if it runs alone
     double in_pair = 0;  // exposed communication of the current pass if a fused pair begins with it
     std::optional<std::uint32_t> gap_after;  // iteration that ended before the gap, if one did
-    double end = 0;                          // of the last pass
+    double end = 0;                          // end of the last pass
     double released = 0;                     // release of the device by the last pass
     double step_end = 0;
     double covered_by_steps = 0;  // communication counted in gaps that steps cover, in seconds
-    std::uint32_t iteration = 0;  // of the last pass
+    std::uint32_t iteration = 0;  // iteration of the last pass
     int chunks_in_flight = 0;
     int peak_chunks_in_flight = 0;
     std::array<std::uint64_t, trace::memory_categories> held{};  // bytes
@@ -146,7 +146,7 @@ Summary summarize(const trace::Trace& trace);
 
 bool fits(const Summary& summary);                     // on every device of known capacity
 double exposed_communication(const Summary& summary);  // seconds, maximum over devices
-TimeParts mean_parts(const Summary& summary);          // of an iteration, mean over devices
+TimeParts mean_parts(const Summary& summary);          // parts of an iteration, mean over devices
 std::uint64_t gpus(const trace::RunInfo& run);
 std::vector<trace::Evidence> evidence_of(std::span<const Summary> runs);
 

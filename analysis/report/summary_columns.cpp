@@ -122,7 +122,7 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
   const auto of_run = [](auto trace::RunInfo::*field) {
     return [field](const Summary& run) -> Json { return run.run.*field; };
   };
-  // Heading that tells which part of the attention scores the FLOPs of this table count.
+  // Heading with the part of the attention scores that the FLOPs of this table count.
   const char* const scores =
       std::ranges::all_of(
           runs,

@@ -28,7 +28,7 @@ struct TrainingCost {
   double seconds = 0;
   double gpu_hours = 0;
   std::optional<double> price;   // in the question's currency
-  std::optional<double> joules;  // of the GPUs alone
+  std::optional<double> joules;  // energy of the GPUs alone
 };
 
 // Returns nothing for a run of unknown tokens/s. The energy is the sum over devices of GPUs x

@@ -45,7 +45,7 @@ class Handle {
   Closer closer_ = nullptr;
 };
 
-// Suppresses HDF5's own error messages during its lifetime. Before the first use, HDF5 is told not
+// Suppresses HDF5's own error messages during its lifetime. Before the first use, HDF5 is set not
 // to clean up at the end of the process, where it would crash while closing what it could not
 // write. Every file is closed by its owner.
 class QuietHdf5 {

@@ -29,9 +29,9 @@ struct UnknownOption : UsageError {
 // Exit statuses. A user's error is reported in one message and leaves no incomplete files.
 enum ExitStatus : int {
   exit_ok = 0,
-  exit_findings = 1,  // of a check
+  exit_findings = 1,  // a check has findings
   exit_user_error = 2,
-  exit_does_not_fit = 3,  // of `run --require-fit`
+  exit_does_not_fit = 3,  // `run --require-fit`: the model does not fit
   exit_our_fault = 70,
   exit_interrupted = 130
 };

@@ -64,7 +64,7 @@ class Network {
   // itself avoids failed links and loads slow ones less.
   virtual void faults_changed(const std::vector<Link*>& /*affected*/) {
     has_failed_links = std::ranges::any_of(links, &Link::failed);
-    constexpr double rounding = 1e-9;  // of a rate that was changed and restored
+    constexpr double rounding = 1e-9;  // relative error of a rate that was changed and restored
     has_faults = has_failed_links || std::ranges::any_of(links, [](const Link& link) {
                    return std::abs(link.rate_left - 1) > rounding;
                  });

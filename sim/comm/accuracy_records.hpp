@@ -16,7 +16,7 @@ namespace pipewright::comm {
 std::uint32_t node_count(const cluster::Cluster& cluster, const analysis::Measurement& row);
 
 // Summarizes errors as one record per operation for rows on one node and one for rows on several
-// nodes, because errors on NVLink say nothing about errors on a network.
+// nodes, because errors on NVLink and errors on a network are independent.
 std::vector<cluster::Record> records_of(const cluster::Cluster& cluster,
                                         std::span<const analysis::ComparedRow> rows, bool held_out,
                                         const std::string& source);

@@ -18,7 +18,7 @@ BenchmarkRun make_groups(const cluster::Cluster& cluster, Operation operation, s
 
 // Time of an operation by a planner's formula: latency of its steps plus bytes over bandwidth
 // (Hockney 1994; Thakur, Rabenseifner and Gropp 2005), where each GPU sends and receives at the
-// bandwidth of its routes without other traffic. The formula knows the links, the algorithm and the
+// bandwidth of its routes without other traffic. The formula uses the links, the algorithm and the
 // protocol, but not that GPUs or groups share links; a simulation that takes longer shows
 // contention or topology effects.
 //

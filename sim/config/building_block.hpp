@@ -35,7 +35,7 @@ struct BuildingBlock {
   std::vector<std::uint32_t> device_of_stage;  // used by Placement::listed
   std::uint32_t chunks = 1;
   std::uint32_t interval = 0;      // cells from one block to the next
-  std::uint32_t microbatches = 1;  // of a block
+  std::uint32_t microbatches = 1;  // microbatches of a block
   schedules::CellLengths lengths = schedules::unit_lengths;
   std::vector<BlockLeg> legs;
   std::optional<Located<double>> memory;  // limit of reordering, in whole-device microbatches

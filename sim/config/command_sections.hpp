@@ -10,7 +10,7 @@
 namespace pipewright::config {
 
 struct CommandSection {
-  std::string_view name;        // of the section and of the command
+  std::string_view name;        // name of the section and of the command
   bool changes_search = false;  // its keys change figures of a search
 };
 

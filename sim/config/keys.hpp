@@ -111,7 +111,7 @@ std::vector<KeyRow> rows_of(const Table& table) {
 
 // Reads a map into `target`, in the order of the table. `map.name` is the prefix of the keys'
 // dotted names, "activation" for "activation.per_microbatch", and empty for the scenario itself. An
-// Error that a reader throws gets the place and the key of the entry, if it has none.
+// Error that a reader throws gets the location and the key of the entry, if it has none.
 template <class Target>
 void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& target) {
   std::vector<KeyInfo> infos;

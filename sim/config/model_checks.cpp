@@ -22,7 +22,7 @@ std::string nearest_divisors(std::uint32_t whole, std::uint32_t value) {
                                           : fmt::format("{} or {}", below, above);
 }
 
-// Creates an error at the place of a model's key, or at the model if the key is left out.
+// Creates an error at the location of a model's key, or at the model if the key is left out.
 Error refusal(const Field& map, std::string_view key, std::string_view found) {
   const Value* const value = find(map.value, key);
   return Error(value != nullptr ? value->origin : map.value.origin, found,

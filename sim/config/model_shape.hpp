@@ -103,7 +103,7 @@ struct Model {
   struct ShortConvolution {
     std::uint32_t channels = 0;
     std::uint32_t width = 3;  // tokens
-    bool bias = false;        // of the convolution and of both projections
+    bool bias = false;        // the convolution and both projections have biases
   };
 
   // An encoder of images (a vision transformer, ViT) and the projector that makes tokens of the
@@ -162,7 +162,7 @@ struct Model {
   std::uint32_t hidden = 0;
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;
-  std::uint32_t head_dim = 0;        // of queries and keys
+  std::uint32_t head_dim = 0;        // size of a head's queries and keys
   std::uint32_t value_head_dim = 0;  // 0: head_dim
   bool keys_as_values = false;       // full attention uses its keys as values, too
   std::uint32_t ffn = 0;             // the largest if MLPs differ

@@ -44,11 +44,11 @@ struct Offload {
 // (megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py), ZeRO-Offload (arXiv 2101.06840) and
 // FSDP's CPUOffloadPolicy work like this.
 struct OptimizerOffload {
-  double fraction = 1;     // of the parameters
+  double fraction = 1;     // fraction of the parameters
   bool overlap = false;    // the CPU updates a tensor while other tensors are copied
   bool gradients = false;  // gradients accumulate in host memory, where each pass copies its own
   bool weights = false;    // shards of weights are in host memory, and copied up for each pass
-  std::optional<std::uint32_t> threads;    // of the CPU, for each GPU; default: enough
+  std::optional<std::uint32_t> threads;    // CPU threads for each GPU; default: enough
   std::optional<double> bandwidth;         // bytes/s each way; default: that of the GPU
   std::optional<double> memory_bandwidth;  // bytes/s for each GPU; default: that of the node
 };

@@ -13,9 +13,10 @@
 
 namespace pipewright::config {
 
-// Optimizer with the data types and the place of its state, as in Megatron-LM's precision-aware
-// optimizer (--use-precision-aware-optimizer, megatron/core/optimizer/optimizer_config.py). The
-// scale of an fp8 tensor, a single number, is not counted in its bytes.
+// Optimizer with the data types of its state and the memory that holds it, as in Megatron-LM's
+// precision-aware optimizer (--use-precision-aware-optimizer,
+// megatron/core/optimizer/optimizer_config.py). The scale of an fp8 tensor, a single number, is not
+// counted in its bytes.
 struct Optimizer {
   // State beside the main weights. adam: two moments. muon (kellerjordan.github.io/posts/muon,
   // arXiv 2502.16982): the momentum of each matrix, which Newton-Schulz iterations orthogonalize;

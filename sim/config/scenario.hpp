@@ -100,7 +100,7 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
 Scenario read_scenario(const Value& root);
 
 // Checks that the keys of a scenario fit together, and derives `microbatches` from global_batch and
-// `p2p` from overlap_p2p (scenario_checks.cpp). `root` gives the places of the keys for errors.
+// `p2p` from overlap_p2p (scenario_checks.cpp). `root` gives the locations of the keys for errors.
 // Throws Error.
 void check_scenario(Scenario& scenario, const Value& root);
 

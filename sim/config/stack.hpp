@@ -14,8 +14,8 @@
 #include "sim/config/parallel.hpp"
 #include "sim/config/text/fields.hpp"
 
-// Software stacks: what the software of a training job costs, apart from the GPU that runs it. A
-// stack is a file of platforms/stacks, or a map in a scenario.
+// Software stacks: the times, the memory and the limits that the software of a training job adds to
+// those of its GPUs. A stack is a file of platforms/stacks, or a map in a scenario.
 namespace pipewright::config {
 
 // Groups of small kernels that a stack runs as one kernel.
@@ -34,14 +34,13 @@ inline constexpr std::array<std::string_view, 9> fusable_names{
     "norm",          "activation",  "rope",   "softmax",  "residual",
     "cross_entropy", "permutation", "router", "optimizer"};
 
-// Times that the host of a GPU takes, in seconds, on a host whose launch factor is 1 (node files
-// give the factors of others).
+// Seconds that a host with a launch factor of 1 takes. Node files give the factors of other hosts.
 struct HostTimes {
   double kernel = 0;      // from one launch of a modelled kernel to the next
   double collective = 0;  // the same for a call of a collective
-  double loop = 0;        // of a further launch in a loop over experts, within a call of a library
-  // A single operation of PyTorch, such as an addition, takes this long outside of modules and
-  // their Python. Default: kernel.
+  double loop = 0;        // a further launch in a loop over experts, within a call of a library
+  // From the launch of a single operation of PyTorch, such as an addition outside of modules, to
+  // the next. Default: kernel.
   std::optional<double> operation;
   double pass = 0;       // fixed time of a pass of a microbatch through a stage
   double iteration = 0;  // fixed time of an iteration: optimizer, logging, loading of data
@@ -52,15 +51,16 @@ struct HostTimes {
 
 // Memory that software takes on each GPU beside the tensors of a model.
 struct SoftwareMemory {
-  // What the allocator holds beyond tensors, as a fraction of the activations: default of
-  // training.fragmentation.
+  // Bytes that the allocator holds in addition to tensors, as a fraction of the activations:
+  // default of training.fragmentation.
   double fragmentation = 0.1;
   // Bytes of the CUDA context with the code of kernels, and of NCCL's buffers of all communicators.
   // Their sum is the default of training.reserved.
   std::uint64_t context = std::uint64_t{512} << 20U;
   std::uint64_t nccl_buffers = std::uint64_t{1536} << 20U;
-  // Bytes of workspaces of matrix products, which stay allocated from the first product on, and of
-  // those of the experts' products beside them. Both are of GPUs with FP8; others take a fifth.
+  // Bytes of workspaces of matrix products, which stay allocated from the first product on, and
+  // bytes of additional workspaces of the experts' products. Both apply to GPUs with FP8; other
+  // GPUs take a fifth.
   std::uint64_t workspace = std::uint64_t{96} << 20U;
   std::uint64_t expert_workspace = 0;
   std::uint64_t graph_kernel = 20'000;  // bytes of a kernel in a CUDA graph
@@ -74,8 +74,8 @@ struct SoftwareMemory {
   // Products that accumulate into the gradients return a gradient of 16 bits to autograd that
   // nothing reads. The software keeps one for each shape of a weight.
   bool unused_gradients = false;
-  // Tensors that NCCL reads are freed only when the GPU has reached their collective, which the
-  // host is a whole pass ahead of.
+  // Tensors that NCCL reads are freed only when the GPU has reached their collective. The host is a
+  // whole pass ahead of the GPU.
   bool delayed_frees = false;
 
   std::uint64_t reserved() const { return context + nccl_buffers; }
@@ -94,14 +94,14 @@ struct Stack {
   std::bitset<fusable_names.size()> fused = ~std::bitset<fusable_names.size()>{};
   // Attention kernels in order of preference. The first one that the GPU's file has is used.
   std::vector<AttentionKernel> attention;
-  // PyTorch's checkpoint stops recomputing a module once all activations that its backward pass
-  // needs exist, so that the module's last matrix product is not repeated.
+  // True if PyTorch's checkpoint stops recomputing a module once all activations that its backward
+  // pass needs exist, so that the module's last matrix product is not repeated.
   bool early_stop = false;
-  // Fused attention with sinks skips the pairs that the causal mask and windows exclude.
+  // True if fused attention with sinks skips the pairs that the causal mask and windows exclude.
   bool sinks_skip_masked = true;
-  // Indices of the rules of stack_rules.hpp whose breaking jobs the software refuses.
+  // Indices, in stack_rules.hpp, of the rules that the software enforces.
   std::bitset<max_stack_rules> rules;
-  std::vector<std::string> schedules;  // of the catalogue, for pipelines; empty: all
+  std::vector<std::string> schedules;  // schedules of the catalogue for pipelines; empty: all
   // Default of parallel.max_unsharded_stages.
   std::optional<std::uint32_t> max_unsharded_stages;
   UnshardRule unshard_lookahead = UnshardRule::full;  // default of parallel.unshard_lookahead
@@ -121,9 +121,9 @@ struct Stack {
 inline constexpr std::string_view default_stack = "megatron-core";
 
 // The complete map of a stack that a field contains or names, after inheritance: keys of a map
-// override those of the stack that its key `like` names. A file of the library that is like its own
-// name changes the file of the next folder of the library. Throws an Error if stacks inherit from
-// each other in a circle.
+// override those of the stack that its key `like` names. A file of the library whose `like` is its
+// own name changes the file of the next folder of the library. Throws an Error if stacks inherit
+// from each other in a circle.
 Value stack_tree(const Field& field);
 // The same map with a name added if it has none: that of the file, or of the stack that a map
 // inherits from.

@@ -20,12 +20,12 @@ struct JobSizes {
   std::uint32_t cp = 1;
   std::uint32_t pp = 1;
   std::uint32_t ep = 1;                 // 1 without experts
-  std::uint32_t etp = 1;                // of experts
+  std::uint32_t etp = 1;                // tensor parallelism of experts
   std::uint32_t shards = 1;             // ranks of dp that shard weights or optimizer state
   std::uint32_t zero = 0;               // ZeRO level; 0 if there is a single rank to shard over
   std::uint32_t gtp = 1;                // the larger of parallel.gtp and parallel.expert_gtp
-  std::uint32_t layers = 0;             // of the model; 0 without a model
-  std::uint32_t microbatches = 1;       // of a replica
+  std::uint32_t layers = 0;             // layers of the model; 0 without a model
+  std::uint32_t microbatches = 1;       // microbatches of a replica
   std::uint32_t stages = 1;             // into which the layers are divided
   std::uint32_t stages_per_device = 1;  // over all routes of the schedule
   std::uint32_t group_size = 0;  // microbatches that pass a chunk before the next one's turn; 0: pp

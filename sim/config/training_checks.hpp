@@ -9,7 +9,7 @@
 #include "sim/config/training.hpp"
 
 // Checks keys of the training section against the model and the GPU. `root` is the scenario's tree,
-// which gives the places of the keys.
+// which gives the locations of the keys.
 namespace pipewright::config {
 
 // Returns the model's notes, "KEY: ..", except those about a key that the training section

@@ -41,7 +41,7 @@ std::size_t count_schedules(const config::Value& scenario) {
 }
 
 // Runs `work`. If an error shows that the candidate is impossible, the row gets its message as a
-// note, without the place, which is the same for all candidates of a sweep.
+// note, without the location, which is the same for all candidates of a sweep.
 template <class Work>
 void judge(CandidateRow& row, const Work& work) {
   const auto refuse = [&](std::string note) {

@@ -17,11 +17,11 @@ namespace pipewright::evaluation {
 // Attributes by which runs are alike.
 struct RunKind {
   std::string gpu;           // "h100-sxm"
-  std::string architecture;  // of the GPU: "Hopper"
+  std::string architecture;  // architecture of the GPU: "Hopper"
   std::string precision;     // "bf16"
   std::uint32_t bits = 0;    // width of the numbers of most products: 16, 8 or 4
   std::string stack;         // "nemo-2"
-  std::string family;        // of the stack: "megatron"
+  std::string family;        // family of the stack: "megatron"
   bool has_experts = false;
   bool is_host_bound = false;  // passes wait for the host to launch kernels
   // Tokens of a sample: 0: up to 1,024; 1: up to 16,384; 2: more.

@@ -39,14 +39,15 @@ class Sketches {
   };
   // Passes of a stage on one route: seconds in an iteration, and of the shortest microbatch.
   struct StageSeconds {
-    double total = 0;          // of an iteration
-    double awaited = 0;        // of an iteration, without weight gradients that run separately
-    double least_forward = 0;  // of one microbatch
-    double least_awaited = 0;  // of the part of one microbatch's backward that others wait for
+    double total = 0;    // seconds of an iteration
+    double awaited = 0;  // seconds of an iteration, without weight gradients that run separately
+    double least_forward = 0;  // seconds of one microbatch
+    double least_awaited =
+        0;  // seconds of the part of one microbatch's backward that others wait for
   };
   struct PlacedCosts {
     schedules::Routes routes;
-    std::uint32_t slices = 1;  // of a microbatch; each slice is a pass
+    std::uint32_t slices = 1;  // slices of a microbatch; each slice is a pass
     workload::StageCosts costs = {};
     double step_s = 0;  // seconds of the shortest optimizer step of a device
     // Microbatches differ in their tokens, and so in the activations that they hold.

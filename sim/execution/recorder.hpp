@@ -9,8 +9,8 @@
 
 namespace pipewright::execution {
 
-// Kinds of passes in traces, whose numbers are stored in files, are an enumeration of their own, on
-// which schedules do not depend. Both enumerations have the same kinds in the same order.
+// Traces have their own enumeration of kinds of passes, since files store its numbers. Both
+// enumerations have the same kinds in the same order.
 constexpr bool same_kind(trace::PassKind traced, schedules::PassKind scheduled) {
   return static_cast<int>(traced) == static_cast<int>(scheduled);
 }

@@ -8,7 +8,7 @@ namespace pipewright::execution {
 struct Reduction {
   std::uint32_t replicas = 1;   // of the job
   std::uint32_t simulated = 1;  // number of kinds
-  // True if replicas of a kind are at the same place of their schedule at all times, so that the
+  // True if replicas of a kind are at the same point of their schedule at all times, so that the
   // result is that of all replicas, but for rounding.
   bool is_exact = true;
 };

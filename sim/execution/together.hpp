@@ -28,7 +28,7 @@ struct SharedLink {
   std::uint32_t alike = 1;    // links with the same load, including this one
   double bandwidth = 0;       // bytes/s
   std::vector<double> bytes;  // by job
-  // Seconds by which flows took longer than they would alone, summed over each job's flows.
+  // Seconds by which flows took longer than they would alone: the sum over each job's flows.
   std::vector<double> waited;
 };
 
@@ -51,8 +51,8 @@ struct JointResult {
 // schedules::Deadlock.
 JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough);
 
-// Reports what is known before a job runs: its description, devices and stages. finish() ends the
-// rows.
+// Reports the rows of a job that do not depend on its simulation: its description, devices and
+// stages. finish() ends the rows.
 void begin_rows(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink);
 
 // Shared links that a job's flows cross, where they may compete with flows of other jobs.

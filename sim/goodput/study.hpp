@@ -20,8 +20,8 @@ struct StudyOptions {
   std::function<void(double share)> look;
 };
 
-// Simulates the requested run, and variants with other intervals and hardware under the first few
-// of the same seeds. Throws config::Error and std::runtime_error.
+// Simulates the run for every seed, and variants with other checkpoint intervals and hardware for
+// the first few of these seeds. Throws config::Error and std::runtime_error.
 analysis::GoodputReport study(const config::Scenario& scenario, const Iteration& iteration,
                               const StudyOptions& options, Journal* journal = nullptr);
 

@@ -8,7 +8,7 @@
 
 namespace pipewright::jobs {
 
-// What becomes of a setting of a framework.
+// How a setting of a framework is used.
 struct SettingUse {
   std::string name;
   std::string_view list;  // "used", "without effect", "not modelled" or "unknown"
@@ -17,7 +17,7 @@ struct SettingUse {
 
 // Looks up a setting by its name, as in "lr", "use-sharp" or "model.tensor_model_parallel_size".
 SettingUse use_of(const SettingNames& names, std::string_view name);
-// All settings that a framework's tables have, in the order of their letters.
+// All settings of a framework's tables, in alphabetical order.
 std::vector<SettingUse> uses_of(const SettingNames& names);
 
 }  // namespace pipewright::jobs

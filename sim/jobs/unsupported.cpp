@@ -12,7 +12,7 @@
 namespace pipewright::jobs {
 namespace {
 
-// A configuration that is known, but not read.
+// A kind of configuration that is recognised, but not read.
 struct Unread {
   std::string_view title;
   std::string_view extension;             // ".yaml" stands for ".yml" too; empty: a script

@@ -83,7 +83,7 @@ void write_not_modelled(const Job& job, std::string& out) {
 }
 
 // Writes the settings without effect, together those that have the same reason. Of many settings,
-// only their numbers by reason, unless `details` are asked for.
+// only their numbers by reason, unless `details` is set.
 void write_without_effect(const Job& job, bool details, std::string& out) {
   constexpr std::size_t few = 16;
   struct Group {

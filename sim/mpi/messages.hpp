@@ -67,7 +67,7 @@ class Messages {
 };
 
 // Initializes MPI so that several threads may call it, one at a time, if MPI supports that.
-// has_threads() tells whether it does.
+// has_threads() returns whether it does.
 void begin(int* count, char*** words);
 bool has_threads();
 

@@ -19,9 +19,10 @@ using MakeWorker =
 // not end its ranks is rare.
 inline constexpr double long_patience = 600;
 
-// Runs a rank other than the first until it is told to end: starts a worker, and passes on messages
-// between the coordinator and the worker. Returns whether to call MPI_Finalize, which might wait
-// forever otherwise. Throws std::runtime_error if the coordinator is silent for `patience_s`.
+// Runs a rank other than the first until it receives the message to end: starts a worker, and
+// passes on messages between the coordinator and the worker. Returns whether to call MPI_Finalize,
+// which might wait forever otherwise. Throws std::runtime_error if the coordinator is silent for
+// `patience_s`.
 bool serve_rank(Messages& messages, const MakeWorker& make_worker, double patience_s);
 
 }  // namespace pipewright::mpi

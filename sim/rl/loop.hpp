@@ -60,7 +60,7 @@ struct LoopOutcome {
   double engines_busy = 0;  // share of the steady state in which the mean engine generates
   double trainer_busy = 0;  // share of the steady state in which the trainer trains
   double mean_batch = 0;    // mean over time of the sequences on an engine that generates
-  std::vector<EngineSpan> engine_spans;  // of all engines, one engine after the other
+  std::vector<EngineSpan> engine_spans;  // spans of all engines, one engine after the other
 };
 
 // Simulates the loop. A response goes to the engine with the fewest responses, which adds a token

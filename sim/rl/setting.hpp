@@ -13,7 +13,7 @@ namespace pipewright::rl {
 // phases.
 struct Setting {
   config::PostTraining post;
-  std::string title;    // of the scenario
+  std::string title;    // title of the scenario
   std::string subject;  // "Qwen3 32B on 32 H100 SXM: tp 4, pp 4, dp 2"
   std::uint32_t training_gpus = 1;
   std::uint32_t rollout_gpus = 0;  // GPUs that only generate; 0: training and generation share GPUs

@@ -14,7 +14,7 @@
 
 namespace pipewright::serve {
 
-// A request for an answer, such as a simulation, that a child process works on.
+// Work for a child process, such as a simulation.
 struct Task {
   std::string slot;                           // a new task ends the previous task of its slot
   std::function<void(const SendLine&)> body;  // runs in a process of its own
@@ -24,8 +24,8 @@ struct Task {
   std::function<void(const std::optional<std::string>& failure)> on_end;
 };
 
-// Child processes that answer the questions of browsers. At most `limit` run at a time; further
-// questions wait in a queue. The destructor kills the processes, and so does the end of the server.
+// Child processes that work on requests of browsers. At most `limit` run at a time; further tasks
+// wait in a queue. The destructor kills the processes, and so does the end of the server.
 class Children {
  public:
   Children(boost::asio::io_context& context, std::size_t limit);

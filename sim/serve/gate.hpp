@@ -14,7 +14,7 @@ namespace pipewright::serve {
 // `bytes` bytes. Throws std::runtime_error if the system supplies none.
 std::string random_token(std::size_t bytes = 16);
 
-// Compares two texts. The time does not depend on where they differ, so that it tells an attacker
+// Compares two texts. The time does not depend on where they differ, so that it gives an attacker
 // nothing about a secret.
 bool are_equal(std::string_view a, std::string_view b);
 

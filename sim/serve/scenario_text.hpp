@@ -30,10 +30,10 @@ std::string edited(std::string text, const std::vector<Edit>& edits);
 // written.
 std::map<std::string, std::string> values_of(const config::Value& tree);
 
-// A fault of a scenario, with the field of the form and the place in the text beside which the page
-// shows it.
+// A fault of a scenario, with the field of the form and the position in the text beside which the
+// page shows it.
 struct Fault {
-  std::string message;  // without the place in the text
+  std::string message;  // without the position in the text
   std::string key;      // empty: unknown
   int line = 0;         // from 1; 0: unknown
   int column = 0;

@@ -16,8 +16,9 @@
 namespace pipewright::search {
 
 struct AxisValue {
-  config::Value shown;                    // as users write it
-  std::optional<config::Value> expanded;  // with the keys of a model or GPU instead of its file
+  config::Value shown;  // as users write it
+  std::optional<config::Value>
+      expanded;  // the same with the keys of a model or GPU instead of its file
   std::vector<std::pair<std::size_t, double>> names;  // slots of Names that this value sets
   std::uint64_t gpus = 1;  // product of the parallel sizes that this value sets
 };

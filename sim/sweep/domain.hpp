@@ -22,8 +22,8 @@ struct Rule {
   bool merges_equivalents = false;  // combinations that it excludes equal one that it leaves
 };
 
-// Returns the error for an expression that cannot be compiled or evaluated, with the place of its
-// rule: "sweep.yaml:9:17: constraint 'tp <= 4', column 7: ...".
+// Returns the error for an expression that cannot be compiled or evaluated, with the location of
+// its rule: "sweep.yaml:9:17: constraint 'tp <= 4', column 7: ...".
 config::Error fault_of(const Rule& rule, const ExpressionError& error);
 
 // A sweep whose combinations can be enumerated: its axes, the names that constraints use, and the

@@ -45,7 +45,7 @@ struct ClusterFacts {
   std::uint32_t gpus = 0;
   std::uint32_t gpus_per_node = 0;
   std::string gpu;           // type of the first GPU
-  std::uint64_t memory = 0;  // of the first GPU, bytes; 0 if unknown
+  std::uint64_t memory = 0;  // bytes of the first GPU's memory; 0 if unknown
 };
 
 }  // namespace pipewright::search

@@ -8,8 +8,8 @@ namespace pipewright::worker {
 // its standard input (sim/search/messages.hpp), until that ends. Throws std::runtime_error when it
 // cannot go on.
 //
-// SimGrid supports one cluster per process, and one simulation. So each cluster has a process that
-// assesses candidates, and every simulation runs in a child of that process.
+// SimGrid supports one cluster and one simulation per process. Each cluster therefore has a process
+// that assesses candidates, and every simulation runs in a child of that process.
 void serve_search(const WorkerSettings& settings);
 
 }  // namespace pipewright::worker

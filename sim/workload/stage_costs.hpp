@@ -80,9 +80,9 @@ struct StageCosts {
     Group group = Group::tp;
     std::string_view name;  // name of the operation
     std::uint64_t bytes = 0;
-    std::optional<std::size_t> half;  // of the layer, if it is counted in `dispatch`
+    std::optional<std::size_t> half;  // half of the layer, if it is counted in `dispatch`
     std::uint32_t times = 1;
-    double seconds = 0;  // of one call
+    double seconds = 0;  // time of one call
     double compute = 0;  // compute that runs beside one call
     double waits = 0;    // seconds that the pass waits for the call
 
@@ -137,7 +137,7 @@ struct StageCosts {
                    gathered_element +
                weights.other_gathered + weights.expert_other_gathered);
   }
-  std::vector<double> optimizer_seconds;  // of the optimizer step, per device
+  std::vector<double> optimizer_seconds;  // time of the optimizer step, by device
   // Collectives of the optimizer step, per device; empty: none. Once a cluster has timed them,
   // optimizer_seconds includes what compute does not hide.
   std::vector<std::vector<Call>> step_calls;

@@ -121,7 +121,7 @@ struct StageTraffic {
   // Group::dp, and those of experts, whose gradients go over Group::edp.
   std::uint64_t parameters = 0;
   std::uint64_t expert_parameters = 0;
-  std::uint32_t buckets = 0;  // of gradients; 0: as many as communication.bucket makes
+  std::uint32_t buckets = 0;  // buckets of gradients; 0: as many as communication.bucket makes
   // Bytes of frozen weights, which are gathered if they are sharded. 0: every rank has them whole.
   std::uint64_t frozen_bytes = 0;
   std::uint64_t frozen_expert_bytes = 0;

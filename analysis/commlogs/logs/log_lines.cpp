@@ -88,8 +88,8 @@ bool is_all_digits(std::string_view word) {
 }
 
 // Returns the length of a prefix with host, process, thread and device, as NCCL writes it:
-// "node-1:1234:1250 [0]"; 0 if there is none. Lines of NCCL keep it, since it tells them from
-// others.
+// "node-1:1234:1250 [0]"; 0 if there is none. Lines of NCCL keep it, since it distinguishes them
+// from others.
 std::size_t process_prefix_length(std::string_view line, std::string_view word) {
   const std::size_t thread = word.rfind(':');
   const std::size_t process = thread == std::string_view::npos || thread == 0

@@ -12,8 +12,7 @@
 // Checks and remarks that apply to the rows of all benchmarks.
 namespace pipewright::analysis {
 
-// Counts rows with the same remark, such as "left out (0 bytes)", and remembers the first line of
-// each.
+// Counts rows with the same remark, such as "left out (0 bytes)", and keeps the first line of each.
 class RowTally {
  public:
   void add(const std::string& remark, int line);

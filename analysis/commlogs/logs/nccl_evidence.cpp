@@ -128,7 +128,7 @@ NcclEvidence evidence_of(const LoggedTable& table) {
   if (!has_constant_parts) evidence.parts.reset();
   evidence.checks_known = evidence.checks_in_place || (checked && unchecked_in_place);
   // Tests that split the buffer among ranks computed both algbw and busbw from the bytes that move
-  // until 2020, so the ratio of the two tells nothing about the ranks.
+  // until 2020, so the ratio of the two does not depend on the ranks.
   const bool same_rate = evidence.parts.value_or(1) > 1 && evidence.max_factor >= 1;
   if (same_rate || evidence.min_factor > evidence.max_factor) evidence.factor_known = false;
   return evidence;

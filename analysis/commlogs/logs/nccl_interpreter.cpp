@@ -28,7 +28,7 @@ std::vector<NamedProgram> nccl_commands(const std::vector<NamedProgram>& program
 }
 
 // Returns the predicted tests that the evidence allows. Pairwise is never among them: its tables
-// look like those of send-recv, so the log or --op must name it. If no column tells whether there
+// look like those of send-recv, so the log or --op must name it. If no column shows whether there
 // is a root, broadcast is the only rooted test considered.
 std::vector<const NcclTest*> possible_tests(const NcclEvidence& evidence) {
   std::vector<const NcclTest*> possible;

@@ -125,7 +125,7 @@ std::optional<NcclColumns> NcclColumns::parse(const Words& words) {
 }
 
 // Returns the index of the word with which a row of the table starts. Other text may precede the
-// row on the same line if the row has a data type that NCCL knows.
+// row on the same line if the row has a data type of NCCL.
 std::optional<std::size_t> NcclColumns::row_start(const Words& words) const {
   if (words.empty()) return std::nullopt;
   constexpr std::size_t max_offset = 8;

@@ -55,8 +55,8 @@ struct MeasuredComparison {
   trace::RunInfo predicted_run;
   trace::RunInfo measured_run;
   AgainstMeasured result;
-  std::vector<std::string> notes;     // of the import
-  std::vector<Judgement> judgements;  // of the measured run against the predicted one
+  std::vector<std::string> notes;     // notes of the import
+  std::vector<Judgement> judgements;  // the measured run against the predicted one
 };
 
 std::string console_text(const MeasuredComparison& comparison);

@@ -20,7 +20,7 @@ struct TimerComparison {
   std::string name;
   std::optional<Range> predicted;  // empty: not predicted
   std::optional<Range> measured;   // means over iterations
-  std::optional<double> error;     // of the upper ends: predicted / measured - 1
+  std::optional<double> error;     // error of the upper ends: predicted / measured - 1
 };
 
 // One rate, such as tokens/s: the mean over the iterations of a log that report it, and the
@@ -34,11 +34,11 @@ struct RateComparison {
 struct LogComparison {
   std::string predicted_name;
   std::string measured_name;
-  std::size_t iterations = 0;           // of the log, without those left out
+  std::size_t iterations = 0;           // iterations of the log, without those left out
   std::size_t warm_up = 0;              // iterations left out at the beginning
   std::size_t pauses = 0;               // iterations left out later
   double deviation_s = 0;               // standard deviation of the iteration times
-  std::vector<FigureSpread> spreads;    // of the iterations
+  std::vector<FigureSpread> spreads;    // spread of each figure over the iterations
   std::optional<FlopCount> flops;       // empty: the log does not tell
   std::vector<TimerComparison> timers;  // the iteration first
   std::vector<RateComparison> rates;

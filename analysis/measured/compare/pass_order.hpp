@@ -23,7 +23,7 @@ struct OrderDifference {
 };
 
 struct OrderComparison {
-  std::uint64_t passes = 0;  // of the first order
+  std::uint64_t passes = 0;  // number of passes in the first order
   std::uint64_t only_first = 0;
   std::uint64_t only_second = 0;
   std::uint64_t on_other_device = 0;

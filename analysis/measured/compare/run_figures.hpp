@@ -32,9 +32,9 @@ struct SettingChange {
 // Bytes of each memory category.
 using CategoryBytes = std::array<std::uint64_t, trace::memory_categories>;
 
-// Everything about a run that comparisons with other runs use.
+// Figures of a run that comparisons with other runs use.
 struct RunFigures {
-  std::string name;  // of the file
+  std::string name;  // name of the file
   Summary summary;
   // Time from the start of an iteration to the start of the next, which includes the optimizer
   // step. Unknown for a single measured iteration.

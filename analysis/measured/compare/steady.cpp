@@ -37,7 +37,7 @@ std::vector<TimedLine> timed_lines(std::span<const LogIteration> lines, const Li
   return timed;
 }
 
-// Returns the figure that most lines have, as it tells most about warm-up.
+// Returns the figure that most lines have, as it shows warm-up best.
 const LineFigure& telling_figure(std::span<const LogIteration> lines) {
   return *std::ranges::max_element(figures_of_lines, {}, [&](const LineFigure& figure) {
     return timed_lines(lines, figure).size();

@@ -68,7 +68,7 @@ Moves compare_passes(RunFigures& first, RunFigures& second);
 struct TraceComparison {
   std::vector<RunFigures> runs;       // their passes are no longer needed
   std::vector<Moves> moves;           // one for each run after the first
-  std::vector<Judgement> judgements;  // of the conditions
+  std::vector<Judgement> judgements;  // results of the conditions
 };
 
 // Text for a terminal: the table of metrics first, then notes and the changes of memory and passes.

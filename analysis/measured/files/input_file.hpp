@@ -33,8 +33,8 @@ class TextSource final : public std::streambuf {
   std::uint64_t line() const;   // Line of the next character, counted from 1.
   // Position of the last character read: "FILE: line 3, byte 120".
   std::string location() const;
-  // Tells the source that a token (or line) is complete. The bytes since the last call are limited,
-  // since a token without an end would fill the memory.
+  // Marks the end of a token or line. The bytes since the last call are limited, since a token
+  // without an end would fill the memory.
   void mark() { marked_ = bytes(); }
 
  protected:

@@ -83,7 +83,7 @@ bool take_deepspeed_throughput(std::string_view line, LogBuilder& log) {
   return true;
 }
 
-// Reads "[Rank 0] step=10, skipped=0, lr=[0.0003], mom=[(0.9, 0.95)]", whose time stamp tells the
+// Reads "[Rank 0] step=10, skipped=0, lr=[0.0003], mom=[(0.9, 0.95)]", whose time stamp gives the
 // time if no other line does.
 bool take_deepspeed_end(std::string_view line, LogBuilder& log) {
   if (!contains(line, "skipped=")) return false;

@@ -50,8 +50,8 @@ class LogBuilder {
   std::uint64_t next_number();
   LogMemory& memory(std::uint32_t rank);
 
-  // Store what tells iteration times if no line gives them: the end of a numbered step, a state of
-  // a progress bar of `total` iterations, and means over the run.
+  // Store what iteration times follow from if no line gives them: the end of a numbered step, a
+  // state of a progress bar of `total` iterations, and means over the run.
   void end_step(std::uint64_t number);
   void bar(std::uint64_t total, const BarState& state) { bars_[total].push_back(state); }
   RunMeans means;

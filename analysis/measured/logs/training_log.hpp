@@ -16,8 +16,8 @@ bool is_log_line(std::string_view line);
 // Python, is output of Hugging Face's Trainer.
 bool is_trainer_output(std::string_view beginning);
 
-// Lists the texts by which lines of logs are recognised, with the programs that print them, one per
-// line.
+// Lists the texts by which lines of logs are recognised, one per line, with the programs that print
+// them.
 std::string log_marks_text();
 
 // Widest terminal, in columns, whose wrapped lines are joined.

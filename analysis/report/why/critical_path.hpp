@@ -38,7 +38,7 @@ struct CriticalPiece {
   double end = 0;
   std::uint32_t device = 0;    // the receiver of a transfer
   std::size_t pass = no_pass;  // row of trace.passes, for compute and in_passes
-  std::uint32_t stage = 0;     // of the pass, of the tensor's producer, or of the collective
+  std::uint32_t stage = 0;     // stage of the pass, of the tensor's producer, or of the collective
   std::uint32_t microbatch = 0;
   std::uint32_t link = trace::no_link;  // row of trace.links, if the table `paths` has it
   double alone = 0;           // duration in seconds without other traffic on its links; 0: unknown

@@ -18,7 +18,7 @@ namespace pipewright::analysis {
 // length.
 class Retiming {
  public:
-  using Class = std::uint32_t;  // of work that is slowed down together
+  using Class = std::uint32_t;  // number of a class of work that is slowed down together
   static constexpr Class no_class = std::numeric_limits<Class>::max();
 
   explicit Retiming(const TraceIndex& index);
@@ -97,7 +97,7 @@ struct StageSlack {
 // Slack of the transfers of boundary tensors over one class of links: how much slower they may
 // become before the run takes longer.
 struct LinkSlack {
-  std::string link_class;  // of the narrowest link of the route; empty: unknown
+  std::string link_class;  // class of the narrowest link of the route; empty: unknown
   double slack = 0;
   double seconds = 0;
   double cost_s = 0;

@@ -17,8 +17,8 @@ struct Idle {
   IdleCause cause = IdleCause::other;
   double start = 0;
   double end = 0;
-  std::uint32_t stage = 0;       // of the cause
-  std::uint32_t microbatch = 0;  // of the cause, if it has one
+  std::uint32_t stage = 0;       // stage of the cause
+  std::uint32_t microbatch = 0;  // microbatch of the cause, if it has one
 
   bool operator==(const Idle&) const = default;
 };

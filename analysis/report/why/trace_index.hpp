@@ -100,7 +100,7 @@ class TraceIndex {
 
   const trace::Trace& trace_;
   std::vector<PassUnit> units_;
-  std::vector<std::uint32_t> unit_of_;                // of each pass
+  std::vector<std::uint32_t> unit_of_;                // unit of each pass
   std::vector<std::vector<std::uint32_t>> units_on_;  // by device
   std::vector<std::vector<const trace::StepRow*>> steps_on_;
   std::vector<std::vector<const trace::CollectiveRow*>> collectives_on_;

@@ -69,8 +69,8 @@ struct WhyReport {
   std::optional<WhatIf> what_if;  // if changed runs were simulated
 };
 
-// New simulations of a run that the explanation may ask for. A missing function or a null trace
-// means that there is none.
+// New simulations of a run that the explanation may need. A missing function or a null trace means
+// that there is none.
 struct Reruns {
   FindTrace replicas;  // the run, as another replica sees it
   FindTrace ideal;     // the ideal run, as any replica sees it

@@ -10,7 +10,7 @@ namespace pipewright::cli {
 // A page of documentation that `pipewright help NAME` prints.
 struct Topic {
   std::string_view name;
-  std::string_view path;  // of the Markdown file, from the root of the tree
+  std::string_view path;  // path of the Markdown file from the root of the tree
 };
 std::span<const Topic> topics();
 

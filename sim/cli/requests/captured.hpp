@@ -7,7 +7,7 @@
 
 namespace pipewright::cli {
 
-// Captures in memory what this process writes to a stream from now on.
+// Captures in memory all output of this process to a stream, from the construction on.
 class Captured {
  public:
   explicit Captured(int stream);

@@ -30,7 +30,7 @@ Json describe_error(const std::exception& error) {
     described.update(config::error_to_json(*fault));
   if (const auto* const fault = dynamic_cast<const UnknownOption*>(&error))
     described["options"] = fault->options;
-  // The place of a fault in a cluster is its file, also where the line is unknown.
+  // The location of a fault in a cluster is its file, also where the line is unknown.
   if (described["kind"] == "ClusterError" && described.contains("source")) {
     described["file"] = described["source"];
     described.erase("source");

@@ -24,7 +24,7 @@ struct RunRequest {
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit with 3 if a device exceeds its memory
   bool steady_state = false;                  // extrapolate from a few periods
-  std::optional<analysis::TrainingQuestion> training;  // of --tokens
+  std::optional<analysis::TrainingQuestion> training;  // cost of a training, if --tokens is given
   std::uint32_t repeat = 1;                            // runs with consecutive seeds
   std::vector<LaunchWord> launches = {};               // for the fastest schedule
 };

@@ -12,7 +12,7 @@ namespace pipewright::cluster {
 struct FabricRates {
   double host_bandwidth = 0;  // sum over a host's NICs, if the file lists only one port per host
   double nic_bandwidth = 0;
-  double oversubscription = 1;  // of uplinks whose cables are unknown
+  double oversubscription = 1;  // assumed of uplinks whose cables are unknown
 };
 
 // Switches of a fabric by their level above the hosts, and the links between them.
@@ -28,11 +28,12 @@ struct FabricGraph {
   struct SlowCables {
     std::string kind;   // "NIC", "leaf-spine"
     std::string first;  // "node-3 mlx5_1", "leaf-1--spine-2"
-    int line = 0;       // of the first, as the next two; rates are nominal, in bytes/s
+    // Line and rates of the first cable; rates are nominal, in bytes/s.
+    int line = 0;
     double rate = 0;
     double full_rate = 0;
     std::size_t count = 0;
-    std::size_t cables = 0;  // of this kind
+    std::size_t cables = 0;  // number of cables of this kind
   };
   std::vector<SlowCables> slow;
   std::vector<Link> links;  // in the order of the switches

@@ -15,13 +15,14 @@ struct FabricOptions {
   std::vector<std::string> only;  // hosts to include, "dgx-*"; empty for all
   std::vector<std::string> skip;  // hosts to leave out
   bool skip_incomplete = false;   // leave out hosts whose number of NICs differs from their kind
-  double oversubscription = 1;    // of switches whose cables are unknown
+  double oversubscription = 1;    // assumed of switches whose cables are unknown
   std::optional<std::uint32_t> host_gpus;  // GPUs per host, if blocks are NVLink domains
   std::string node_origin = "--node";      // origin of the node kind
   std::string made_by;                     // command line, recorded in the file
 };
 
-// GPUs and NICs of a host: all of its node kind, or its share if NVLink joins several hosts.
+// Numbers of GPUs and NICs of a host: those of its node kind, or the host's share of them if NVLink
+// joins several hosts.
 struct HostShare {
   std::uint32_t gpus = 0;
   std::uint32_t nics = 0;

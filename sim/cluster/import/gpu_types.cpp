@@ -47,7 +47,7 @@ constexpr std::array types{
 
 // Architectures and device identifiers are from the PCI ID Repository and from the amdgpu driver;
 // compute units from the data sheets. A MI210 has as many compute units as a die of a MI250, so
-// only its device tells it.
+// only its device has it.
 constexpr std::array amd_products{
     AmdGpu{"MI50 or MI60", "", "gfx906", 0, {"0x66a0", "0x66a1", "", ""}},
     AmdGpu{"MI100", "", "gfx908", 0, {"0x738c", "0x738e", "", ""}},

@@ -16,7 +16,7 @@ struct GpuType {
   int sm = 0;  // compute capability x 10; selects the first type with it if the file has no device
   std::array<std::string_view, 3> devices;  // PCI device identifiers
   std::uint32_t nvlink = 0;                 // NVLink generation; 0 if it has none
-  int links = 0;              // of each GPU in the vendor's systems; 0 if it has none there
+  int links = 0;              // links of each GPU in the vendor's systems; 0 if it has none there
   double link_bandwidth = 0;  // bytes/s of each link
   double nic_bandwidth = 0;   // bytes/s of a NIC in the vendor's systems
   // launch latency of a collective in seconds, see platforms/nodes; 0 for the default of the NVLink
@@ -32,7 +32,7 @@ std::span<const GpuType> gpu_types();
 struct AmdGpu {
   std::string_view product;
   std::string_view type;  // name in platforms/gpus; empty if the library has no such file
-  std::string_view gcn;   // architecture; empty if only the device tells
+  std::string_view gcn;   // architecture; empty if only the device has it
   int compute_units = 0;  // 0 for any
   std::array<std::string_view, 4> devices;  // PCI device identifiers
 };

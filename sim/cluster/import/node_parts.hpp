@@ -17,7 +17,7 @@ struct NodeParts {
     int sm = 0;                        // compute capability x 10; 0 if unknown
     std::string device;                // PCI device, "0x2330"; empty if unknown
     std::string gcn;                   // architecture of an AMD GPU, "gfx942"; empty if unknown
-    int compute_units = 0;             // of an AMD GPU; 0 if unknown
+    int compute_units = 0;             // compute units of an AMD GPU; 0 if unknown
     int switch_links = 0;              // NVLinks to switches
     std::map<std::size_t, int> links;  // NVLinks to other GPUs, by index
   };

@@ -18,7 +18,7 @@ struct NodeHost {
   // a core reaches; 0: not stated.
   double memory_bandwidth = 0;
   double core_bandwidth = 0;
-  std::uint32_t gpus = 0;  // of one host, if a node has several: trays of a rack; 0: all
+  std::uint32_t gpus = 0;  // GPUs of a host, if a node has several hosts: trays of a rack; 0: all
 };
 
 // Links that join two GPUs of a node.
@@ -78,7 +78,7 @@ struct NodeKind {
 // ones.
 struct EvenNics {
   std::uint32_t nics = 0;
-  double bandwidth = 0;  // of each
+  double bandwidth = 0;  // bytes/s of each NIC
 };
 EvenNics even_nics(std::uint32_t gpus, std::uint32_t nics, double bandwidth);
 

@@ -12,7 +12,7 @@ namespace pipewright::cluster {
 // file and the line are known.
 struct Error : config::ErrorOf<Error> {
   using ErrorOf::ErrorOf;
-  // Texts convert to errors, so that functions that add a place take either.
+  // Texts convert to errors, so that functions that add a location take either.
   // NOLINTNEXTLINE(google-explicit-constructor)
   Error(const std::string& found) : ErrorOf(found) {}
   // NOLINTNEXTLINE(google-explicit-constructor)

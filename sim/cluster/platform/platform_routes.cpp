@@ -433,7 +433,7 @@ bool PlatformRoutes::collect_from(Index source, Index destination, double part,
     if (middle != middles_.end())
       return through_middle(source, destination, part, middle->second, collector);
   }
-  // The links to the gateways come first in the result, but only the route between the zones tells
+  // The links to the gateways come first in the result, but only the route between the zones shows
   // which gateways it uses.
   std::vector<Share> between;
   Collector middle{.choice = collector.choice, .shares = between, .missing = collector.missing};

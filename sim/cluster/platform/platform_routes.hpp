@@ -51,8 +51,8 @@ class PlatformRoutes {
   // Returns whether the routes are affected by failed or slow links.
   bool has_faults() const { return has_faults_; }
 
-  // Appends the links of a flow, in path order, with the fraction of the flow on each. `flow` tells
-  // the flows of the same pair apart when paths are chosen by hash. Returns false and sets
+  // Appends the links of a flow, in path order, with the fraction of the flow on each. `flow`
+  // distinguishes the flows of the same pair when paths are chosen by hash. Returns false and sets
   // `missing` if there is no route.
   bool append(Index source, Index destination, double part, std::uint32_t flow,
               std::vector<Share>& shares, MissingHop& missing) const;

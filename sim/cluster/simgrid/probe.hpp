@@ -9,7 +9,7 @@
 namespace pipewright::cluster {
 
 // Zones of a platform file with routing="None", which have no routes. SimGrid ends the process when
-// it is asked for a route through such a zone.
+// it computes a route through such a zone.
 class EmptyZones {
  public:
   explicit EmptyZones(const PlatformFile& file);
@@ -21,7 +21,7 @@ class EmptyZones {
 };
 
 // Checks that SimGrid can load a file. SimGrid ends the process for some faults of a platform file
-// or of its routes, so a child process loads the file first and asks for routes between its zones.
+// or of its routes, so a child process loads the file first and computes routes between its zones.
 // Throws Error with SimGrid's message and the line.
 void probe(const PlatformFile& file);
 

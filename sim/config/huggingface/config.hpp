@@ -17,7 +17,7 @@ namespace pipewright::config::huggingface {
 // them.
 using Names = std::initializer_list<std::string_view>;
 
-// A number, and the place in the file of the key that gives it.
+// A number, and the location of the key that gives it.
 using Number = Located<std::uint32_t>;
 
 // Reader of a config.json, or of the text part of a vision model's config. It records which keys
@@ -60,7 +60,7 @@ class Config {
   std::set<std::string, std::less<>> read_;
 };
 
-// Creates an error at the place of `key` in the config, or at the config if it lacks the key.
+// Creates an error at the location of `key` in the config, or at the config if it lacks the key.
 Error refusal(const Config& config, std::string_view key, std::string_view found);
 
 }  // namespace pipewright::config::huggingface

@@ -11,20 +11,20 @@ namespace pipewright::config {
 // 1; values from command lines and other programs have none.
 struct Origin {
   std::string source;       // path of the file, or a text such as "--set schedule.chunks"
-  int line = 0;             // 0: `source` alone is the place
+  int line = 0;             // 0: `source` alone is the location
   int column = 0;           // in bytes; 0: unknown
   std::string folder = {};  // start of relative paths written here; empty: the current folder
   std::string key = {};     // dotted key of the scenario, "parallel.tp"; empty: unknown
 
-  // Compares the places without `key`, which follows from them.
+  // Compares the locations without `key`, which follows from them.
   bool operator==(const Origin& rhs) const;
 };
 
-// Formats a place: "gpt.yaml:7:12", "gpt.yaml:7" if the column is unknown, "--set devices", or ""
-// for an empty origin.
+// Formats a location: "gpt.yaml:7:12", "gpt.yaml:7" if the column is unknown, "--set devices", or
+// "" for an empty origin.
 std::string to_string(const Origin& origin);
 
-// A message together with the place it is about; converts to "gpt.yaml:7:12: message".
+// A message together with the location that it is about; converts to "gpt.yaml:7:12: message".
 struct LocatedMessage {
   Origin location;
   std::string message;
@@ -111,13 +111,13 @@ class ErrorOf : public StructuredError {
     error.set_place(location, key);
     return error;
   }
-  // Returns a copy whose place is `location`.
+  // Returns a copy with this location.
   Kind relocated(const Origin& location) const {
     Kind error = static_cast<const Kind&>(*this);
     error.set_location(location);
     return error;
   }
-  // Returns a copy whose message begins with "subject: " and whose place is `location`.
+  // Returns a copy with this location, whose message begins with "subject: ".
   Kind within(const Origin& location, std::string_view subject) const {
     Kind error = static_cast<const Kind&>(*this);
     error.add_subject(location, subject);

@@ -8,7 +8,7 @@
 
 namespace pipewright::config {
 
-// A value with the place where the user wrote it, for error messages of later checks.
+// A value with the location where the user wrote it, for error messages of later checks.
 template <class T>
 struct Located {
   T value{};

@@ -7,7 +7,7 @@
 namespace pipewright::config {
 
 // Throws an Error at the first byte that is no plain text: a control character other than tab and
-// line breaks, or invalid UTF-8. `origin` is the place of the first byte; with `count_lines` the
+// line breaks, or invalid UTF-8. `origin` is the location of the first byte; with `count_lines` the
 // error has the line and column of the faulty byte. `noun` names the kind of text, "a scenario".
 void check_plain_text(std::string_view text, const Origin& origin, bool count_lines,
                       std::string_view noun);

@@ -8,8 +8,8 @@ namespace {
 
 using nlohmann::json;
 
-// Converts a place to JSON, [source, folder, line, column], or to null if it equals the place of
-// the enclosing value.
+// Converts a location to JSON, [source, folder, line, column], or to null if it equals that of the
+// enclosing value.
 json origin_json(const Origin& origin, const Origin& enclosing) {
   if (origin == enclosing) return nullptr;
   return {origin.source, origin.folder, origin.line, origin.column};

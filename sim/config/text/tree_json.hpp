@@ -4,8 +4,8 @@
 
 #include "sim/config/text/value.hpp"
 
-// Converts trees of values, with the places where they were written, to and from JSON, to send them
-// to other processes of this program.
+// Converts trees of values, with the locations where they were written, to and from JSON, to send
+// them to other processes of this program.
 namespace pipewright::config {
 
 nlohmann::json tree_to_json(const Value& tree);

@@ -10,7 +10,7 @@
 #include "sim/config/text/error.hpp"
 
 // Represents scenario files as trees of texts, lists and maps, before any key has a meaning. Every
-// value records the place where it was written.
+// value records the location where it was written.
 namespace pipewright::config {
 
 // An entry of a map: a key and its value. It is a template so that Value can hold a vector of its
@@ -18,7 +18,7 @@ namespace pipewright::config {
 template <class Held>
 struct EntryOf {
   std::string key;
-  Origin origin;  // place of the key
+  Origin origin;  // location of the key
   Held value;
 };
 
@@ -62,7 +62,7 @@ const Value* value_at(const Value& root, std::string_view path);
 // lists have their index as a key, "variation.stragglers.0.device".
 std::map<std::string, std::string> texts_by_key(const Value& value, const std::string& path);
 
-// Returns the place of the value at a dotted path; if there is no such value, the place of the
+// Returns the location of the value at a dotted path; if there is no such value, that of the
 // innermost existing map on the path.
 const Origin& origin_of(const Value& root, std::string_view path);
 

@@ -280,8 +280,8 @@ void refuse_other_files(std::string_view text, const Origin& start, const Docume
   }
 }
 
-// Reads a YAML text. If `start` has a line, the places of values are counted from there; otherwise
-// all values get the place `start`.
+// Reads a YAML text. If `start` has a line, the locations of values are counted from there;
+// otherwise all values get the location `start`.
 Value read(std::string_view text, const Origin& start,
            const Document& document = scenario_document) {
   if (text.size() > max_bytes)

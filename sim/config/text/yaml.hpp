@@ -23,7 +23,7 @@ struct Document {
   // Set for documents that were written for another program: null becomes the text "null", the last
   // of several equal keys counts, and tags are ignored.
   bool is_foreign = false;
-  bool has_scenario_keys = false;  // places get the dotted keys of a scenario
+  bool has_scenario_keys = false;  // locations get the dotted keys of a scenario
 };
 inline constexpr Document scenario_document{
     "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8", false,
@@ -41,7 +41,7 @@ Value read_yaml_file(const std::string& path, const Document& document = scenari
 Value read_yaml_text(std::string_view text, const std::string& name,
                      const Document& document = scenario_document);
 
-// Reads a value from a command line; everything in it gets the place `origin`.
+// Reads a value from a command line; everything in it gets the location `origin`.
 Value read_yaml_value(std::string_view text, const Origin& origin);
 
 // Writes a tree as YAML in its canonical form; reading it gives the same tree.

@@ -17,9 +17,9 @@ struct Chunking {
   // Chunks that move at once: one for each channel, and for NVLSTree one for each channel and each
   // GPU of a node that sums a part.
   double streams = 1;
-  double nodes = 1;           // of a tree
-  double ranks_per_node = 1;  // of a tree
-  double ring_ranks = 1;      // of a ring
+  double nodes = 1;           // nodes of a tree
+  double ranks_per_node = 1;  // ranks of a tree in each node
+  double ring_ranks = 1;      // ranks of a ring
   std::uint32_t nccl = 27;    // version of NCCL: 27 for 2.27
 
   bool operator==(const Chunking&) const = default;
@@ -28,8 +28,8 @@ struct Chunking {
 // NCCL_MAX_NVLS_ARITY: number of GPUs of an NVLink domain that can sum parts.
 inline constexpr double max_nvls_parts = 32;
 
-// Number of rounds of a ring after the first one. No more than 16 count: then the channels of a NIC
-// are out of step, and one of them transfers while the others wait.
+// Number of rounds of a ring after the first one. At most 16 rounds count: the channels of a NIC
+// are then out of step, and one of them transfers while the others wait.
 double further_rounds(const Chunking& chunking, cluster::Protocol protocol, double bytes);
 
 // Bytes that move at once through a level: a chunk of each stream, or all bytes if they are fewer.

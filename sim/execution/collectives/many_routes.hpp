@@ -28,7 +28,7 @@ class ManyRoutes {
   static constexpr std::uint32_t no_class = static_cast<std::uint32_t>(-1);
   struct Rank {
     std::uint32_t uses = 0;               // routes that were needed, until the class is found
-    std::uint32_t number = no_class;      // of its class
+    std::uint32_t number = no_class;      // number of the class
     const cluster::Link* out = nullptr;   // own link to other nodes
     const cluster::Link* into = nullptr;  // own link from other nodes
   };

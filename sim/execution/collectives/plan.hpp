@@ -55,7 +55,7 @@ class GroupPlanner {
 
   struct Choice {
     AlgorithmProtocol method;
-    std::size_t index = 0;  // of the algorithm in choices()
+    std::size_t index = 0;  // index of the algorithm in choices()
   };
   class Times;
   Choice choose(double bytes) const;
@@ -71,7 +71,7 @@ class GroupPlanner {
   Algorithm algorithm_;
   const RankPlacement& placement_;
   std::vector<AlgorithmChoice> choices_;
-  std::shared_ptr<Times> times_;  // of choices()
+  std::shared_ptr<Times> times_;  // times of choices()
 };
 
 // Algorithm and protocol by which plan() runs this collective.

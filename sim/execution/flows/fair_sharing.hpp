@@ -34,7 +34,7 @@ class FairSharing {
  private:
   struct LinkState {
     double remaining = 0;         // bytes/s that are not assigned yet
-    std::uint32_t crossings = 0;  // of flows whose rate still grows
+    std::uint32_t crossings = 0;  // crossings of flows whose rate still grows
     std::uint32_t begin = 0;      // range of the link's flows in flows_by_link_
     std::uint32_t end = 0;
   };

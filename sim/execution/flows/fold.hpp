@@ -48,7 +48,7 @@ std::vector<std::uint64_t> classes_of_groups(const RankPlacement& placement,
 
 // Replicas that take part in each group: they start it together, and wait for its end together.
 struct Participants {
-  std::vector<std::uint32_t> replicas;  // of the first group, then of the next one, ..
+  std::vector<std::uint32_t> replicas;  // replicas of the first group, then of the next one, ..
   std::vector<std::size_t> ends;        // end of each group's replicas in `replicas`
 
   std::span<const std::uint32_t> of(std::size_t group) const {
@@ -60,7 +60,7 @@ struct Participants {
 // Number of the class of each of `replicas` replicas in the coarsest partition that is equitable
 // for replicas as well: all replicas of a class take part in the same number of groups of each
 // class, and all groups of a class have the same number of participants of each class. Replicas of
-// a class are at the same place of their schedule at all times. Empty if there are more than `most`
+// a class are at the same point of their schedule at all times. Empty if there are more than `most`
 // classes.
 std::vector<std::uint64_t> classes_of_replicas(const RankPlacement& placement,
                                                std::span<const std::vector<Phase>> plans,

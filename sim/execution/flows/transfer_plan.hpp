@@ -12,7 +12,7 @@
 namespace pipewright::execution {
 
 // Executable form of a collective: a plan with resolved routes. It is made once and can be started
-// whenever its group repeats the collective.
+// each time its group repeats the collective.
 struct TransferPlan {
   struct Step {
     std::vector<Transfer> transfers;  // without transfers that take no time

@@ -81,7 +81,7 @@ class DeviceStream {
   struct Requested {
     bool with_copies = false;     // first pass of its stage in the iteration
     std::uint32_t times = 1;      // gathers of each part
-    std::deque<double> arrivals;  // of the parts that the pass has yet to wait for
+    std::deque<double> arrivals;  // arrivals of the parts that the pass has yet to wait for
   };
   void request(Requested& requested, std::uint32_t stage, double time);
   void prefetch(double time);
@@ -92,7 +92,7 @@ class DeviceStream {
   TimingRows* rows_;
   CollectiveSpans* spans_;
   schedules::PassCursor ahead_;            // next pass whose weights are not requested yet
-  std::array<Requested, 2> requested_;     // of the pass and of its partner
+  std::array<Requested, 2> requested_;     // requests of the pass and of its partner
   std::set<std::uint32_t> gathered_once_;  // stages that passes have gathered in this iteration
   double end_;
 };

@@ -47,7 +47,7 @@ class TimingRows {
   std::vector<std::optional<schedules::Pass>>
       first_of_pair_;  // by device: first pass of the current pair
   std::uint32_t iteration_ = 0;
-  std::uint32_t first_microbatch_ = 0;  // of the current iteration
+  std::uint32_t first_microbatch_ = 0;  // first microbatch of the current iteration
 };
 
 }  // namespace pipewright::execution

@@ -6,7 +6,7 @@ namespace pipewright::jobs::megatron {
 namespace {
 
 // Settings that change time or memory, and that no key of a scenario expresses, with how much they
-// would change where that can be told. A scenario's key that comes near is named.
+// would change where that is known. A scenario's key that comes near is named.
 constexpr std::array unmodelled_rows{
     // Optimizer and its state
     SettingRow{Changes::time_and_memory,

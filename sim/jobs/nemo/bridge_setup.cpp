@@ -70,8 +70,8 @@ class BridgeSetup {
                         .origin = precision->origin});
   }
 
-  // CommOverlapConfig.setup() overlaps the collectives of data parallelism unless it is told not
-  // to, whatever `ddp` says, and overlaps those of tensor parallelism only with sequence
+  // CommOverlapConfig.setup() overlaps the collectives of data parallelism unless a setting
+  // excludes it, whatever `ddp` says, and overlaps those of tensor parallelism only with sequence
   // parallelism.
   void read_overlap() {
     const Object* const overlap = section("comm_overlap");

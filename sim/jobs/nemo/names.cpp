@@ -93,8 +93,8 @@ constexpr std::array<std::string_view, 7> sizes_of_layout{
     "expert_model_parallel_size", "micro_batch_size",
     "global_batch_size"};
 
-// Adds a note about an attribute whose value only a running recipe knows. Throws config::Error if
-// the layout depends on the value.
+// Adds a note about an attribute whose value only a running recipe can compute. Throws
+// config::Error if the layout depends on the value.
 void add_unknown(const Setting& setting, const std::string& reason, Request& request) {
   if (std::ranges::find(sizes_of_layout, std::string_view(setting.name)) != sizes_of_layout.end())
     throw config::Error(

@@ -216,7 +216,7 @@ bool is_used(const Experiment& experiment, const Setting& setting) {
 }
 
 // Adds what is known of a file of the package that describes a model, beside the sizes of the
-// library's model, and says that the rest of the file is not.
+// library's model, and reports the rest of the file as not modelled.
 void add_model_presets(const config::Value& model, Request& request,
                        std::vector<Setting>& settings) {
   const std::string name = std::filesystem::path(model.text).stem().string();

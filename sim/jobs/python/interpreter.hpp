@@ -16,11 +16,11 @@ namespace pipewright::jobs::python {
 
 class Interpreter;
 
-// Function of a host: takes the arguments, the text and the place of a call.
+// Function of a host: takes the arguments, the text and the location of a call.
 using HostFunction =
     std::function<Value(Interpreter&, const Arguments&, const std::string&, const config::Origin&)>;
 
-// What a framework knows about its package beyond the files.
+// Facts about a framework's package that its files do not contain.
 struct Host {
   // Functions and classes that replace those of the files, by their names without a module.
   std::map<std::string, HostFunction, std::less<>> functions;
@@ -39,7 +39,7 @@ struct NotFollowed {
 
 // Interprets the modules of a configuration without running Python. Calls of functions in the files
 // are followed; calls of others give objects that record their arguments. Below a condition that
-// only a running program knows, assignments make values unknown. Nothing but files of modules is
+// only exist in a running program, assignments make values unknown. Nothing but files of modules is
 // read.
 class Interpreter {
  public:

@@ -29,7 +29,7 @@ struct External {
   std::string name;
 };
 
-// Value that only a running program knows.
+// Value that only a running program can compute.
 struct Unknown {
   std::string text;  // "torch.cuda.is_available()", or why the value is not known
   config::Origin origin;
@@ -76,7 +76,7 @@ struct Attribute {
   Value value;
   std::string written;  // "cfg.model.tensor_model_parallel_size = 8"
   config::Origin origin;
-  std::uint64_t order = 0;  // of the last assignment, among all; 0 for a default
+  std::uint64_t order = 0;  // number of the last assignment, among all assignments; 0 for a default
 };
 
 // Object of a class, or the result of a call that is not followed. Attributes that nobody has set
@@ -99,7 +99,7 @@ struct Function {
   std::string name;
   NodePtr node;  // define or lambda
   std::shared_ptr<Module> module;
-  std::shared_ptr<Frame> enclosing;  // of a nested function; null for others
+  std::shared_ptr<Frame> enclosing;  // frame around a nested function; null for other functions
   std::vector<Value> defaults;       // one for each parameter; monostate for one without
   bool is_property = false;
   bool is_static = false;
@@ -126,7 +126,7 @@ struct Frame {
   std::map<std::string, Value> names;
   std::shared_ptr<Module> module;
   std::shared_ptr<Frame> enclosing;
-  std::vector<Value> possible_results;  // of returns below unknown conditions
+  std::vector<Value> possible_results;  // results of returns below unknown conditions
   Value result;
   int certainty = 0;  // depth of unknown conditions in which the call began
 };
@@ -147,7 +147,7 @@ struct Module {
   bool is_package = false;
 };
 
-// True or false, or none if only a running program knows.
+// True or false, or none if only a running program can compute it.
 std::optional<bool> truth_of(const Value& value);
 std::optional<bool> are_equal(const Value& a, const Value& b);
 

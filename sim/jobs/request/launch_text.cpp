@@ -99,7 +99,7 @@ std::uint64_t hosts_per_domain(const LaunchInput& input) {
   const config::LaunchPlan& plan = input.plan;
   const std::uint64_t processes = launch_nodes(input.scenario, plan).processes;
   if (!spans_domains(input) || plan.ranks_per_domain % processes != 0) return 0;
-  // Slurm wants whole segments only.
+  // Slurm accepts whole segments only.
   const std::uint64_t hosts = plan.ranks_per_domain / processes;
   return gpus_of(input.scenario) / processes % hosts == 0 ? hosts : 0;
 }

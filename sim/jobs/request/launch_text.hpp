@@ -39,12 +39,13 @@ struct Unexpressed {
   std::string refused;  // why the framework refuses the job; empty if it starts
 };
 
-// Comment at the top of a launch: the model, the GPUs, the stack if the launch alone does not tell
-// it, why the framework refuses the job if it does, and which differences from the scenario remain.
+// Comment at the top of a launch: the model, the GPUs, the stack if it does not follow from the
+// launch, why the framework refuses the job if it does, and which differences from the scenario
+// remain.
 std::string heading(const LaunchInput& input, const Launch& launch);
 
 // A sentence on why the framework refuses the job: by the rules of the stack that the launch runs
-// on, which say what to do, or else as reading the launch tells. Empty if the job starts.
+// on, which say what to do, or else as reading the launch fails. Empty if the job starts.
 std::string refusal_of(const LaunchInput& input, const std::string& of_reader);
 
 // Lines of a shell script before its command: the SLURM directive that gives the job as many hosts
@@ -52,7 +53,7 @@ std::string refusal_of(const LaunchInput& input, const std::string& of_reader);
 // need to know the domain.
 std::string environment_lines(const LaunchInput& input);
 
-// Sentences on what the launch does not say of the placement of the ranks.
+// Differences in the placement of the ranks, which the launch does not express.
 std::vector<Difference> placement_differences(const LaunchInput& input);
 
 // What the heading of a launch states of the prediction, beside the settings of the framework.
@@ -72,7 +73,7 @@ std::string words_of(const Setting& setting);
 // Number of nodes of a launch, and of processes on each node.
 struct LaunchNodes {
   std::uint64_t nodes = 1;
-  std::uint64_t processes = 1;  // of one node
+  std::uint64_t processes = 1;  // processes of one node
 };
 // Divides the job's GPUs into hosts of the plan with equally many processes, as few hosts as
 // possible. A job that uses fewer GPUs of each NVLink domain than a host has starts that many.

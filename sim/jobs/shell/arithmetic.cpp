@@ -131,7 +131,7 @@ class Arithmetic {
     return value;
   }
 
-  // Sign of a level at this place; empty if there is none, or if it is part of a longer one.
+  // Operator of a level at this position; empty if there is none, or if it is part of a longer one.
   std::string_view sign_at(const Level& level) {
     for (const std::string_view sign : level.signs) {
       if (sign.empty() || !starts(sign)) continue;

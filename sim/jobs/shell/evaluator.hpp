@@ -105,10 +105,10 @@ class Evaluator {
   std::string* output_ = nullptr;  // null: the terminal
   Stream* input_ = nullptr;        // null: the terminal
   Flow flow_ = Flow::normal;
-  int levels_ = 0;        // of loops that a break or continue leaves
-  int depth_ = 0;         // of nested commands
-  int files_ = 0;         // of sourced scripts and inner shells
-  int inner_ = 0;         // of subshells
+  int levels_ = 0;        // number of loops that a break or continue leaves
+  int depth_ = 0;         // depth of nested commands
+  int files_ = 0;         // depth of sourced scripts and inner shells
+  int inner_ = 0;         // depth of subshells
   bool foreign_ = false;  // output of a program that does not run was written
   std::size_t getopts_at_ = 0;
   Words prefix_;  // words of the program that starts this shell: srun bash -c

@@ -142,7 +142,7 @@ class Expander {
         quoted);
   }
 
-  // <(command) is the name of a file, which only a running shell knows.
+  // <(command) is the name of a file that only a running shell creates.
   std::size_t process(std::string_view here) {
     const std::size_t close = find_close(here, 2, ')');
     const std::size_t length = close == std::string_view::npos ? here.size() : close + 1;

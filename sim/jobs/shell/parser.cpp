@@ -51,7 +51,7 @@ class Parser {
       in_.skip_lines();
       if (in_.at_end() || in_.peek() == ')' || in_.starts(";;") || in_.starts(";&")) break;
       if (contains(ends, in_.peek_word())) break;
-      if (in_.peek() == ';') {  // a sign without a command: bash refuses it, which matters not here
+      if (in_.peek() == ';') {  // a sign without a command, which bash refuses
         in_.advance(1);
         continue;
       }

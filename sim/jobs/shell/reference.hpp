@@ -26,7 +26,7 @@ struct Values {
   bool set = false;
   bool whole = false;
   bool starred = false;    // "$*" joins the words
-  bool arguments = false;  // of the shell or of a function
+  bool arguments = false;  // the arguments of the shell or of a function
 };
 
 // Operator that needs no other expansion than that of its operands, which are plain texts:

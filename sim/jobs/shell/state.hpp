@@ -25,8 +25,8 @@ class Shell {
   std::vector<Word> arguments;        // $1, $2, ...
   std::string file;                   // the file that is read
   std::string zero;                   // $0
-  std::optional<bool> status = true;  // of the last command; none if it is unknown
-  int line = 0;                       // of the command that runs
+  std::optional<bool> status = true;  // success of the last command; none if it is unknown
+  int line = 0;                       // line of the command that runs
 
   // Runs the text of a command substitution, and returns what the command writes.
   std::function<std::string(std::string_view text, int line)> substitute;
@@ -52,20 +52,20 @@ class Shell {
   void make_local(const std::string& name);
   bool in_function() const { return !scopes_.empty(); }
 
-  // Records a construct that is not followed, once for each place.
+  // Records a construct that is not followed, once for each location.
   void not_followed(std::string text, std::string why);
   config::Origin here() const { return {.source = file, .line = line, .column = 1}; }
 
   // Texts of the files that the script has written, by path below the script's folder.
   std::map<std::string, std::string> files = {};
-  // Path of a file as a key of `files`; none for a path that only a running shell knows.
+  // Path of a file as a key of `files`; none for a path that only a running shell can compute.
   std::optional<std::string> path_of(const std::string& written) const;
 
   // Variable that an assignment sets: unset, it is nothing in its own value, as in A="$A more".
   std::string assigned;
 
   bool exports_all = false;  // set -a
-  // Working folder below that of the script; none if only a running shell knows the folder.
+  // Working folder below that of the script; none if only a running shell can compute the folder.
   std::optional<std::string> folder = "";
 
  private:

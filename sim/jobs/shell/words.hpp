@@ -15,8 +15,8 @@
 
 namespace pipewright::jobs {
 
-// Word as a shell passes it to a program. Values that only a running shell knows are marked as
-// unknown: the name of a variable, or the text of a command, between two control characters.
+// Word as a shell passes it to a program. Values that only a running shell can compute are marked
+// as unknown: the name of a variable, or the text of a command, between two control characters.
 struct Word {
   std::string text;
   config::Origin origin;
@@ -65,7 +65,7 @@ struct Variable {
   bool from_user = false;              // set on the command line; the script does not replace it
   bool exported = false;               // programs and other shells that the script starts see it
   bool associative = false;            // declared by declare -A
-  std::vector<std::string> keys = {};  // of the words of an associative or sparse array
+  std::vector<std::string> keys = {};  // keys of the words of an associative or sparse array
 };
 
 struct Node;  // command of a script, see syntax.hpp
@@ -86,7 +86,7 @@ struct Script {
   std::vector<Word> batch;      // words of #SBATCH lines
   // Variables that Slurm sets by the #SBATCH lines.
   std::vector<std::pair<std::string, std::string>> batch_variables = {};
-  // Callback that returns the text of a sourced script by its path. May be empty; then no script is
+  // Callback that returns the text of a sourced script by its path. If it is empty, no script is
   // sourced.
   std::function<std::optional<std::string>(const std::string&)> read_file;
   std::vector<Unfollowed> unfollowed = {};

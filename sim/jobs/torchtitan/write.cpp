@@ -111,7 +111,7 @@ std::vector<Difference> read_back(const LaunchInput& input, const SettingsWriter
     return setting.name == "parallelism.pipeline_parallel_schedule_csv";
   });
   Job job = read(std::move(request));
-  // torchtitan's name of another model says nothing about its shape.
+  // torchtitan's name of another model does not define its shape.
   if (std::erase(job.missing, "model") > 0)
     config::set_value(job.tree, "model", *config::find(scenario.tree, "model"));
   if (!job.missing.empty()) return {};

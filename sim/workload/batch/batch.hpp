@@ -27,7 +27,7 @@ struct TokenCounts {
   }
 };
 
-// A document of which each of `ranks` ranks has an equal part.
+// A document that `ranks` ranks share in equal parts.
 struct SharedDocument {
   std::uint32_t tokens = 0;
   std::uint32_t ranks = 1;

@@ -21,7 +21,7 @@ class DocumentLengths {
   std::uint32_t longest_;
   double middle_ = 0;         // mean of ln(length)
   double deviation_ = 0;      // standard deviation of ln(length)
-  std::vector<double> sums_;  // of the weights of the histogram's bars
+  std::vector<double> sums_;  // sums of the weights of the histogram's bars
   std::uint64_t count_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace pipewright::workload {
 
 // Returns the kernels of the patch embedding, which turns patches into hidden states.
 PassKernels patch_kernels(const Encoder& encoder);
-// Returns the kernels of the projectors, and those that put their results into the places of the
+// Returns the kernels of the projectors, and those that put their results into the positions of the
 // images among the tokens of the text.
 PassKernels projector_kernels(const Encoder& encoder);
 

@@ -70,8 +70,8 @@ PassSeconds attention_seconds(const ModelSetting& setting, const Attention& atte
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear,
                             const config::Gpu& gpu);
 
-// Returns the seconds of those kernels of a part's I that drop_lowest_gradients() erases, of all
-// parts or of those for which includes(part) holds.
+// Returns the seconds of those kernels of I that drop_lowest_gradients() erases: of all parts, or
+// of the parts for which includes(part) holds.
 PartSeconds lowest_excess(const ModelSetting& setting, const std::vector<Kernel>& input_grad,
                           const config::Gpu& gpu);
 PassSeconds lowest_excess(const ModelSetting& setting, const std::vector<Kernel>& input_grad,

@@ -13,7 +13,7 @@ namespace pipewright::workload {
 // prediction is 10 % too long.
 struct KernelErrors {
   std::size_t rows = 0;
-  double median = 0;  // of absolute values, like the next three
+  double median = 0;  // the figures from here on are of absolute errors
   double mean = 0;
   double p90 = 0;
   double largest = 0;

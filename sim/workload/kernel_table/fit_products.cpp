@@ -94,7 +94,7 @@ FitRow terms_of_grouped(const MeasuredKernel& row, const Gpu& gpu, const Product
 }  // namespace
 
 // Fits a data type's products and casts. If every product includes a cast, the overheads of the two
-// cannot be told apart, and the product's overhead keeps its value.
+// cannot be separated, and the product's overhead keeps its value.
 void fit_products(const Rows& rows, Gpu& gpu, DataType type) {
   constexpr std::size_t min_rows = 3;
   Products& products = products_in(gpu, type);

@@ -13,7 +13,7 @@ namespace pipewright::workload {
 using MatrixShape = std::pair<std::uint64_t, std::uint64_t>;
 
 struct LayerWiseLayout {
-  std::uint64_t elements = 0;  // of the buffer, with padding
+  std::uint64_t elements = 0;  // elements of the buffer, with padding
   std::uint32_t buckets = 0;
   std::vector<std::uint32_t> rank_of;  // by matrix
 };

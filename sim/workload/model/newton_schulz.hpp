@@ -18,9 +18,9 @@ namespace pipewright::workload {
 
 // Work of the rank that updates a matrix.
 struct MatrixStep {
-  double seconds = 0;   // of kernels on the GPU
+  double seconds = 0;   // time of kernels on the GPU
   double launches = 0;  // kernels that the host launches
-  double flops = 0;     // of the Newton-Schulz products
+  double flops = 0;     // FLOP of the Newton-Schulz products
   // Bytes that exist only during the update: the orthogonalized matrix and its two scalings in
   // fp32, and with tp the gathered momentum.
   double working = 0;

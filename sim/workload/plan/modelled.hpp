@@ -11,9 +11,9 @@ namespace pipewright::workload {
 
 using Gpus = std::vector<config::Gpu>;  // one per device if the scenario has a model
 
-// Returns the factor by which passes of the slowest replica are expected to take longer than those
-// of the slowest of eight replicas, as which the numbers of GPU files count; at least 1. It is 1 if
-// the scenario gives pass times or draws random ones.
+// Returns the expected ratio of the pass times of the slowest replica to those of the slowest of
+// eight replicas, at least 1. Numbers of GPU files stand for eight replicas. The ratio is 1 if the
+// scenario gives pass times or draws random ones.
 double slowest_replica(const config::Scenario& scenario);
 
 // Combines the parts of a scenario that determine the costs of its model on these GPUs. The result

@@ -193,7 +193,7 @@ std::uint64_t trained_tensors(const ModelSetting& setting, LayerKind kind) {
 }
 
 bool lacks_lowest_gradients(const config::Training& training) {
-  // Frameworks ask for the gradient of the first layer's input where a checkpoint needs one to run
+  // Frameworks require the gradient of the first layer's input where a checkpoint needs one to run
   // (enable_input_require_grads of transformers, maybe_enable_recompute_inputs_grad of
   // Megatron-Bridge).
   return training.freezes(WeightGroup::embedding) && !training.trains_vision() &&

@@ -53,7 +53,7 @@ struct Sizes {
   std::uint64_t vocabulary = 0;
   bool cuts_vocabulary = false;        // the vocabulary is split over the pipeline's devices
   bool interlaces_vocabulary = false;  // no pass hides the collectives of the split vocabulary
-  std::uint32_t barriers = 0;          // of the split vocabulary
+  std::uint32_t barriers = 0;          // barriers of the split vocabulary
 };
 
 Sizes sizes_of(const config::Model& model, const config::Training& training,
@@ -128,12 +128,12 @@ enum class Part : std::uint8_t {
   head_norm,
   head,
   loss,
-  patch_embedding,  // of an encoder of images: elements of a patch become a hidden state
+  patch_embedding,  // in an encoder of images: elements of a patch become a hidden state
   projector_norm,
   projector_in,  // the projector's only matrix, or the first of two
   projector_activation,
   projector_out,
-  image_tokens,  // tokens of images take their places among those of the text
+  image_tokens,  // tokens of images are inserted among those of the text
 };
 inline constexpr std::size_t part_count = 46;
 std::string_view name_of(Part part);
@@ -344,7 +344,7 @@ struct Parameters {
   std::uint64_t frozen_dense = 0;
   std::uint64_t frozen_experts = 0;
   std::uint64_t frozen_vocabulary = 0;
-  OtherTypeBytes other_types;  // of `dense`
+  OtherTypeBytes other_types;  // bytes of weights among `dense` with other data types
   OtherTypeBytes expert_other_types;
 
   std::uint64_t total() const { return dense + experts; }
