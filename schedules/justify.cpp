@@ -338,8 +338,8 @@ Plan Justifier::improve(const Plan& plan, Pull pull, Objective objective, int ro
   Plan current = fill(plan, pull, Direction::forward, {});
   Plan best = better(plan, current, objective) ? plan : current;
   for (int round = 0; round < rounds; ++round) {
-    // For the makespan, the mirrored sweep may start all devices at once. For the longest span, a
-    // device that starts later may also end later by as much.
+    // The mirrored sweep may start all devices at once if it minimises the makespan. For the
+    // longest span, a device that starts later may also end later by as much.
     std::vector<double> release;
     if (objective == Objective::span) {
       double latest = 0;

@@ -6,7 +6,7 @@
 
 #include "analysis/trace/rows.hpp"
 
-// What a predicted time rests on: the error of predictions in measured runs of the same kind, and
+// Evidence for a predicted time: the error of predictions in measured runs of the same kind, and
 // numbers of GPU files that have no published source.
 namespace pipewright::analysis {
 

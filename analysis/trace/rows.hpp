@@ -98,7 +98,7 @@ struct ExpectedError {
   auto operator<=>(const ExpectedError&) const = default;
 };
 
-// What predicted times rest on: assumed values, which are values of a GPU's file or of a software
+// Evidence for predicted times: assumed values, which are values of a GPU's file or of a software
 // stack without a source, and measured runs.
 struct Evidence {
   std::string gpu;                // GPU file of the keys; "b200 and l40s" for several.

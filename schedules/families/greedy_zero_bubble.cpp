@@ -323,8 +323,8 @@ Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
     return best;
   };
   std::optional<GreedyPlan> best = best_plan(costs);
-  // If I frees memory, more microbatches can be in flight. That plan is dropped unless it is
-  // shorter than the plan for which I frees nothing.
+  // More microbatches can be in flight if I frees memory. That plan is dropped unless it is shorter
+  // than the plan for which I frees nothing.
   GreedyCosts frugal = costs;
   frugal.input_grad_releases = 0;
   if (costs.input_grad_releases > 0)

@@ -88,7 +88,7 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
   const std::uint32_t group = parameters.group_size.value_or(default_group(microbatches, filling));
   check_group(name, microbatches, group, filling, devices);
   const auto one_device = [&](std::uint32_t device) {
-    // With a single chunk there is nothing to interleave, so groups of one microbatch are used.
+    // A single chunk leaves nothing to interleave, so groups have one microbatch.
     const Table table{
         microbatches * slices, (chunks == 1 ? 1 : group) * slices, chunks, slices, devices, device};
     const PipelinePosition position{.before = device,

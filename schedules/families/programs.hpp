@@ -13,14 +13,14 @@
 // Helpers for the functions that make schedules of families.
 namespace pipewright::schedules {
 
-// Makes a schedule with these sizes and this placement, whose devices have no passes yet.
+// Makes a schedule with these sizes and this placement, whose devices have no passes so far.
 Schedule without_programs(std::string name, const Parameters& parameters, Routes routes);
 
 // Adds the passes of each device, given for one iteration and repeated for all iterations of the
 // schedule.
 Schedule with_programs(Schedule schedule, const std::function<Program(std::uint32_t)>& of_device);
 
-// Splits fused pairs into separate passes in the same order, if the user asks for no fusion.
+// Splits fused pairs into separate passes in the same order, unless the parameters request fusion.
 Schedule with_requested_fusion(Schedule schedule, const Parameters& parameters);
 
 // Order in which a device runs the forwards, or the backwards, of its stages and microbatches. The

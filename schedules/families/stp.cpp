@@ -110,7 +110,7 @@ Program one_device(std::uint32_t r, std::uint32_t p, std::uint32_t microbatches)
     writer.pair(f0, w);
   });
 
-  // In the steady state, a forward runs beside a backward on the same chunk. In the last r of these
+  // A forward of the steady state runs beside a backward on the same chunk. In the last r of these
   // pairs, W is delayed.
   const std::uint32_t crossings = 2 * (m - 3 * p + 1) + 1 + 2 * r;
   const std::uint32_t whole = crossings - r;

@@ -69,7 +69,7 @@ Program one_f_one_b_with_vocabulary(std::uint32_t device, const Parameters& para
     outputs.append_to(passes);
     if (forwards < microbatches) passes.push_back({PassKind::forward, stage, forwards++});
   }
-  // With one barrier, T of the last microbatch runs at the end.
+  // T of the last microbatch runs at the end if there is one barrier.
   const std::uint32_t last_output = microbatches + barriers - 2;
   for (std::uint32_t i = 0; i < early_outputs && outputs.next() <= last_output; ++i)
     outputs.append_to(passes);

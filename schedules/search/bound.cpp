@@ -126,7 +126,7 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
   const std::uint32_t end = of_span ? low : 0;
   const double idle_before = std::max(first_start, to_first_gradient(end) - before);
   const double idle_after = std::max(tail, from_last_forward(end) - after);
-  // If memory forces an F to run after the first I, the two idle times cannot overlap and add up.
+  // The two idle times cannot overlap, and add up, if memory forces an F to run after the first I.
   const bool apart = memory * microbatches > static_cast<double>(limit);
   double bound = work + (apart ? idle_before + idle_after : std::max(idle_before, idle_after));
   bound = std::max(bound, work + first_start + tail);

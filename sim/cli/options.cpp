@@ -284,7 +284,8 @@ config::Value read_scenario_file(const std::filesystem::path& file) {
       .suggest(fmt::format("use it as the model: --model {}", file.string()));
 }
 
-// If set, parse() throws the syntax that a command passes to it, and parses nothing.
+// Set while the syntax of a command is requested: parse() then throws the syntax that the command
+// passes to it.
 bool syntax_requested = false;
 
 }  // namespace

@@ -22,7 +22,8 @@ struct Host {
   std::optional<std::string> launch_factor_text;  // property "launch_factor"
   double launch_factor = 1;                       // factor of the host times of a software stack
   // Properties "host_memory_bandwidth" and "host_core_bandwidth" of a GPU, and their bytes/s: the
-  // GPU's share of the memory of its host, and what a core reaches; 0 if the file does not say.
+  // GPU's share of the bandwidth of its host's memory, and the bandwidth that a core reaches; 0 if
+  // the file does not state it.
   std::optional<std::string> host_memory_text;
   std::optional<std::string> host_core_text;
   double host_memory_bandwidth = 0;

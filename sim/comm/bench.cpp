@@ -15,7 +15,7 @@ using execution::PhaseCost;
 // Seconds per byte of the operation's size that the most heavily loaded first or last link of a
 // path needs to carry its data, for each protocol.
 ByProtocol busiest_gpu(const PhaseCost& cost, const execution::RankPlacement& placement) {
-  // By the rank at the end of a path, and the number of its first or last link.
+  // Key: the rank at the end of a path, and the number of its first or last link.
   std::unordered_map<std::uint64_t, ByProtocol> seconds_of;
   const auto at = [&](std::uint32_t rank, const cluster::Link* link) -> ByProtocol& {
     return seconds_of[std::uint64_t{rank} << 32U | link->number];

@@ -20,7 +20,7 @@ struct FitOptions {
 
 // Fits parameters of the cluster's network model so that the formula (prediction.hpp) reproduces
 // the measured times with small relative errors, and changes the file's values only as far as the
-// measurements demand. Values are rounded to six digits and set in the cluster. Fits to parts of
+// measurements require. Values are rounded to six digits and set in the cluster. Fits to parts of
 // the rows, compared with the remaining rows, show how good the result is (FitReport::trials).
 // Throws cluster::Error for rows that the cluster cannot run.
 analysis::FitReport fit(cluster::Cluster& cluster, std::span<const analysis::Measurement> rows,

@@ -142,8 +142,8 @@ PricedRun::Prices PricedRun::prices(const MessageModel& model) const {
   return result;
 }
 
-// What NCCL picks by these prices. Most changes of numbers do not change what NCCL sees, so that
-// its last picks are kept.
+// Returns the variants that NCCL picks by these prices. Most changes of numbers do not change
+// NCCL's own model, so the last picks are reused.
 execution::Picks PricedRun::picks_of(const Prices& prices) const {
   if (!has_picks_ || picks_view_ != prices.view_) {
     last_picks_ = {prices.actual_.size(), [&](std::size_t variant, double bytes) {

@@ -19,7 +19,7 @@ enum class Dispatcher : std::uint8_t { alltoall, allgather, deepep, hybridep };
 inline constexpr std::array<std::string_view, 4> dispatcher_names{"alltoall", "allgather", "deepep",
                                                                   "hybridep"};
 
-// How a router distributes tokens. forced: every expert gets the same number of tokens, as with
+// Distribution of tokens by a router. forced: every expert gets the same number of tokens, as with
 // Megatron-LM's --moe-router-force-load-balancing. natural: a trained router distributes the
 // tokens, and the loads of experts are drawn from workload::RoutingLaw.
 enum class RouterBalance : std::uint8_t { forced, natural };

@@ -74,9 +74,9 @@ inline constexpr std::array<std::string_view, 15> lora_modules{"linear_qkv",
 struct Lora {
   // Adapters of routed experts: none, one for all experts of a rank, or one for each expert.
   enum class Experts : std::uint8_t { none, shared, each };
-  // How the frozen matrices of layers are stored: as the precision recipe stores weights, or in 8
-  // bits with one scale per tensor, or in 4 bits (NF4 of QLoRA, arXiv 2305.14314). Unless products
-  // have the same type, matrices are dequantized before each of their products.
+  // Storage of the frozen matrices of layers: as the precision recipe stores weights, or in 8 bits
+  // with one scale per tensor, or in 4 bits (NF4 of QLoRA, arXiv 2305.14314). Unless products have
+  // the same type, matrices are dequantized before each of their products.
   enum class Base : std::uint8_t { recipe, fp8, nf4 };
 
   std::uint32_t rank = 32;

@@ -17,9 +17,9 @@ namespace pipewright::config {
 struct Lengths {
   // `context_parallel`: a document is shared by as many ranks of dp x cp as its length needs.
   enum class Balance : std::uint8_t { none, length, context_parallel };
-  // How documents fill samples: one after the other, cut where a sample ends, as in Megatron-LM's
-  // pretraining; or whole, each in the first sample with room (first fit), as NeMo and
-  // Megatron-Bridge pack the data of fine-tuning, in random order or the longest first.
+  // Packing of documents into samples: one after the other, cut where a sample ends, as in
+  // Megatron-LM's pretraining; or whole, each in the first sample with room (first fit), as NeMo
+  // and Megatron-Bridge pack the data of fine-tuning, in random order or the longest first.
   enum class Packing : std::uint8_t { cut, first_fit_shuffle, first_fit_decreasing };
   enum class PadTo : std::uint8_t { longest, sequence };
   // A bar of a histogram: a length, and the number or relative weight of documents with it.

@@ -39,8 +39,8 @@ struct HostTimes {
   double kernel = 0;      // from one launch of a modelled kernel to the next
   double collective = 0;  // the same for a call of a collective
   double loop = 0;        // a further launch in a loop over experts, within a call of a library
-  // From the launch of a single operation of PyTorch, such as an addition outside of modules, to
-  // the next. Default: kernel.
+  // Seconds from the launch of a single operation of PyTorch, such as an addition outside of
+  // modules, to the next one. Default: kernel.
   std::optional<double> operation;
   double pass = 0;       // fixed time of a pass of a microbatch through a stage
   double iteration = 0;  // fixed time of an iteration: optimizer, logging, loading of data

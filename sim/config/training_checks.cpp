@@ -25,7 +25,7 @@ void check_layer_count(const Value& root, std::string_view key, std::uint32_t co
 }  // namespace
 
 std::vector<std::string> notes_of(const Model& model, const Training& training) {
-  // What is not exact comes first, since a run shows few notes.
+  // Notes on inexact results come first, since a run shows few notes.
   std::vector<std::string> notes = approximations(model);
   for (const std::string& note : model.notes) {
     const bool is_settled = (training.sequence && note.starts_with("sequence:")) ||

@@ -79,8 +79,8 @@ std::vector<double> device_seconds(const config::Scenario& scenario,
   return seconds;
 }
 
-// What distinguishes the GPUs of a job's hosts: their type, which a GPU of the scenario overrides,
-// and the launch factor of the host. The scenario or the host owns the name.
+// Properties that distinguish the GPUs of a job's hosts: their type, which a GPU of the scenario
+// overrides, and the launch factor of the host. The scenario or the host owns the name.
 using GpuKind = std::pair<std::string_view, double>;
 GpuKind kind_of(const config::Scenario& scenario, const cluster::Host* host) {
   return {scenario.gpu ? scenario.gpu->name : cluster::gpu_of(host), host->launch_factor};

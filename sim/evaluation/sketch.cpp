@@ -89,7 +89,7 @@ const std::vector<Sketches::StageSeconds>& Sketches::stage_seconds(PlacedCosts& 
   const std::uint32_t microbatches = scenario_.microbatches.value;
   const double slices = placement.slices;
   for (std::uint32_t route = 0; route < routes; ++route) {
-    // Where all microbatches are equal, the first one of a route stands for all of them.
+    // The first microbatch of a route stands for all of them if they are equal.
     const bool vary = job.microbatches_vary();
     const std::uint32_t end = vary ? microbatches * schedule.iterations : route + 1;
     const std::uint32_t equal_ones = (microbatches + routes - 1 - route) / routes;

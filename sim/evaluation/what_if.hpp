@@ -33,7 +33,7 @@ struct Change {
 // Maximum number of stages for which a change of that stage alone is tried.
 inline constexpr std::size_t max_changed_stages = 24;
 
-// What changes can vary on a run's hardware.
+// Hardware of a run that changes can vary.
 struct HardwareChoices {
   std::vector<std::string> link_classes;
   std::vector<std::string> recipes;            // training recipes

@@ -6,7 +6,7 @@ namespace pipewright::execution {
 
 // Replicas that a simulation ran: one of each kind, in place of all replicas of its kind.
 struct Reduction {
-  std::uint32_t replicas = 1;   // of the job
+  std::uint32_t replicas = 1;   // replicas of the job
   std::uint32_t simulated = 1;  // number of kinds
   // True if replicas of a kind are at the same point of their schedule at all times, so that the
   // result is that of all replicas, but for rounding.
@@ -20,8 +20,8 @@ Reduction run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sin
 
 // The two simulation engines. Both report passes, transfers, memory and the work between passes,
 // for the first replica. simulate() runs an actor for each device of each simulated replica, and
-// flows over the links of the cluster. time() does without SimGrid, as if nothing contended for
-// links, and throws schedules::Error for jobs whose times would not be exact then.
+// flows over the links of the cluster. time() does not use SimGrid: it computes times as if nothing
+// contended for links, and throws schedules::Error for jobs whose times would not be exact then.
 Reduction simulate(const Job& job, trace::Sink& sink);
 void time(const Job& job, trace::Sink& sink);
 

@@ -8,7 +8,7 @@
 
 namespace pipewright::jobs {
 
-// How a setting of a framework is used.
+// Use of a setting of a framework.
 struct SettingUse {
   std::string name;
   std::string_view list;  // "used", "without effect", "not modelled" or "unknown"

@@ -24,7 +24,7 @@ struct CommandRanks {
   std::optional<std::uint32_t> nodes;
   std::uint32_t gpus_per_process = 1;  // From the options -g and -t of nccl-tests.
 };
-// Understands mpirun, mpiexec, srun, flux run and programs without a launcher.
+// Reads commands of mpirun, mpiexec, srun and flux run, and programs without a launcher.
 CommandRanks read_command(std::string_view line);
 
 struct LoggedDevice {
@@ -50,9 +50,9 @@ struct LogRun {
 // Collects the facts about a run from the lines of a log.
 class LogRunReader {
  public:
-  // Reads a line; returns false if it says nothing about a run.
+  // Reads a line; returns false if it has no facts about a run.
   bool take(std::string_view line, const Words& words, int number);
-  // Returns the facts collected so far and forgets them.
+  // Returns the facts collected so far, and starts a new collection.
   LogRun take_run();
   bool has_begun() const { return header_line_ != 0; }  // The first line of nccl-tests was seen.
   // Takes back programs named before the previous table that this table did not use, so that the

@@ -77,7 +77,8 @@ std::size_t escape_length(std::string_view text) {
                                     (has_escape && text[position] == '?')))
     ++position;
   if (position >= text.size()) return has_escape ? position : 0;
-  // Without its escape character, only a colour is an escape sequence: "[32m", but not "[rank0]".
+  // A sequence without its escape character counts only if it is a colour: "[32m", but not
+  // "[rank0]".
   const bool ends = has_escape ? text[position] >= '@' && text[position] <= '~'
                                : text[position] == 'm' && position > numbers;
   return ends ? position + 1 : 0;

@@ -144,8 +144,9 @@ std::size_t TraceIndex::producer(const PassRow& pass) const {
       break;
   }
   const std::size_t above = gradients_.find(pass.stage + 1, pass.microbatch);
-  // On the last stage the loss turns the activation into the gradient, or the passes of all devices
-  // if the vocabulary is split. With one barrier, T of all devices need not precede this pass.
+  // The last stage turns the activation into the gradient by the loss, or by the passes of all
+  // devices if the vocabulary is split. With one barrier, T of all devices need not precede this
+  // pass.
   if (above == no_row && outputs_.find(0, pass.microbatch) != no_row) {
     const std::size_t output = last_of(outputs_, pass.microbatch, pass.start);
     const std::size_t grad = last_of(output_grads_, pass.microbatch, pass.start);

@@ -29,8 +29,8 @@ std::optional<Overflow> overflow_of(const Summary& run);
 // One change to a run, and the result of simulating the changed run.
 struct WhatIfRow {
   std::string change;                     // description
-  std::optional<double> makespan_s = {};  // empty if the changed run cannot run
-  std::string why_not = {};               // reason for that
+  std::optional<double> makespan_s = {};  // empty if the changed run is impossible
+  std::string why_not = {};               // reason why the changed run is impossible
   std::optional<Overflow> overflow = {};
   trace::Evidence evidence = {};  // what the makespan rests on
   // Keys to set, with their values: "stack.attention=[cudnn]". Empty if the change is not one of
@@ -41,7 +41,7 @@ struct WhatIfRow {
 
 struct WhatIf {
   double rerun_s = 0;  // makespan of a new simulation without a change: the base of all gains
-  std::vector<std::string> notes;  // on the simulations, and on those that were left out
+  std::vector<std::string> notes;  // notes on the simulations, and on those that were left out
   std::vector<WhatIfRow> rows;     // largest gain first, then changes that cannot run
 };
 
@@ -69,11 +69,11 @@ struct WhyReport {
   std::optional<WhatIf> what_if;  // if changed runs were simulated
 };
 
-// New simulations of a run that the explanation may need. A missing function or a null trace means
-// that there is none.
+// New simulations of a run that the explanation may need. Without a function, or with a null trace,
+// there is no simulation.
 struct Reruns {
-  FindTrace replicas;  // the run, as another replica sees it
-  FindTrace ideal;     // the ideal run, as any replica sees it
+  FindTrace replicas;  // the run, with the rows of another replica
+  FindTrace ideal;     // the ideal run, with the rows of any replica
 };
 
 // Explains the makespan of a run. Throws trace::TraceError, whose message begins with `name`, if

@@ -31,7 +31,7 @@ struct Description {
   std::vector<GpuKind> gpus;    // in the order of the platform
   std::vector<LinkKind> links;  // by class and bandwidth
   Bisection bisection;
-  // How a flow uses the routes between two GPUs of different nodes: "adaptive", "spread", "hash" or
+  // Choice among the routes between two GPUs of different nodes: "adaptive", "spread", "hash" or
   // "file" (config::Multipath) where any pair has several equally short ones, "torus" for one
   // dimension after the other, or "single" for one route for each pair.
   std::string_view routing;

@@ -31,7 +31,7 @@ struct FaultReport {
 // type, memory or plausible speed. Reports the first fault of each kind and the number of faults.
 FaultReport find_faults(const Cluster& cluster);
 
-// How many GPUs send over a link, for comparison with other links.
+// Number of GPUs that send over a link, for comparison with other links.
 struct LinkUse {
   // Number of GPUs whose outgoing routes use the link in their first half: the GPUs below an
   // uplink, so that uplinks of leaves of different sizes are comparable.

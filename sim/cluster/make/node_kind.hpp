@@ -59,7 +59,8 @@ struct NodeKind {
   // cube_mesh, pairs: bandwidth of a GPU's PCIe link, over which GPUs without a common link
   // communicate
   double pcie_bandwidth = 10e9;
-  // cube_mesh, twin_mesh: place of each GPU in the wiring; empty if GPUs are in the wiring's order
+  // cube_mesh, twin_mesh: position of each GPU in the wiring; empty if GPUs are in the wiring's
+  // order
   std::vector<std::uint32_t> places;
   std::uint32_t nics = 8;
   double nic_bandwidth = 0;

@@ -37,8 +37,8 @@ int links_in(NodeKind::Wiring wiring, std::uint32_t a, std::uint32_t b) {
   return table.at(std::min(a, b)).at(std::max(a, b));
 }
 
-// Assigns a place to GPU places.size() and all GPUs after it. Places are tried in order, so that
-// GPUs that are in the table's order keep it.
+// Assigns a position to GPU places.size() and all GPUs after it. Positions are tried in order, so
+// that GPUs that are in the table's order keep it.
 bool extend_places(NodeKind::Wiring wiring, const LinkCounts& links, bool counts_known,
                    std::vector<std::uint32_t>& places) {
   const std::size_t gpu = places.size();

@@ -19,13 +19,14 @@ LinkCounts link_counts(const NodeKind& kind);
 std::vector<std::uint32_t> relays_between(const LinkCounts& links, std::uint32_t a,
                                           std::uint32_t b);
 
-// Returns whether GPUs of this kind that links join by other GPUs communicate over these links.
+// Returns whether GPUs of this kind without a common link communicate over links through other
+// GPUs.
 bool is_relaying(const NodeKind& kind);
 // Returns whether some GPUs of a node without a switch communicate over PCIe.
 bool has_pcie_pairs(const NodeKind& kind);
 
-// Returns the place of each GPU in a wiring with a fixed table, cube_mesh or twin_mesh, in which
-// every two GPUs have as many links as here; empty if there is none. If the file does not know how
+// Returns the position of each GPU in a wiring with a fixed table, cube_mesh or twin_mesh, in which
+// every two GPUs have as many links as here; empty if there is none. If the file does not state how
 // many links join two GPUs, `counts_known` is false, and it only matters whether there are any.
 std::optional<std::vector<std::uint32_t>> places_in(NodeKind::Wiring wiring,
                                                     const LinkCounts& links,

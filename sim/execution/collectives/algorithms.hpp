@@ -71,7 +71,7 @@ TreePath up_and_down(const Nodes& nodes, const RankPlacement& placement);
 // Seconds per byte of a hop between two nodes if each channel leaves its node by another GPU.
 ByProtocol seconds_between(const Nodes& nodes, std::size_t channels,
                            const RankPlacement& placement);
-// How NCCL cuts a collective over these nodes into chunks.
+// Returns the chunks into which NCCL cuts a collective over these nodes.
 Chunking chunking_of(Chunking::Kind kind, const Nodes& nodes, const RankPlacement& placement);
 
 // all_reduce by switches inside the nodes, which read each byte from all GPUs and write the sum to

@@ -6,7 +6,7 @@
 
 namespace pipewright::execution {
 
-// How NCCL cuts a collective into chunks (calcCollChunking of src/enqueue.cc). Chunks follow each
+// Chunks into which NCCL cuts a collective (calcCollChunking of src/enqueue.cc). Chunks follow each
 // other through the levels of a tree. A level passes on a chunk when it has the whole chunk, so a
 // pipeline of few chunks takes longer than its busiest link. A ring between nodes goes round with a
 // chunk of each rank, and begins the next round when it has all of them.

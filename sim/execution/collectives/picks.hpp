@@ -9,7 +9,7 @@
 
 namespace pipewright::execution {
 
-// Which of up to 32 variants (an algorithm with a protocol) NCCL picks for a number of bytes and
+// Variants (an algorithm with a protocol), of up to 32, that NCCL picks for a number of bytes and
 // for all larger numbers. Where NCCL's estimate makes it pick a slow variant for few bytes and a
 // faster one for more, the time of the collective would fall as its bytes grow. Therefore the
 // faster one counts for the few bytes too: a plan takes the fastest among these picks.

@@ -18,8 +18,8 @@ struct Folded {
   std::unordered_map<const cluster::Link*, const cluster::Link*> stand_in;
 };
 
-// Whether classes tell apart flows that cross equivalent links in another order, and links at other
-// positions of the same flows. The order does not change the rates of these flows, but other
+// Whether classes distinguish flows that cross equivalent links in another order, and links at
+// other positions of the same flows. The order does not change the rates of these flows, but other
 // traffic that is folded beside them may load the first links of their routes and not the last
 // ones.
 enum class LinkOrder : std::uint8_t { ignored, kept };

@@ -20,7 +20,7 @@ class TimedIterations {
 
   // Times at which parts of an iteration end, in seconds since the start of the run.
   struct Ends {
-    // Time at which all devices know the gradient norm.
+    // Time at which the gradient norm is complete on all devices.
     double synchronized = 0;
     // Time at which all replicas have finished the iteration.
     double end = 0;
@@ -54,7 +54,8 @@ class TimedIterations {
   std::uint32_t iteration_ = 0;  // next iteration
   // True if collectives slow down passes beside them.
   bool slows_ = false;
-  // True if one replica suffices to know when the gradients of a device's stages are reduced.
+  // True if the time at which the gradients of a device's stages are reduced follows from one
+  // replica.
   bool is_single_replica_enough_ = false;
   // State of each simulated replica.
   std::vector<ReplicaTimeline> timelines_;

@@ -116,7 +116,7 @@ std::string json_of(const config::Scenario& scenario) {
       is_fp16 ? "fp16" : "bf16", scenario.communication.gradient_bytes == 2 ? "bf16" : "fp32");
 }
 
-// How the script and its configuration differ from the scenario.
+// Differences of the script and its configuration from the scenario.
 Unexpressed unexpressed(const LaunchInput& input, Request request, const std::string& json,
                         const std::vector<Difference>& reasons) {
   std::vector<Difference> differences;

@@ -44,8 +44,8 @@ constexpr std::array fusions{
     Fusion{"moe_router_fusion", Fusable::router, true, Concerns::experts},
 };
 
-// How a launch turns the fusion of a group on or off. Kernels with a flag to turn it off are fused
-// by default.
+// Flags with which a launch turns the fusion of a group on or off. Kernels with a flag to turn it
+// off are fused by default.
 struct Switch {
   Fusable group;
   std::string_view on;

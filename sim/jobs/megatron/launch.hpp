@@ -27,7 +27,7 @@ Request read_launch(const Script& script, const std::string& name,
 std::vector<Word> training_command(const Script& script,
                                    FlagTest is_known_flag = megatron::is_known_flag);
 
-// What the reader could not follow in the scripts, and a function that passes it on.
+// Report the constructs of a script that the reader could not follow: in a request, or as notes.
 void note_unfollowed(const Script& script, Request& request);
 std::vector<Note> notes_of(const Script& script, FlagTest is_known_flag = megatron::is_known_flag);
 

@@ -25,7 +25,7 @@ bool is_true_at(const config::Value& tree, std::string_view key) {
   return value != nullptr && value->text == "true";
 }
 
-// Whether stages have the same number of layers, as far as a scenario's partition says: with no
+// Returns whether the partition of a scenario gives all stages the same number of layers: with no
 // partition, or with one that only counts embedding and loss.
 bool has_equal_stages(const config::Value& tree) {
   const config::Value* const partition = config::value_at(tree, "partition");

@@ -88,7 +88,7 @@ struct Written {
 };
 Written write(const config::Scenario& scenario, const config::LaunchPlan& plan, bool arguments);
 
-// How a job with these settings differs from the scenario of the launch.
+// Returns the differences of a job with these settings from the scenario of the launch.
 Unexpressed unexpressed(const LaunchInput& input, const Written& written, Dialect dialect);
 
 }  // namespace pipewright::jobs::megatron

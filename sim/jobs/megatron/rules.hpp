@@ -50,7 +50,7 @@ void read_allocator(Draft& draft);
 void read_fusions(Draft& draft);
 void write_fusions(SettingsWriter& writer);
 
-// What is moved to host memory (offload.cpp).
+// Offloading to host memory (offload.cpp).
 void read_offload(Draft& draft);
 void read_optimizer_offload(Draft& draft);
 void write_offload(SettingsWriter& writer);

@@ -24,23 +24,23 @@ using HostFunction =
 struct Host {
   // Functions and classes that replace those of the files, by their names without a module.
   std::map<std::string, HostFunction, std::less<>> functions;
-  // Names that are not looked up in the files, since what they do is known.
+  // Names whose effect the host defines, so that they are not looked up in the files.
   std::vector<std::string_view> external;
-  // Value of an attribute that nobody has set, such as a default of a class outside of the files.
-  // None if it is not known.
+  // Value of an attribute that is not set, such as a default of a class outside of the files. None
+  // if it is unknown.
   std::function<std::optional<Value>(const Object&, std::string_view)> attribute;
 };
 
-// Call whose effect on the settings is not known.
+// Call whose effect on the settings is unknown.
 struct NotFollowed {
   std::string text;  // "base_config(): not in the files"
   config::Origin origin;
 };
 
 // Interprets the modules of a configuration without running Python. Calls of functions in the files
-// are followed; calls of others give objects that record their arguments. Below a condition that
-// only exist in a running program, assignments make values unknown. Nothing but files of modules is
-// read.
+// are followed; calls of others give objects that record their arguments. Below a condition whose
+// value only exists in a running program, assignments make values unknown. Nothing but files of
+// modules is read.
 class Interpreter {
  public:
   Interpreter(Packages packages, Host host);
@@ -64,7 +64,7 @@ class Interpreter {
   void set_attribute(const std::shared_ptr<Object>& object, const std::string& name, Value value,
                      const std::string& written, const config::Origin& origin);
 
-  // Result of looking an attribute up without assuming that the value has it.
+  // Result of looking up an attribute that the value may lack.
   struct Lookup {
     std::optional<Value> value;
     bool is_absent = false;  // the value certainly lacks the attribute

@@ -31,7 +31,7 @@ inline std::shared_ptr<Node> make_node(Node::Kind kind, const Token& at, std::st
 // Reads the tokens of a source in order, and makes errors with the location of the next token.
 class TokenCursor {
  protected:
-  // `depth` is the nesting of the text in expressions and blocks of others.
+  // `depth` is the number of expressions and blocks around the text.
   TokenCursor(std::vector<Token> tokens, const std::string& source, int depth)
       : tokens_(std::move(tokens)), source_(source), depth_(depth) {}
 

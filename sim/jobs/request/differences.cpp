@@ -112,7 +112,7 @@ void settle_schedule(const config::Scenario& scenario, std::map<std::string, std
     keys["schedule.name"] = "1f1b";
 }
 
-// What a number of plain_keys() means, where the key alone does not say it.
+// Meaning of a number of plain_keys() that its key alone does not explain.
 struct Meaning {
   std::string_view key, unit, what;
 };

@@ -32,7 +32,7 @@ struct Note {
   std::string why;  // clause: what the setting is, or what it would change
 };
 
-// Whether a job fuses a group of kernels, and the flag that says so.
+// Fusion of a group of kernels by a job, and the flag that sets it.
 struct Fused {
   bool is_fused = false;
   std::string comment;

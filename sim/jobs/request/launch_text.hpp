@@ -33,7 +33,7 @@ struct Launch {
   std::string beside;
 };
 
-// How a job that is read from a launch differs from the scenario.
+// Differences from the scenario of a job that is read from a launch.
 struct Unexpressed {
   std::vector<Difference> differs;
   std::string refused;  // why the framework refuses the job; empty if it starts
@@ -56,7 +56,8 @@ std::string environment_lines(const LaunchInput& input);
 // Differences in the placement of the ranks, which the launch does not express.
 std::vector<Difference> placement_differences(const LaunchInput& input);
 
-// What the heading of a launch states of the prediction, beside the settings of the framework.
+// Facts about the prediction in the heading of a launch, which the framework's settings do not
+// contain.
 struct Stated {
   std::string stack;   // empty if there is no such line
   std::string domain;  // GPUs of each NVLink domain; empty if there is no such line

@@ -15,9 +15,10 @@ struct Source {
 // Reads a file. Throws config::Error if the path is not a file, or the file is too large for a job.
 Source read_source(const std::string& file);
 
-// Reads a file that the job's file `origin` names. It is looked for beside that file and in the
-// folders above, as jobs start in a folder of the repository; none if it is not there. A file in a
-// folder that only a running shell knows, as in $HOME/job/ds.json, is looked for by what follows.
+// Reads a file that the job's file `origin` names. It is looked for in the folder of that file and
+// in the folders above, since jobs start in a folder of the repository. None if it is not there. A
+// path that begins with an unknown folder, as in $HOME/job/ds.json, is looked for without that
+// folder.
 std::optional<Source> find_source(const std::string& written, const std::string& origin);
 
 // Text of a file, without comments, with the tests by which frameworks recognise their files.

@@ -268,7 +268,7 @@ class Arithmetic {
       word = shell_.element(*variable, *lvalue.key);
     else if (variable != nullptr && !variable->words.empty())
       word = &variable->words.front();
-    // What the script sets itself, but not yet, is 0.
+    // A variable that the script sets later is 0.
     if (word == nullptr)
       return variable != nullptr || shell_.script.written.contains(lvalue.name) ? Number(0)
                                                                                 : std::nullopt;
@@ -280,7 +280,7 @@ class Arithmetic {
     return Arithmetic(text, shell_, depth_ + 8).evaluate();
   }
 
-  // What the script counts itself begins with 0.
+  // A counter of the script begins with 0.
   Number changed_value(const Target& lvalue) {
     return shell_.find(lvalue.name) == nullptr ? Number(0) : value_of(lvalue);
   }

@@ -18,8 +18,8 @@ bool recognise(const SourceText& file);
 // JSON of DeepSpeed the level of ZeRO.
 Job read_job(const JobInput& input);
 
-// True for a script that starts a program with the Trainer's arguments, and its reader, which takes
-// DeepSpeed's JSON as another file.
+// Recognises and reads a script that starts a program with the Trainer's arguments. DeepSpeed's
+// JSON is another file of the job.
 bool starts_program(const SourceText& file);
 Job read_program(const JobInput& input);
 

@@ -35,8 +35,7 @@ void add_attention_kernels(const ModelSetting& setting, const Layer& layer, Pass
   const double heads = a.query_size() + a.key_size();
   if (setting.model.qk_layernorm)
     add_small_kernels(norm_of(setting), Part::qk_norm, "norm", width_of(setting) * heads, kernels);
-  // Of the long queries and keys of sparse latent attention, only the part with positions is
-  // rotated.
+  // Sparse latent attention rotates only the part of its long queries and keys that has positions.
   const bool is_long = is_latent(layer.mixer) && a.sparse;
   const double rotated =
       is_long ? a.tokens() * (a.heads + 1.0) * setting.model.latent->rope_head_dim : heads;

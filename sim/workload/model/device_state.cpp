@@ -48,7 +48,7 @@ std::uint64_t workspace_bytes(const ModelJob& job, const config::Gpu& gpu) {
   return gpu.products.fp8 ? bytes : bytes / part_without_fp8;
 }
 
-// What updating matrices apart from other parameters takes on a device, and these others.
+// Cost of updating matrices apart from other parameters on a device, and the other parameters.
 struct ApartStep {
   MatrixOptimizer matrices;
   Parameters others;

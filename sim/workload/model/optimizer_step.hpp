@@ -32,7 +32,7 @@ struct StageBuffers {
   std::uint32_t buckets = 0;
 };
 
-// What updating matrices takes on the ranks of a device with most of it.
+// Cost of updating matrices on the busiest rank of a device.
 struct MatrixOptimizer {
   // Bytes of optimizer state of all parameters, if not all ranks have the same; else 0.
   double state = 0;

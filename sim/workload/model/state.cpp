@@ -227,8 +227,8 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
       static_cast<double>(parameters.vocabulary) *
       (training.bytes.weights.value_or(value_bytes(training.precision)) - weight);
   DeviceState state;
-  // What the host holds of the optimizer state and, if the offload includes them, of gradients and
-  // of sharded weights.
+  // Bytes on the host: those of the optimizer state and, if the offload includes them, of gradients
+  // and of sharded weights.
   const auto& offload = training.optimizer.offload;
   const double on_gpu = training.optimizer.fraction_on_gpu();
   state.optimizer =
@@ -245,7 +245,7 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   const bool holds_whole_weights = zero.keeps_weights && !zero.reshards_stages;
   const double whole_weights = holds_whole_weights ? gathered_bytes(parameters, training) : 0;
   const double weights_on_gpu = offload && offload->weights ? on_gpu : 1;
-  // What frozen matrices of layers take less than other weights.
+  // Bytes by which frozen matrices of layers are smaller than other weights.
   const double saved_by_base =
       !config::has_own_base(training)
           ? 0

@@ -17,7 +17,7 @@ Parameters whole_parameters(const config::Model& model, const config::Training& 
 
 // Numbers of ranks over which ZeRO (arXiv 1910.02054) shards state: dp * cp ranks for dense
 // parameters, and fewer for those of experts: this number divided by that of the ranks with
-// different experts. If there are several copies of all shards, it is the number of ranks of one
+// different experts. If there are several copies of all shards, each is the number of ranks of one
 // copy.
 struct ZeroGroups {
   std::uint32_t level = 0;

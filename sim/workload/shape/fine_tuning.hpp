@@ -5,7 +5,7 @@
 #include "sim/config/fine_tuning.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// What fine-tuning trains of a model: the adapters of LoRA, and weights that are not frozen.
+// Weights that fine-tuning trains: the adapters of LoRA, and weights that are not frozen.
 namespace pipewright::workload {
 
 // Returns the group of the weights of a part's products.

@@ -164,8 +164,8 @@ struct Linear {
   // is larger than the number of heads of keys and values (megatron/core/transformer/attention.py,
   // get_query_key_value_tensors).
   bool gathers_output = false;
-  // How many of the outputs are keys and values. Those of latent attention's product for keys and
-  // values all count as keys.
+  // Number of the outputs that are keys and values. Those of latent attention's product for keys
+  // and values all count as keys.
   std::uint64_t keys = 0;
   std::uint64_t values = 0;
 
