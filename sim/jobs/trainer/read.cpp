@@ -271,7 +271,7 @@ constexpr std::array program_names{
     Renamed{"zero_stage", "zero_optimization.stage"},
 };
 
-bool knows(const std::string& name) {
+bool is_known_argument(const std::string& name) {
   const std::string_view text = name;
   return std::ranges::find(trainer_flags, text, &Flag::name) != trainer_flags.end() ||
          std::ranges::find(program_names, text, &Renamed::name) != program_names.end() ||
@@ -411,10 +411,10 @@ Job read_program(const JobInput& input) {
   for (const Source& source : input.sources)
     (SourceText(source).is_json() ? configs : scripts).push_back(source);
   const Script script = run_scripts(scripts, input.words);
-  Request request = read_launch(script, scripts.back().name, knows);
+  Request request = read_launch(script, scripts.back().name, is_known_argument);
   request.name = empty_request(input).name;
   request.single = scripts.size() == 1;
-  const std::vector<Word> command = training_command(script, knows);
+  const std::vector<Word> command = training_command(script, is_known_argument);
   for (const Word& word : command)
     if (word.text == "accelerate" || word.text.ends_with("/accelerate"))
       throw config::Error(

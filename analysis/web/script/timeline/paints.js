@@ -99,7 +99,7 @@ function largest(column) {
   return maximum;
 }
 
-// True if dark text is more readable on a colour; the same rule as wants_dark_text in palette.hpp.
+// True if dark text is more readable on a colour; the same rule as needs_dark_text in palette.hpp.
 function wantsDarkText(colour) {
   const [red, green, blue] = colour.map((channel) => {
     const c = channel / 255;
