@@ -1,11 +1,13 @@
 #include "sim/goodput/iteration.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/job.hpp"
+#include "analysis/trace/evidence_json.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/evaluation/site.hpp"
@@ -39,6 +41,9 @@ std::string figures(const config::Scenario& scenario) {
               {"state_bytes", state_bytes(scenario)},
               {"traffic_bytes", traffic.bytes(scenario, hardware)},
               {"notes", evaluation::notes_before(run, {.shows_bubble = false})}};
+  nlohmann::ordered_json evidence;
+  trace::add_evidence(evidence, summary.run.evidence);
+  result["evidence"] = std::move(evidence);
   if (run.plans().size() > 1)
     result["notes"].push_back(
         fmt::format("the scenario has {} schedules; the figures are those of the first, {}; "
@@ -85,6 +90,7 @@ Iteration simulate_iteration(const config::Scenario& scenario) {
                       .rack_nodes = result["rack_nodes"],
                       .state_bytes = result["state_bytes"],
                       .traffic_bytes = result["traffic_bytes"],
+                      .expected_error = trace::read_evidence(result["evidence"]).expected_error,
                       .notes = result["notes"]};
   if (result.contains("tokens")) iteration.tokens = result["tokens"].get<double>();
   return iteration;

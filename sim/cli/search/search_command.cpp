@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,14 +39,20 @@ int serve_worker(const Arguments& arguments) {
 
 // Simulates weeks of training with failures, without other checkpoint intervals and what-ifs.
 analysis::GoodputReport simulate_weeks(const config::Scenario& scenario,
-                                       std::optional<double> tokens) {
+                                       std::optional<double> tokens,
+                                       const std::function<bool()>& stop) {
   constexpr std::uint64_t seeds = 20;
+  const auto look = [&](double share) {
+    if (share < 1 && stop())
+      throw std::runtime_error(
+          fmt::format("the time was spent before {} seeds were simulated", seeds));
+  };
   return goodput::study(scenario, goodput::simulate_iteration(scenario),
                         {.seeds = seeds,
                          .jobs = std::max(1U, std::thread::hardware_concurrency()),
                          .without_variants = true,
                          .tokens = tokens,
-                         .look = [](double) { throw_if_interrupted(); }});
+                         .look = look});
 }
 
 }  // namespace
@@ -62,7 +70,6 @@ search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jo
   return worker::make_what_if_runs(space, jobs, [quiet]() -> worker::WatchRuns {
     const auto bar = std::make_shared<ProgressBar>("changed conditions", !quiet);
     return [bar](std::size_t finished, std::size_t total) {
-      throw_if_interrupted();
       if (bar->is_due())
         bar->draw(static_cast<double>(finished) / static_cast<double>(total),
                   fmt::format("{} of {} simulations", finished, total));
