@@ -1,5 +1,6 @@
 #include "sim/goodput/iteration.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -20,6 +21,18 @@ namespace {
 
 using nlohmann::json;
 
+// Returns the GPUs of the cluster's nodes that are spares. The nodes of the job have `job_gpus`.
+std::uint64_t spare_gpus(const config::Scenario& scenario, const analysis::Site& site,
+                         std::size_t job_gpus) {
+  if (!scenario.goodput || site.nodes == 0) return 0;
+  const config::Goodput& goodput = *scenario.goodput;
+  std::uint64_t nodes = goodput.spares.value_or(0);
+  if (goodput.spares_are_racks) nodes *= site.rack_nodes;
+  const std::uint32_t idle = site.cluster_nodes - std::min(site.cluster_nodes, site.nodes);
+  if (goodput.rest_is_spare) nodes = idle;
+  return std::min<std::uint64_t>(nodes, idle) * (job_gpus / site.nodes);
+}
+
 std::string figures(const config::Scenario& scenario) {
   evaluation::ScenarioRun run(scenario);
   evaluation::TrafficSink traffic;
@@ -31,16 +44,19 @@ std::string figures(const config::Scenario& scenario) {
   const std::string job = summary.job ? analysis::describe(*summary.job) : "";
   std::string subject = evaluation::label(run.plans().front().schedule);
   if (!job.empty()) subject += ": " + job;
-  json result{{"subject", subject},
-              {"seconds", seconds},
-              {"gpus", hardware.ranks.size()},
-              {"nodes", site.nodes},
-              {"cluster_nodes", site.cluster_nodes},
-              {"racks", site.racks},
-              {"rack_nodes", site.rack_nodes},
-              {"state_bytes", state_bytes(scenario)},
-              {"traffic_bytes", traffic.bytes(scenario, hardware)},
-              {"notes", evaluation::notes_before(run, {.shows_bubble = false})}};
+  json result{
+      {"subject", subject},
+      {"seconds", seconds},
+      {"gpus", hardware.ranks.size()},
+      {"nodes", site.nodes},
+      {"cluster_nodes", site.cluster_nodes},
+      {"racks", site.racks},
+      {"rack_nodes", site.rack_nodes},
+      {"state_bytes", state_bytes(scenario)},
+      {"traffic_bytes", traffic.bytes(scenario, hardware)},
+      {"notes", evaluation::notes_before(
+                    run, {.shows_bubble = false,
+                          .other_gpus = spare_gpus(scenario, site, hardware.ranks.size())})}};
   nlohmann::ordered_json evidence;
   trace::add_evidence(evidence, summary.run.evidence);
   result["evidence"] = std::move(evidence);

@@ -15,6 +15,7 @@ TimeShares::TimeShares(std::optional<double> seconds, std::vector<std::string> p
 }
 
 void TimeShares::begin_next() {
+  if (is_interrupted()) return;
   if (begun_ == parts_.size()) throw std::logic_error("more parts than shares of the time");
   const auto left = static_cast<Clock::rep>(parts_.size() - begun_);
   ++begun_;

@@ -20,7 +20,7 @@ class TimeShares {
   // `interrupted` ends every part; it may be empty.
   TimeShares(std::optional<double> seconds, std::vector<std::string> parts, Stop interrupted);
 
-  void begin_next();
+  void begin_next();  // does nothing after an interrupt
   // Returns whether the part must end, because its time is spent or the command is interrupted. A
   // part asks only while it has work left: a part that must end is listed by cut_short().
   bool is_over();

@@ -140,6 +140,7 @@ void add_weeks(AnswerReport& report, const SearchRun& run, const Decision& decis
     if (std::ranges::find(run.notes, note) == run.notes.end())
       report.add_long_item("note: " + printable(note));
   report.add_table(goodput_bands(weeks));
+  report.add_sentence("where the time goes");
   report.add_table(goodput_parts_table(weeks));
 }
 

@@ -210,21 +210,15 @@ analysis::SearchRun run_sweep(const SweepRequest& request, const PreparedSweep& 
 
 // Tells how to get the answers that an interrupt prevented. `is_search_complete` is false if the
 // interrupt came before the end of the search.
-std::string continuation_of(const SweepRequest& request, bool is_search_complete) {
-  const char* const option = request.questions.decision ? " --decide" : "";
-  const auto ask = [&](const path& results) {
-    return fmt::format("pipewright search {}{}", results.string(), option);
-  };
-  if (request.has_results)
-    return fmt::format("'{}' answers without a new search", ask(request.file));
-  if (!request.results)
-    return "nothing is stored: with --results FILE.h5, the command can continue after an interrupt";
-  if (is_search_complete)
-    return fmt::format("'{}' answers without a new search", ask(*request.results));
-  return fmt::format(
-      "the same command with --resume continues the search and then answers; '{}' answers for the "
-      "candidates so far",
-      ask(*request.results));
+std::vector<std::string> continuation_of(const SweepRequest& request, bool is_search_complete) {
+  const std::optional<path> stored = request.has_results ? request.file : request.results;
+  if (!stored)
+    return {"nothing is stored: with --results FILE.h5, a command can continue after an interrupt"};
+  const std::string again = fmt::format("'pipewright search {}{} ..'", stored->string(),
+                                        request.questions.decision ? " --decide" : "");
+  if (is_search_complete) return {again + " answers without a new search"};
+  return {"the same command with --resume continues the search and then answers",
+          again + " answers for the candidates so far"};
 }
 
 // Answers the questions about the winner within `budget_s` seconds. `is_search_complete` is false
@@ -270,6 +264,7 @@ WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& p
   answers.cut_short = time.cut_short();
   if (!interrupted()) return answers;
   answers.decision.reset();
+  answers.asks_decision = request.questions.decision;
   answers.unanswered.assign(time.from_current().begin(), time.from_current().end());
   answers.continuation = continuation_of(request, is_search_complete);
   return answers;

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "analysis/report/search/findings.hpp"
 #include "sim/search/best_known.hpp"
 #include "sim/search/more_memory.hpp"
@@ -64,9 +66,11 @@ std::vector<analysis::AnswerReport> gaps_of(const WinnerAnswers& answers) {
   if (!answers.unanswered.empty()) {
     analysis::AnswerReport& report = reports.emplace_back();
     report.add_heading("interrupted");
-    report.add_sentence("the best above is the best so far; not answered:");
+    report.add_sentence(
+        fmt::format("the best above is the best so far{}; no answer to:",
+                    answers.asks_decision ? ", and the decision was not made" : ""));
     for (const std::string& name : answers.unanswered) report.add_long_item(name);
-    report.add_sentence(answers.continuation);
+    for (const std::string& sentence : answers.continuation) report.add_sentence(sentence);
   }
   return reports;
 }
@@ -170,7 +174,7 @@ std::vector<std::string> names_of(const WinnerQuestions& questions, const Winner
   if (questions.robust)
     names.insert(names.end(), robust_names.begin(),
                  robust_names.end() - (questions.robust->turns ? 0 : turn_names));
-  if (questions.decision) names.emplace_back("weeks with failures, and the decision");
+  if (questions.decision) names.emplace_back("weeks with failures");
   return names;
 }
 

@@ -42,9 +42,10 @@ struct WinnerAnswers {
   std::optional<analysis::Robustness> robust;
   std::vector<analysis::ClusterCost> costs;
   std::optional<analysis::Decision> decision;
+  bool asks_decision = false;
   std::vector<std::string> cut_short;   // questions whose time was spent before they were answered
   std::vector<std::string> unanswered;  // questions that an interrupt left without an answer
-  std::string continuation;             // how to get these answers
+  std::vector<std::string> continuation;  // sentences that tell how to get these answers
 };
 
 void add_winner_options(po::options_description& options);

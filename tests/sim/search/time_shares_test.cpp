@@ -70,6 +70,7 @@ TEST_CASE("an interrupt ends a part, which is then not cut short by its time", "
   is_interrupted = true;
   CHECK(time.is_over());
   CHECK(time.cut_short().empty());
+  time.begin_next();
   CHECK(current_and_later(time) == std::vector<std::string>{"changes", "weeks"});
 }
 

@@ -64,12 +64,13 @@ TEST_CASE("off policy, the time of each pool of GPUs adds up to the step", "[rl]
   REQUIRE(ran.status == 0);
   std::map<std::string, int> percent;  // by pool
   std::istringstream lines(ran.out);
-  for (std::string line; std::getline(lines, line);)
-    for (const std::string pool : {"training", "generation"})
-      if (line.starts_with(pool + "  ") && line.find(" %") != std::string::npos) {
-        const std::size_t end = line.find(" %");
-        percent[pool] += std::stoi(line.substr(line.rfind(' ', end - 1), end));
-      }
+  std::string line;
+  while (std::getline(lines, line) && !line.starts_with("GPUs of")) continue;
+  while (std::getline(lines, line) && !line.empty()) {
+    const std::size_t end = line.find(" %");
+    percent[line.substr(0, line.find(' '))] +=
+        std::stoi(line.substr(line.rfind(' ', end - 1), end));
+  }
   // Each share is rounded to a whole percent.
   CHECK(std::abs(percent["training"] - 100) <= 2);
   CHECK(std::abs(percent["generation"] - 100) <= 2);

@@ -303,7 +303,7 @@ TEST_CASE("an interrupted search reports the best so far and how to get the deci
   CHECK_THAT(during.out, Catch::Contains("\nbest: "));
   CHECK_THAT(during.out, Catch::Contains("\ninterrupted\n"));
   CHECK_THAT(during.out, Catch::Contains("  draws of conditions\n"));
-  CHECK_THAT(during.out, Catch::Contains("'pipewright search r.h5 --decide'"));
+  CHECK_THAT(during.out, Catch::Contains("'pipewright search r.h5 --decide ..'"));
   CHECK_THAT(during.out, !Catch::Contains("\ndecision\n"));
 
   place.write("long.yaml",
@@ -314,7 +314,7 @@ TEST_CASE("an interrupted search reports the best so far and how to get the deci
   const tests::ProgramResult search = interrupted("long.yaml --results long.h5" + question);
   CHECK(search.status == 130);
   CHECK_THAT(search.out, Catch::Contains("the same command with --resume continues the search"));
-  CHECK_THAT(search.out, Catch::Contains("  weeks with failures, and the decision\n"));
+  CHECK_THAT(search.out, Catch::Contains("and the decision was not made"));
   CHECK_THAT(interrupted("long.yaml" + question).out, Catch::Contains("nothing is stored"));
 }
 
