@@ -163,7 +163,7 @@ PreparedSweep prepare(const config::Value& tree, search::Workers& workers) {
 // Callbacks of a search: they draw the progress bar and call `watch`.
 search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
   return {.progress =
-              [&](const search::State& state, const analysis::SearchRun& run) {
+              [&progress, watch](const search::State& state, const analysis::SearchRun& run) {
                 progress.show(state, run);
                 if (watch) watch(state, run);
               },
