@@ -90,7 +90,7 @@ void simulate_weeks(analysis::Decision& decision, const config::Scenario& scenar
   } catch (const std::runtime_error& error) {
     decision.no_weeks_reason = error.what();
   }
-  if (!decision.weeks || !decision.cost) return;
+  if (!decision.weeks || !decision.cost || !decision.cost->has_price()) return;
   decision.weeks->price_per_gpu_hour = decision.cost->objective.price_per_gpu_hour;
   decision.weeks->currency = decision.cost->objective.currency;
 }

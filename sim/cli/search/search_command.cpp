@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
@@ -17,6 +18,7 @@
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/config/text/readable.hpp"
 #include "sim/goodput/iteration.hpp"
+#include "sim/goodput/make_setting.hpp"
 #include "sim/goodput/study.hpp"
 #include "sim/search/workers.hpp"
 #include "sim/worker/search_worker.hpp"
@@ -37,7 +39,8 @@ int serve_worker(const Arguments& arguments) {
   return exit_ok;
 }
 
-// Simulates weeks of training with failures, without other checkpoint intervals and what-ifs.
+// Simulates weeks of training with failures, without other checkpoint intervals and what-ifs. An
+// error contains the notes on spares and failures, which may explain it.
 analysis::GoodputReport simulate_weeks(const config::Scenario& scenario,
                                        std::optional<double> tokens,
                                        const std::function<bool()>& stop) {
@@ -47,12 +50,20 @@ analysis::GoodputReport simulate_weeks(const config::Scenario& scenario,
       throw std::runtime_error(
           fmt::format("the time was spent before {} seeds were simulated", seeds));
   };
-  return goodput::study(scenario, goodput::simulate_iteration(scenario),
-                        {.seeds = seeds,
-                         .jobs = std::max(1U, std::thread::hardware_concurrency()),
-                         .without_variants = true,
-                         .tokens = tokens,
-                         .look = look});
+  const goodput::Iteration iteration = goodput::simulate_iteration(scenario);
+  try {
+    return goodput::study(scenario, iteration,
+                          {.seeds = seeds,
+                           .jobs = std::max(1U, std::thread::hardware_concurrency()),
+                           .without_variants = true,
+                           .tokens = tokens,
+                           .look = look});
+  } catch (const std::runtime_error& error) {
+    const std::vector<std::string> notes =
+        goodput::notes_of(scenario.goodput.value_or(config::Goodput{}), iteration);
+    if (notes.empty()) throw;
+    throw std::runtime_error(fmt::format("{}; {}", error.what(), fmt::join(notes, "; ")));
+  }
 }
 
 }  // namespace

@@ -318,6 +318,30 @@ TEST_CASE("an interrupted search reports the best so far and how to get the deci
   CHECK_THAT(interrupted("long.yaml" + question).out, Catch::Contains("nothing is stored"));
 }
 
+TEST_CASE("a decision notes spares that cannot be or have no effect", "[sweep][winner]") {
+  const tests::CommandFolder place;
+  REQUIRE(place.run("platform make --node gb300-nvl72 --nodes 2 -o racks.xml").status == 0);
+  place.write("sweep.yaml",
+              "cluster: racks.xml\nmodel: llama-3-8b\nparallel: {tp: [2, 4], pp: 1, dp: auto}\n"
+              "placement: {domain: 64}\nglobal_batch: 128\nsymmetric: true\n"
+              "search: {gpus: 64}\n"
+              "goodput:\n  duration: 5 d\n  failures: [{kind: gpu, rate: 0.3, per: gpu}]\n");
+  const std::string words =
+      "sweep.yaml --decide --under draws=1 turns=false --set goodput.replaces=rack "
+      "goodput.spares=";
+  // The job has 16 of the 36 nodes.
+  const auto notes = [&](const std::string& spares) {
+    return searched(place, words + spares)["decision"]["goodput"]["notes"].dump();
+  };
+  CHECK_THAT(notes("21"), Catch::Contains("goodput.spares is 21, but the cluster has 36 nodes"));
+  CHECK_THAT(notes("21"), Catch::Contains("5 spare nodes have no effect"));
+  CHECK_THAT(notes("16"), !Catch::Contains("spares"));
+  const tests::ProgramResult text = place.run("search " + words + "3 --quiet");
+  CHECK(text.status == 0);
+  CHECK_THAT(text.out, Catch::Contains("goodput.spares is 3, and goodput.replaces is rack"));
+  CHECK_THAT(text.out, !Catch::Contains("price ($)"));
+}
+
 TEST_CASE("a decision has the cost, failures and launch of the best candidate", "[sweep][winner]") {
   const tests::CommandFolder place;
   place.write("sweep.yaml", sweep);
