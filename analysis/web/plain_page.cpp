@@ -27,6 +27,13 @@ std::string page_section(std::string_view heading, std::string_view content) {
   return fmt::format("<section><h2>{}</h2>{}</section>\n", heading, content);
 }
 
+std::string page_notes(const std::vector<std::string>& notes) {
+  if (notes.empty()) return "";
+  std::string items;
+  for (const std::string& note : notes) items += fmt::format("<li>{}</li>", html_text(note));
+  return page_section("Notes", "<ul>" + items + "</ul>");
+}
+
 std::string page_chart(const std::function<std::string(double width)>& draw,
                        std::string_view words) {
   constexpr double wide = 760;

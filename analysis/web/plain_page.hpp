@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // Pages of tables and pictures that need no scripts of their own, such as those of goodput and of
 // reinforcement learning.
@@ -21,6 +22,9 @@ struct PlainPage {
 void write_plain_page(const std::filesystem::path& path, const PlainPage& page);
 
 std::string page_section(std::string_view heading, std::string_view content);
+
+// Returns a section with the notes as a list; empty without notes.
+std::string page_notes(const std::vector<std::string>& notes);
 
 // Returns the HTML of a chart that `draw` draws as SVG with a width in points. Narrow screens get a
 // narrower picture with text of the same size. `words` describe the chart for screen readers.

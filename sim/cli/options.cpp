@@ -154,6 +154,31 @@ std::string probable_option(const std::string& option, const std::vector<std::st
   return key.empty() ? "" : fmt::format("--set {}=..", key);
 }
 
+// Options of launchers that have no counterpart here, and what gives the same.
+struct LauncherOption {
+  std::array<std::string_view, 4> names;
+  std::string_view advice;
+};
+constexpr std::array launcher_options{
+    LauncherOption{{"nodes", "nnodes", "num-nodes", "num_nodes"},
+                   "the parallel sizes (--tp, --cp, --pp, --dp) give the number of GPUs, and "
+                   "'pipewright platform make --node dgx-h100 --nodes 16 -o cluster.xml' makes a "
+                   "cluster of 16 nodes for --cluster"},
+    LauncherOption{{"gpus", "num-gpus", "num_gpus", "world-size"},
+                   "the parallel sizes (--tp, --cp, --pp, --dp) give the number of GPUs; a sweep "
+                   "limits it by search.gpus"}};
+
+// Returns what gives the same as a launcher's option; empty for other options. Only commands that
+// read a scenario have this advice.
+std::string_view launcher_advice(const std::string& option, const std::vector<std::string>& names) {
+  if (std::ranges::find(names, "set") == names.end()) return "";
+  const std::string name = option.substr(std::min(option.find_first_not_of('-'), option.size()));
+  const auto* const row = std::ranges::find_if(launcher_options, [&](const LauncherOption& entry) {
+    return std::ranges::find(entry.names, name) != entry.names.end();
+  });
+  return row == launcher_options.end() ? "" : row->advice;
+}
+
 // Keys of a scenario whose options are the same in all commands. Options for schedules and outputs
 // differ by command and are left out.
 const std::vector<KeyRow>& option_rows() {
@@ -328,9 +353,12 @@ po::variables_map parse(const Arguments& arguments, const po::options_descriptio
   } catch (const po::unknown_option& error) {
     std::vector<std::string> names;
     for (const auto& option : options.options()) names.push_back(option->long_name());
-    const std::string probable = probable_option(error.get_option_name(), names);
+    const std::string_view advice = launcher_advice(error.get_option_name(), names);
+    const std::string probable =
+        advice.empty() ? probable_option(error.get_option_name(), names) : "";
     UnknownOption unknown(error.what(), error.get_option_name(), std::move(names));
     unknown.suggest_name(probable);
+    if (!advice.empty()) unknown.suggest(std::string(advice));
     throw unknown;
   } catch (const po::error& error) {
     throw UsageError(error.what()).suggest("see --help");

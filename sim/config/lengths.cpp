@@ -184,6 +184,10 @@ void check_lengths(const Field& field, const Lengths& lengths) {
                 fmt::format("{} has {} without {}", field.name, lengths.mean ? "mean" : "p95",
                             lengths.mean ? "p95" : "mean"))
         .allow(kinds);
+  if (lengths.longest && *lengths.mean >= *lengths.longest)
+    throw Error(field.value.origin, fmt::format("{}.mean is {}, but no length exceeds longest ({})",
+                                                field.name, *lengths.mean, *lengths.longest))
+        .suggest("lower the mean, or raise longest");
   // The limit is the largest ratio of 95th percentile to mean that a lognormal distribution can
   // have.
   const double largest = *lengths.mean * std::exp(quantile_95 * quantile_95 / 2);

@@ -13,6 +13,7 @@
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/refusals.hpp"
+#include "sim/evaluation/site.hpp"
 #include "sim/evaluation/symmetry.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/optimizer_offload.hpp"
@@ -151,8 +152,9 @@ bool accepts_dp(const config::Scenario& scenario, std::uint64_t dp) {
   }
 }
 
-// Adds a note if a job with a model leaves whole nodes of its cluster idle, as happens when
-// parallel.dp is forgotten. `other_gpus` more GPUs of the cluster have work beside the scenario.
+// Adds a note if a job with a model leaves whole nodes, or NVLink racks, of its cluster idle, as
+// happens when parallel.dp is forgotten. `other_gpus` more GPUs of the cluster have work beside the
+// scenario.
 void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardware,
                         std::uint64_t other_gpus, Notes& notes) {
   const cluster::Cluster& cluster = hardware.cluster;
@@ -175,8 +177,9 @@ void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardwa
   const std::uint64_t gpus = usable_gpus(scenario.placement, cluster);
   if (used >= gpus) return;
   const std::uint32_t dp = scenario.parallel.dp.value;
-  std::string note = fmt::format("the job takes {} of {} GPUs: {} of {} nodes are idle", used,
-                                 cluster.gpus().size(), nodes - busy.size(), nodes);
+  std::string note =
+      fmt::format("the job takes {} of {} GPUs: {} of {} {} are idle", used, cluster.gpus().size(),
+                  nodes - busy.size(), nodes, site_of(hardware).rack_nodes > 0 ? "racks" : "nodes");
   if (const std::uint64_t gpus_per_replica = used / dp;
       other_gpus == 0 && gpus % gpus_per_replica == 0 &&
       accepts_dp(scenario, gpus / gpus_per_replica))

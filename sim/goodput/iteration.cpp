@@ -1,11 +1,14 @@
 #include "sim/goodput/iteration.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/job.hpp"
+#include "analysis/trace/evidence_json.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/evaluation/site.hpp"
@@ -18,6 +21,18 @@ namespace {
 
 using nlohmann::json;
 
+// Returns the GPUs of the cluster's nodes that are spares. The nodes of the job have `job_gpus`.
+std::uint64_t spare_gpus(const config::Scenario& scenario, const analysis::Site& site,
+                         std::size_t job_gpus) {
+  if (!scenario.goodput || site.nodes == 0) return 0;
+  const config::Goodput& goodput = *scenario.goodput;
+  std::uint64_t nodes = goodput.spares.value_or(0);
+  if (goodput.spares_are_racks) nodes *= site.rack_nodes;
+  const std::uint32_t idle = site.cluster_nodes - std::min(site.cluster_nodes, site.nodes);
+  if (goodput.rest_is_spare) nodes = idle;
+  return std::min<std::uint64_t>(nodes, idle) * (job_gpus / site.nodes);
+}
+
 std::string figures(const config::Scenario& scenario) {
   evaluation::ScenarioRun run(scenario);
   evaluation::TrafficSink traffic;
@@ -29,16 +44,22 @@ std::string figures(const config::Scenario& scenario) {
   const std::string job = summary.job ? analysis::describe(*summary.job) : "";
   std::string subject = evaluation::label(run.plans().front().schedule);
   if (!job.empty()) subject += ": " + job;
-  json result{{"subject", subject},
-              {"seconds", seconds},
-              {"gpus", hardware.ranks.size()},
-              {"nodes", site.nodes},
-              {"cluster_nodes", site.cluster_nodes},
-              {"racks", site.racks},
-              {"rack_nodes", site.rack_nodes},
-              {"state_bytes", state_bytes(scenario)},
-              {"traffic_bytes", traffic.bytes(scenario, hardware)},
-              {"notes", evaluation::notes_before(run, {.shows_bubble = false})}};
+  json result{
+      {"subject", subject},
+      {"seconds", seconds},
+      {"gpus", hardware.ranks.size()},
+      {"nodes", site.nodes},
+      {"cluster_nodes", site.cluster_nodes},
+      {"racks", site.racks},
+      {"rack_nodes", site.rack_nodes},
+      {"state_bytes", state_bytes(scenario)},
+      {"traffic_bytes", traffic.bytes(scenario, hardware)},
+      {"notes", evaluation::notes_before(
+                    run, {.shows_bubble = false,
+                          .other_gpus = spare_gpus(scenario, site, hardware.ranks.size())})}};
+  nlohmann::ordered_json evidence;
+  trace::add_evidence(evidence, summary.run.evidence);
+  result["evidence"] = std::move(evidence);
   if (run.plans().size() > 1)
     result["notes"].push_back(
         fmt::format("the scenario has {} schedules; the figures are those of the first, {}; "
@@ -85,6 +106,7 @@ Iteration simulate_iteration(const config::Scenario& scenario) {
                       .rack_nodes = result["rack_nodes"],
                       .state_bytes = result["state_bytes"],
                       .traffic_bytes = result["traffic_bytes"],
+                      .expected_error = trace::read_evidence(result["evidence"]).expected_error,
                       .notes = result["notes"]};
   if (result.contains("tokens")) iteration.tokens = result["tokens"].get<double>();
   return iteration;

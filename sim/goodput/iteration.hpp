@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/trace/rows.hpp"
 #include "sim/config/scenario.hpp"
 
 namespace pipewright::goodput {
@@ -24,6 +25,7 @@ struct Iteration {
   std::uint32_t rack_nodes = 0;     // Nodes of such a rack; 0 if there are none.
   double state_bytes = 0;           // Weights and optimizer state of the model; 0 if unknown.
   double traffic_bytes = 0;         // Sent between stages and replicas by all GPUs.
+  trace::ExpectedError expected_error = {};  // Of `seconds`.
   std::vector<std::string> notes;
 };
 

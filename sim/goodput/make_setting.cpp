@@ -32,9 +32,7 @@ constexpr double thousand_days = 1000 * 86400.0;
 }
 
 std::uint32_t units_of(const Goodput::Failure& failure, const Iteration& iteration) {
-  const auto by_default =
-      failure.kind == Goodput::Kind::rack ? Goodput::Unit::rack : Goodput::Unit::node;
-  switch (failure.per.value_or(by_default)) {
+  switch (unit_of(failure)) {
     case Goodput::Unit::gpu:
       return iteration.gpus;
     case Goodput::Unit::node:
@@ -139,6 +137,11 @@ void check_incidents(const Goodput& goodput, const Setting& setting,
 }
 
 }  // namespace
+
+config::Goodput::Unit unit_of(const Goodput::Failure& failure) {
+  return failure.per.value_or(failure.kind == Goodput::Kind::rack ? Goodput::Unit::rack
+                                                                  : Goodput::Unit::node);
+}
 
 Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
                      const Iteration& iteration, std::optional<double> tokens) {

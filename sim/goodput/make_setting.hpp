@@ -17,6 +17,9 @@ namespace pipewright::goodput {
 Setting make_setting(const config::Goodput& goodput, const config::Parallel& parallel,
                      const Iteration& iteration, std::optional<double> tokens = std::nullopt);
 
+// Returns the unit to whose days the rate of a failure refers.
+config::Goodput::Unit unit_of(const config::Goodput::Failure& failure);
+
 // Returns notes about requests that can be simulated but do not match the cluster or the job.
 std::vector<std::string> notes_of(const config::Goodput& goodput, const Iteration& iteration);
 

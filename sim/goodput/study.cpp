@@ -100,6 +100,18 @@ analysis::GoodputVariant variant_of(const Variant& variant,
   return result;
 }
 
+// Returns what fails how often, as the scenario gives it.
+std::vector<std::string> failure_texts(const Goodput& goodput) {
+  std::vector<std::string> texts;
+  for (const Goodput::Failure& failure : goodput.failures)
+    texts.push_back(
+        fmt::format("{} {:g} per 1000 {}-days", config::name_of(failure.kind), failure.rate,
+                    config::failure_units.at(static_cast<std::size_t>(unit_of(failure)))));
+  if (goodput.trace)
+    texts.push_back("the recorded failures of " + goodput.trace->value.filename().string());
+  return texts;
+}
+
 // Fills the part of the report that needs no simulation.
 analysis::GoodputReport describe(const config::Scenario& scenario, const Iteration& iteration,
                                  const Setting& setting) {
@@ -110,7 +122,11 @@ analysis::GoodputReport describe(const config::Scenario& scenario, const Iterati
                                  .racks = iteration.racks,
                                  .spares = setting.spares,
                                  .iteration_s = iteration.seconds,
-                                 .tokens_per_iteration = iteration.tokens};
+                                 .tokens_per_iteration = iteration.tokens,
+                                 .expected_error = iteration.expected_error,
+                                 .iteration_notes = iteration.notes};
+  if (scenario.goodput) report.failures = failure_texts(*scenario.goodput);
+  report.notes = notes_of(scenario.goodput.value_or(Goodput{}), iteration);
   report.mode = config::name_of(setting.mode);
   report.checkpoint_bytes = setting.bytes;
   report.stall_s = stall(setting);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <queue>
 
@@ -142,7 +143,7 @@ class Simulation {
  private:
   struct Snapshot {
     double time = 0;
-    double engines_busy = 0;
+    std::vector<double> busy;  // seconds, by engine
     double sequence_seconds = 0;
   };
 
@@ -151,7 +152,7 @@ class Simulation {
   Snapshot now() const {
     Snapshot snapshot{.time = now_};
     for (const Engine& engine : engines_) {
-      snapshot.engines_busy += engine.busy();
+      snapshot.busy.push_back(engine.busy());
       snapshot.sequence_seconds += engine.sequence_seconds();
     }
     return snapshot;
@@ -199,9 +200,13 @@ class Simulation {
     const Snapshot end = now();
     const double span = end.time - at_warm_up_.time;
     const double count = static_cast<double>(loop_.steps) - warm_up;
-    const double busy = end.engines_busy - at_warm_up_.engines_busy;
+    std::vector<double> busy = end.busy;
+    for (std::size_t i = 0; i < busy.size(); ++i) busy[i] -= at_warm_up_.busy[i];
+    const double sum = std::accumulate(busy.begin(), busy.end(), 0.0);
     outcome_.seconds_per_step = span / count;
-    outcome_.engines_busy = busy / (span * loop_.engines);
+    outcome_.engines_busy = sum / (span * loop_.engines);
+    outcome_.least_busy = std::ranges::min(busy) / span;
+    outcome_.most_busy = std::ranges::max(busy) / span;
     outcome_.trainer_busy = count * loop_.training / span;
     for (std::size_t step = warm_up; step < outcome_.steps.size(); ++step)
       outcome_.generation +=
@@ -209,7 +214,7 @@ class Simulation {
     for (const Engine& engine : engines_)
       outcome_.engine_spans.insert(outcome_.engine_spans.end(), engine.spans().begin(),
                                    engine.spans().end());
-    outcome_.mean_batch = (end.sequence_seconds - at_warm_up_.sequence_seconds) / busy;
+    outcome_.mean_batch = (end.sequence_seconds - at_warm_up_.sequence_seconds) / sum;
   }
 
   const Loop& loop_;

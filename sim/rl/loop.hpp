@@ -58,6 +58,8 @@ struct LoopOutcome {
   // the next step trains on. Off policy it may be negative, since that response may end earlier.
   double generation = 0;
   double engines_busy = 0;  // share of the steady state in which the mean engine generates
+  double least_busy = 0;    // as engines_busy, of the engine that generates the shortest time
+  double most_busy = 0;     // as engines_busy, of the engine that generates the longest time
   double trainer_busy = 0;  // share of the steady state in which the trainer trains
   double mean_batch = 0;    // mean over time of the sequences on an engine that generates
   std::vector<EngineSpan> engine_spans;  // spans of all engines, one engine after the other

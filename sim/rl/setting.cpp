@@ -5,12 +5,14 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/job.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/comm/prediction.hpp"
 #include "sim/config/command_sections.hpp"
 #include "sim/evaluation/run_notes.hpp"
@@ -59,6 +61,23 @@ std::vector<std::uint32_t> response_lengths(const PostTraining& post, std::uint3
         .suggest(fmt::format("set training.sequence to {}, or rl.lengths.longest to {}",
                              longest_drawn + post.prompt_tokens, longest));
   return lengths;
+}
+
+// Says that drawn responses are cut at the longest length, so that their mean is another one than
+// rl.lengths.mean. Empty if none is cut.
+std::string cut_note(const PostTraining& post, const std::vector<std::uint32_t>& responses,
+                     std::uint32_t sequence) {
+  if (!post.lengths.mean) return "";
+  const std::uint32_t longest = post.lengths.longest.value_or(sequence - post.prompt_tokens);
+  const auto cut = static_cast<double>(std::ranges::count(responses, longest));
+  if (cut == 0) return "";
+  const auto count = static_cast<double>(responses.size());
+  return fmt::format(
+      "rl.lengths.mean is {} tokens, but {} of the responses are cut at {} tokens, {}: the mean of "
+      "the drawn responses is {:.0f}",
+      *post.lengths.mean, analysis::format_percent(cut / count), longest,
+      post.lengths.longest ? "rl.lengths.longest" : "training.sequence without the prompt",
+      std::accumulate(responses.begin(), responses.end(), 0.0) / count);
 }
 
 void erase_key(config::Value& map, std::string_view key) {
@@ -260,6 +279,8 @@ Setting make_setting(const config::Scenario& scenario, const PostTraining& post)
         "up to {} batches generate at once, as AReaL allows; a framework that generates one batch "
         "at a time has a longer step if generation is the longest phase",
         post.versions() + 1));
+  if (std::string note = cut_note(post, setting.loop.responses, sequence); !note.empty())
+    setting.notes.push_back(std::move(note));
   setting.tokens = std::accumulate(setting.loop.responses.begin(), setting.loop.responses.end(),
                                    batch * post.prompt_tokens);
 

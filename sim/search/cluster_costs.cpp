@@ -103,7 +103,8 @@ CostQuestion read_cost_question(std::span<const std::string> words, const std::s
           price.price_per_gpu_hour;
     }
   }
-  question.objective.kind = Objective::Kind::price;
+  question.objective.kind =
+      question.has_price() ? Objective::Kind::price : Objective::Kind::time_to_train;
   if (question.objective.tokens == 0)
     throw config::Error(fmt::format("{} needs a number of tokens", option))
         .suggest("add tokens=300B");
@@ -125,7 +126,7 @@ std::vector<Space> cost_parts(const CostQuestion& question, const config::Value&
     part.objective = question.objective;
     const auto price = question.prices.find(name);
     if (price != question.prices.end()) part.objective.price_per_gpu_hour = price->second;
-    if (part.objective.price_per_gpu_hour == 0)
+    if (question.has_price() && part.objective.price_per_gpu_hour == 0)
       throw config::Error(fmt::format("{} needs the price of a GPU-hour of '{}'", option, name))
           .suggest(fmt::format("add {}=2.5, or price=2.5 for all clusters", name));
     parts.emplace_back(std::move(part), facts);
@@ -133,25 +134,23 @@ std::vector<Space> cost_parts(const CostQuestion& question, const config::Value&
   return parts;
 }
 
-std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
-                                                 const std::vector<Space>& parts, Workers& workers,
-                                                 const SearchOptions& options,
-                                                 const SearchCalls& calls) {
-  std::vector<analysis::ClusterCost> costs;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Space& part = parts[i];
-    const analysis::SearchRun part_run = search_part(run, part, workers, options, calls);
-    const std::optional<std::size_t> best = analysis::find(part_run).best;
-    const analysis::CandidateRow* const row = best ? &part_run.rows[*best] : fastest_row(part_run);
-    if (row != nullptr)
-      costs.push_back(cost_of_row(part_run, *row, part, options.facts));
-    else
-      costs.push_back({.cluster = cluster_name(cluster_values(part.sweep()).at(i)),
-                       .objective = part.sweep().objective,
-                       .missing_reason = "nothing fits, or nothing was simulated"});
-    costs.back().is_proven = part_run.finished;
-  }
-  return costs;
+std::string cluster_of_part(const std::vector<Space>& parts, std::size_t part) {
+  return cluster_name(cluster_values(parts[part].sweep()).at(part));
+}
+
+analysis::ClusterCost cluster_cost(const analysis::SearchRun& run, const std::vector<Space>& parts,
+                                   std::size_t part, Workers& workers, const SearchOptions& options,
+                                   const SearchCalls& calls) {
+  const Space& space = parts[part];
+  const analysis::SearchRun part_run = search_part(run, space, workers, options, calls);
+  const std::optional<std::size_t> best = analysis::find(part_run).best;
+  const analysis::CandidateRow* const row = best ? &part_run.rows[*best] : fastest_row(part_run);
+  analysis::ClusterCost cost{.cluster = cluster_of_part(parts, part),
+                             .objective = space.sweep().objective,
+                             .missing_reason = "nothing fits, or nothing was simulated"};
+  if (row != nullptr) cost = cost_of_row(part_run, *row, space, options.facts);
+  cost.is_proven = part_run.finished;
+  return cost;
 }
 
 analysis::ClusterCost cost_of_row(const analysis::SearchRun& run, const analysis::CandidateRow& row,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
@@ -15,27 +16,32 @@
 namespace pipewright::search {
 
 // Arguments of the option --costs, such as "tokens=300B deadline=30d price=2.5". A price can also
-// be given for one cluster, by the cluster's name.
+// be given for one cluster, by the cluster's name. Without a price, the question is about days and
+// energy.
 struct CostQuestion {
   analysis::Objective objective;         // the tokens, the deadline and the default price
   std::map<std::string, double> prices;  // of a GPU-hour, by cluster
+
+  bool has_price() const { return objective.price_per_gpu_hour > 0 || !prices.empty(); }
 };
 
 // Parses the arguments. Throws a config::Error that names `option`.
 CostQuestion read_cost_question(std::span<const std::string> words, const std::string& option);
 
 // Splits a sweep into one space per cluster, each with the cost at the cluster's price as the
-// objective. Throws config::Error for a cluster without a price, and for a price of an unknown
-// cluster.
+// objective, or without prices with the time to train the tokens. Throws config::Error for a
+// cluster without a price beside one with a price, and for a price of an unknown cluster.
 std::vector<Space> cost_parts(const CostQuestion& question, const config::Value& sweep,
                               const std::vector<ClusterFacts>& facts, const std::string& option);
 
-// Finds for each cluster the cheapest candidate that meets the deadline. Throws what run_search()
-// throws: trace::TraceError and std::runtime_error.
-std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
-                                                 const std::vector<Space>& parts, Workers& workers,
-                                                 const SearchOptions& options,
-                                                 const SearchCalls& calls);
+// Returns the name of the cluster of a space that cost_parts() made.
+std::string cluster_of_part(const std::vector<Space>& parts, std::size_t part);
+
+// Finds the cheapest candidate on a cluster that meets the deadline, or without a price the fastest
+// one. Throws what run_search() throws: trace::TraceError and std::runtime_error.
+analysis::ClusterCost cluster_cost(const analysis::SearchRun& run, const std::vector<Space>& parts,
+                                   std::size_t part, Workers& workers, const SearchOptions& options,
+                                   const SearchCalls& calls);
 
 // Returns the cost of a simulated row of a search. `part` is that of the row's cluster, whose price
 // counts.

@@ -12,7 +12,6 @@
 #include "sim/config/scenario.hpp"
 #include "sim/search/best_known.hpp"
 #include "sim/search/draws.hpp"
-#include "sim/search/perturbations.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -75,22 +74,6 @@ constexpr std::array robust_table{
                         [](const Field& f, RobustSettings& s) { s.turns = config::read_flag(f); }},
 };
 
-// Returns the classes of links, with their bandwidths, of all clusters on which the given
-// candidates run.
-LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
-                            const WhatIfRuns& what_if_runs) {
-  std::map<std::string, double> classes;
-  std::vector<std::uint32_t> seen;
-  for (const std::size_t row : rows) {
-    const std::uint32_t group = run.rows[row].group;
-    if (std::ranges::count(seen, group) > 0) continue;
-    seen.push_back(group);
-    for (const auto& [name, bandwidth] : what_if_runs.link_classes(run.rows[row].candidate))
-      classes.try_emplace(name, bandwidth);
-  }
-  return {classes.begin(), classes.end()};
-}
-
 // Returns a quantile of an expected error: interpolated linearly between its ends and its median,
 // and extrapolated beyond its ends.
 double quantile(const trace::ExpectedError& error, double part) {
@@ -113,6 +96,20 @@ void draw_errors(const std::optional<trace::ExpectedError>& error, std::uint64_t
 }
 
 }  // namespace
+
+LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
+                            const WhatIfRuns& what_if_runs) {
+  std::map<std::string, double> classes;
+  std::vector<std::uint32_t> seen;
+  for (const std::size_t row : rows) {
+    const std::uint32_t group = run.rows[row].group;
+    if (std::ranges::count(seen, group) > 0) continue;
+    seen.push_back(group);
+    for (const auto& [name, bandwidth] : what_if_runs.link_classes(run.rows[row].candidate))
+      classes.try_emplace(name, bandwidth);
+  }
+  return {classes.begin(), classes.end()};
+}
 
 RobustSettings read_robust_settings(std::span<const std::string> words, const std::string& option) {
   config::Value map{.origin = {option}};
@@ -137,8 +134,9 @@ std::string robust_settings_help() {
 }
 
 analysis::Robustness robustness(const analysis::SearchRun& run, const Space& space,
-                                const RobustSettings& settings, const WhatIfRuns& what_if_runs) {
-  analysis::Robustness robust{.settings = settings.draws};
+                                const RobustSettings& settings, const WhatIfRuns& what_if_runs,
+                                const std::function<bool()>& stop) {
+  analysis::Robustness robust{.settings = settings.draws, .top = settings.top};
   const std::vector<std::size_t> rows = best_rows(run, settings.top);
   if (rows.empty()) return robust;
   const LinkClasses classes = link_classes_of(run, rows, what_if_runs);
@@ -161,23 +159,25 @@ analysis::Robustness robustness(const analysis::SearchRun& run, const Space& spa
         "symmetric: one replica stands for all, so no replica waits for the slowest one");
   const std::vector<analysis::Draw> draws = make_draws(settings.draws, robust.link_classes);
   std::vector<WhatIfRun> runs;
-  for (const std::size_t row : rows)
-    for (const analysis::Draw& draw : draws) runs.push_back({run.rows[row].candidate, draw});
-  const std::vector<Attempt> attempts = what_if_runs.simulate(runs);
+  for (const analysis::Draw& draw : draws)
+    for (const std::size_t row : rows) runs.push_back({run.rows[row].candidate, draw});
+  const std::vector<Attempt> attempts = what_if_runs.simulate(runs, stop);
+  const auto missing = std::ranges::find(attempts, true, &Attempt::is_missing);
+  robust.settings.draws =
+      static_cast<std::uint32_t>((missing - attempts.begin()) / std::ssize(rows));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     analysis::RobustRow& row = robust.rows.emplace_back();
     row.row = rows[i];
     std::string why;
-    for (std::size_t draw = 0; draw < draws.size(); ++draw) {
-      const Attempt& attempt = attempts[i * draws.size() + draw];
+    for (std::size_t draw = 0; draw < robust.settings.draws; ++draw) {
+      const Attempt& attempt = attempts[draw * rows.size() + i];
       row.seconds.push_back(attempt.seconds);
       if (attempt.seconds == 0 && why.empty()) why = attempt.why_not;
     }
     if (!why.empty())
       robust.notes.push_back(fmt::format("{}: {}", candidate_name(run, run.rows[rows[i]]), why));
-    draw_errors(robust.error, run.rows[rows[i]].candidate, settings.draws, row);
+    draw_errors(robust.error, run.rows[rows[i]].candidate, robust.settings, row);
   }
-  if (settings.turns) add_perturbations(run, rows, classes, what_if_runs, robust);
   return robust;
 }
 

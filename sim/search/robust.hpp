@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "analysis/report/search/robustness.hpp"
 #include "analysis/report/search/rows.hpp"
@@ -25,9 +28,14 @@ struct RobustSettings {
 RobustSettings read_robust_settings(std::span<const std::string> words, const std::string& option);
 std::string robust_settings_help();  // a line for each word
 
-// Simulates the best candidates of a search under random draws, and finds the perturbations that
-// change the winner.
+// Returns the classes of links, with their bandwidths, of all clusters on which the given rows run.
+LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
+                            const WhatIfRuns& what_if_runs);
+
+// Simulates the best candidates of a search under random draws until `stop` returns true. Only
+// draws under which each candidate was simulated count.
 analysis::Robustness robustness(const analysis::SearchRun& run, const Space& space,
-                                const RobustSettings& settings, const WhatIfRuns& what_if_runs);
+                                const RobustSettings& settings, const WhatIfRuns& what_if_runs,
+                                const std::function<bool()>& stop);
 
 }  // namespace pipewright::search

@@ -17,8 +17,9 @@ struct WhatIfRun {
 };
 // Result of a simulation under changed conditions.
 struct Attempt {
-  double seconds = 0;   // seconds of an iteration; 0 if it failed
-  std::string why_not;  // reason of the failure
+  double seconds = 0;      // seconds of an iteration; 0 if it failed
+  std::string why_not;     // reason of the failure
+  bool is_missing = true;  // the simulations were stopped before this one ended
 };
 // List of the classes of links whose bandwidth can be changed, each with its bandwidth in bytes/s.
 using LinkClasses = std::vector<std::pair<std::string, double>>;
@@ -26,7 +27,11 @@ using LinkClasses = std::vector<std::pair<std::string, double>>;
 // The functions that simulate candidates of a space under changed conditions, and that list the
 // classes of links of a candidate's cluster.
 struct WhatIfRuns {
-  std::function<std::vector<Attempt>(const std::vector<WhatIfRun>&)> simulate;
+  // Simulates the runs in their order until `stop` returns true, which is called often. Returns an
+  // attempt for each run.
+  std::function<std::vector<Attempt>(const std::vector<WhatIfRun>&,
+                                     const std::function<bool()>& stop)>
+      simulate;
   std::function<LinkClasses(std::uint64_t candidate)> link_classes;
 };
 

@@ -18,9 +18,19 @@
 namespace pipewright::worker {
 namespace {
 
+// Exception that ends a set of runs early.
+struct Stopped {};
+
+search::Attempt attempt_of(const process::Result& result) {
+  if (result.failed)
+    return {.why_not = result.text.substr(0, result.text.find('\n')), .is_missing = false};
+  return {.seconds = std::stod(result.text), .why_not = {}, .is_missing = false};
+}
+
 std::vector<search::Attempt> simulate_runs(const search::Space& space, std::size_t jobs,
                                            const MakeWatchRuns& make_watch,
-                                           const std::vector<search::WhatIfRun>& runs) {
+                                           const std::vector<search::WhatIfRun>& runs,
+                                           const std::function<bool()>& stop) {
   execution::load_simulator();
   std::vector<process::Body> bodies;
   for (const search::WhatIfRun& run : runs)
@@ -28,13 +38,19 @@ std::vector<search::Attempt> simulate_runs(const search::Space& space, std::size
       return fmt::format("{}", evaluation::seconds_under(space.candidate(run.candidate), run.draw));
     });
   const WatchRuns watch = make_watch();
-  const std::vector<process::Result> results =
-      process::run_all(bodies, jobs, [&](std::size_t finished) { watch(finished, bodies.size()); });
-  std::vector<search::Attempt> attempts;
-  for (const process::Result& result : results)
-    attempts.push_back(result.failed
-                           ? search::Attempt{0, result.text.substr(0, result.text.find('\n'))}
-                           : search::Attempt{std::stod(result.text), {}});
+  std::vector<search::Attempt> attempts(runs.size());
+  const auto show_progress = [&](std::size_t finished) {
+    if (finished < bodies.size() && stop()) throw Stopped();
+    watch(finished, bodies.size());
+  };
+  const auto on_end = [&](std::size_t number, const process::Result& result) {
+    attempts[number] = attempt_of(result);
+  };
+  try {
+    process::run_all(bodies, jobs, show_progress, on_end);
+  } catch (const Stopped&) {
+    // The attempts that have not ended are missing.
+  }
   return attempts;
 }
 
@@ -55,8 +71,9 @@ search::LinkClasses link_classes_of_candidate(const config::Value& scenario) {
 search::WhatIfRuns make_what_if_runs(const search::Space& space, std::size_t jobs,
                                      const MakeWatchRuns& make_watch) {
   return {.simulate =
-              [&space, jobs, make_watch](const std::vector<search::WhatIfRun>& runs) {
-                return simulate_runs(space, jobs, make_watch, runs);
+              [&space, jobs, make_watch](const std::vector<search::WhatIfRun>& runs,
+                                         const std::function<bool()>& stop) {
+                return simulate_runs(space, jobs, make_watch, runs, stop);
               },
           .link_classes =
               [&space](std::uint64_t candidate) {

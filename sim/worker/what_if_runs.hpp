@@ -9,7 +9,7 @@
 namespace pipewright::worker {
 
 // Callback that is called often during a set of runs, with the number of finished runs and of all
-// runs. It may throw to abort them.
+// runs.
 using WatchRuns = std::function<void(std::size_t finished, std::size_t total)>;
 
 // Makes the callback for a set of runs. The callback is destroyed when the runs have ended.

@@ -55,6 +55,7 @@ COMMANDS = {
     "search": ["search sweep.yaml --quiet --jobs 1 --json",
                "search sweep.yaml --quiet --jobs 1 --json --decide --under draws=2 top=2 turns=false "
                "--costs tokens=1T price=2",
+               "search sweep.yaml --quiet --jobs 1 --json --costs tokens=1T",
                "search sweep.yaml --quiet --jobs 1 --json --set model=config.json"],
     "goodput": ["goodput goodput.yaml --seeds 5 --json",
                 "goodput goodput.yaml --seeds 5 --tokens 10B --price 2 --json"],

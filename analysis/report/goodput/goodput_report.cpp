@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/evidence.hpp"
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "analysis/trace/evidence_json.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -17,6 +19,15 @@ struct Figure {
   std::string name;
   std::function<double(const GoodputOutcome&)> of;
   std::function<std::string(double)> write;
+  // Change with the time of an iteration, at the same effective training time.
+  enum class Change : std::uint8_t { none, proportional, inverse };
+  Change change = Change::none;
+
+  // Returns the value if an iteration takes `error` longer than predicted.
+  double with_error(double value, double error) const {
+    if (change == Change::none) return value;
+    return change == Change::proportional ? value * (1 + error) : value / (1 + error);
+  }
 };
 
 std::string percent_text(double ratio) { return fmt::format("{:.2f} %", 100 * ratio); }
@@ -31,20 +42,20 @@ std::vector<Figure> figures(const GoodputReport& report) {
     rows.push_back(
         {"tokens_per_day", "tokens a day",
          [&](const GoodputOutcome& outcome) { return *report.tokens_a_day(outcome.ratio()); },
-         format_scaled});
+         format_scaled, Figure::Change::inverse});
     if (!report.target_tokens)
       rows.push_back({"tokens", "tokens in total",
                       [&](const GoodputOutcome& outcome) {
                         return *report.tokens_a_day(outcome.ratio()) * outcome.seconds() /
                                seconds_per_day;
                       },
-                      format_scaled});
+                      format_scaled, Figure::Change::inverse});
   }
   if (report.target_tokens)
     rows.push_back(
         {"days", "days to " + format_scaled(*report.target_tokens) + " tokens",
          [](const GoodputOutcome& outcome) { return outcome.seconds() / seconds_per_day; },
-         number(2)});
+         number(2), Figure::Change::proportional});
   rows.push_back(
       {"interruptions", "interruptions",
        [](const GoodputOutcome& outcome) { return static_cast<double>(outcome.interruptions); },
@@ -58,13 +69,15 @@ std::vector<Figure> figures(const GoodputReport& report) {
   const auto gpu_hours = [gpus](const GoodputOutcome& outcome) {
     return outcome.seconds() / seconds_per_hour * gpus;
   };
-  rows.push_back({"gpu_hours", "GPU-hours", gpu_hours, format_scaled});
+  const Figure::Change change =
+      report.target_tokens ? Figure::Change::proportional : Figure::Change::none;
+  rows.push_back({"gpu_hours", "GPU-hours", gpu_hours, format_scaled, change});
   if (report.price_per_gpu_hour)
     rows.push_back({"price", fmt::format("price ({})", report.currency),
                     [gpu_hours, price = *report.price_per_gpu_hour](const GoodputOutcome& outcome) {
                       return gpu_hours(outcome) * price;
                     },
-                    format_scaled});
+                    format_scaled, change});
   return rows;
 }
 
@@ -180,16 +193,25 @@ TextTable goodput_bands(const GoodputReport& report) {
   std::vector<std::string> names;
   std::vector<std::string> means;
   std::vector<std::string> bands;
+  std::vector<std::string> errors;
+  const trace::ExpectedError& error = report.expected_error;
   for (const Figure& figure : figures(report)) {
     const GoodputBand values = band(report, figure);
     names.push_back(figure.name);
     means.push_back(figure.write(values.mean));
     bands.push_back(fmt::format("{} .. {}", figure.write(values.low), figure.write(values.high)));
+    const double low = figure.with_error(values.mean, error.low);
+    const double high = figure.with_error(values.mean, error.high);
+    errors.push_back(figure.change == Figure::Change::none
+                         ? ""
+                         : fmt::format("{} .. {}", figure.write(std::min(low, high)),
+                                       figure.write(std::max(low, high))));
   }
   TextTable table;
   table.add_names("", names);
   table.add_numbers({"mean"}, means);
   table.add_numbers({"90 % of seeds"}, bands);
+  if (error.rows > 0) table.add_numbers({"mean with the", "expected error"}, errors);
   return table;
 }
 
@@ -266,6 +288,17 @@ std::string goodput_formulas(const GoodputReport& report) {
       young, daly, format_long_time(*report.peer_interval_s), effective);
 }
 
+std::string goodput_error(const GoodputReport& report) {
+  const std::string error = expected_error_text(report.expected_error);
+  return error.empty() ? "" : error + " of an iteration, at the same effective training time";
+}
+
+std::vector<std::string> goodput_notes(const GoodputReport& report) {
+  std::vector<std::string> notes = report.notes;
+  notes.insert(notes.end(), report.iteration_notes.begin(), report.iteration_notes.end());
+  return notes;
+}
+
 std::string goodput_answer(const GoodputReport& report) {
   const Figure ratio = figures(report).front();
   const GoodputBand values = band(report, ratio);
@@ -295,6 +328,7 @@ std::string goodput_text(const GoodputReport& report) {
                       report.target_tokens ? format_scaled(*report.target_tokens) + " tokens"
                                            : format_long_time(report.outcomes.front().seconds()));
   text += goodput_bands(report).text();
+  if (const std::string error = goodput_error(report); !error.empty()) text += "\n" + error + "\n";
   text += "\nWhere the time goes:\n\n" + goodput_parts_table(report).text();
   if (!report.intervals.empty())
     text += fmt::format("\n{}, {}:\n\n", goodput_intervals_heading(report),
@@ -331,7 +365,13 @@ std::string goodput_json(const GoodputReport& report) {
   for (const Figure& figure : figures(report)) {
     const GoodputBand values = band(report, figure);
     json[figure.key] = {{"mean", values.mean}, {"p05", values.low}, {"p95", values.high}};
+    if (figure.change == Figure::Change::none || report.expected_error.rows == 0) continue;
+    const double low = figure.with_error(values.mean, report.expected_error.low);
+    const double high = figure.with_error(values.mean, report.expected_error.high);
+    json[figure.key]["with_error_low"] = std::min(low, high);
+    json[figure.key]["with_error_high"] = std::max(low, high);
   }
+  json["expected_error"] = trace::expected_error_json(report.expected_error);
   for (std::size_t i = 0; i < goodput_parts; ++i)
     json["seconds"][std::string(goodput_part_names.at(i))] =
         mean_part(report, static_cast<GoodputPart>(i));
@@ -346,6 +386,7 @@ std::string goodput_json(const GoodputReport& report) {
     json["best_interval_s"] = report.intervals[best_interval(report)].interval_s;
   for (const GoodputVariant& variant : report.worth)
     json["worth"].push_back(variant_json(report, variant));
+  json["notes"] = goodput_notes(report);
   return json_document(json);
 }
 

@@ -19,8 +19,12 @@ std::string format_long_time(double seconds);
 std::string goodput_answer(const GoodputReport& report);
 // Describes what was simulated in three lines: model and layout, hardware, checkpoints.
 std::string goodput_subject(const GoodputReport& report);
-// Table with the mean of each quantity over the seeds, and the band that holds 90 % of them.
+// Table with the mean of each quantity over the seeds, the band that holds 90 % of them, and the
+// mean with the expected error of an iteration, if one is known.
 TextTable goodput_bands(const GoodputReport& report);
+// Says what the expected error rests on; empty if none is known.
+std::string goodput_error(const GoodputReport& report);
+std::vector<std::string> goodput_notes(const GoodputReport& report);
 TextTable goodput_parts_table(const GoodputReport& report);
 TextTable goodput_intervals(const GoodputReport& report);
 TextTable goodput_worth(const GoodputReport& report);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/report/goodput/outcome.hpp"
+#include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {
 
@@ -53,6 +54,11 @@ struct GoodputReport {
 
   std::optional<double> price_per_gpu_hour;
   std::string currency = "$";
+
+  trace::ExpectedError expected_error;  // Of iteration_s.
+  std::vector<std::string> failures;    // "gpu 0.3 per 1000 gpu-days", by kind; empty: none given.
+  std::vector<std::string> notes;       // On spares and failures.
+  std::vector<std::string> iteration_notes;
 
   std::optional<double> tokens_a_day(double ratio) const;
 };

@@ -181,7 +181,8 @@ bool LabelStyle::has_labels() const {
 }
 
 bool label_fits(std::uint32_t microbatch, double size, double box_width) {
-  return number_width(microbatch) * size + 1 <= box_width;
+  constexpr double rounding = 1e-6;  // boxes of equal passes differ by less, in points
+  return number_width(microbatch) * size + 1 <= box_width + rounding;
 }
 
 LabelStyle label_style(const trace::Trace& run, double units_per_s, double box_height) {

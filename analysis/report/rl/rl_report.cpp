@@ -1,6 +1,7 @@
 #include "analysis/report/rl/rl_report.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,36 +10,77 @@
 
 namespace pipewright::analysis {
 
+namespace {
+
+struct Phase {
+  std::string_view name;
+  double seconds = 0;
+  std::string remark;
+};
+
+Phase generation_phase(const RlReport& report) {
+  std::string remark = fmt::format("{:.0f} sequences on an engine on average", report.mean_batch);
+  if (report.phases_overlap && report.engines > 1)
+    remark += fmt::format(", engines {:.0f} to {:.0f} % busy", 100 * report.least_busy,
+                          100 * report.most_busy);
+  if (!report.generation_is_measured) remark += ", by the model of decoding";
+  return {"generation", report.generation_s, std::move(remark)};
+}
+
+std::vector<Phase> trainer_phases(const RlReport& report) {
+  return {{"log-probabilities", report.forward_s - report.reference_s, ""},
+          {"reference model", report.reference_s, ""},
+          {"training", report.training_s, ""}};
+}
+
+Phase weights_phase(const RlReport& report) {
+  return {"weights to engines", report.sync_s,
+          report.sync_bytes > 0
+              ? format_bytes(static_cast<std::uint64_t>(report.sync_bytes)) + " over the cluster"
+              : ""};
+}
+
+// Adds the time in which a pool of GPUs is idle.
+std::vector<Phase> with_idle(std::vector<Phase> phases, double step_s) {
+  for (const Phase& phase : phases) step_s -= phase.seconds;
+  phases.push_back({"idle", std::max(0.0, step_s), ""});
+  return phases;
+}
+
+}  // namespace
+
 TextTable rl_phases(const RlReport& report) {
-  struct Phase {
-    std::string_view name;
-    double seconds = 0;
-    std::string remark;
+  std::vector<std::pair<std::string, Phase>> lines;  // each with its pool of GPUs
+  const auto add_pool = [&](const char* pool, const std::vector<Phase>& phases) {
+    for (const Phase& phase : phases)
+      if (phase.seconds != 0) lines.emplace_back(pool, phase);
   };
-  std::vector<Phase> phases{
-      {"generation", report.generation_s,
-       fmt::format("{:.0f} sequences on an engine on average{}", report.mean_batch,
-                   report.generation_is_measured ? "" : ", by the model of decoding")},
-      {"log-probabilities", report.forward_s - report.reference_s, ""},
-      {"reference model", report.reference_s, ""},
-      {"training", report.training_s, ""},
-      {"weights to engines", report.sync_s,
-       report.sync_bytes > 0
-           ? format_bytes(static_cast<std::uint64_t>(report.sync_bytes)) + " over the cluster"
-           : ""},
-      {"other", report.overhead_s, ""}};
-  std::erase_if(phases, [](const Phase& phase) { return phase.seconds == 0; });
+  const Phase other{"other", report.overhead_s, ""};
+  std::vector<Phase> phases = trainer_phases(report);
+  if (report.phases_overlap) {
+    phases.push_back(other);
+    add_pool("training", with_idle(phases, report.step_s));
+    add_pool("generation",
+             with_idle({generation_phase(report), weights_phase(report)}, report.step_s));
+  } else {
+    phases.insert(phases.begin(), generation_phase(report));
+    phases.insert(phases.end(), {weights_phase(report), other});
+    add_pool("", phases);
+  }
+  std::vector<std::string> pools;
   std::vector<std::string> names;
   std::vector<std::string> seconds;
   std::vector<std::string> shares;
   std::vector<std::string> remarks;
-  for (const Phase& phase : phases) {
+  for (const auto& [pool, phase] : lines) {
+    pools.push_back(pool);
     names.emplace_back(phase.name);
     seconds.push_back(format_seconds(phase.seconds));
     shares.push_back(fmt::format("{:.0f} %", 100 * phase.seconds / report.step_s));
     remarks.push_back(phase.remark);
   }
   TextTable table;
+  if (report.phases_overlap) table.add_names("GPUs of", pools);
   table.add_names("phase", names);
   table.add_numbers({"time"}, seconds);
   table.add_numbers({"of a step"}, shares);
@@ -152,6 +194,8 @@ std::string rl_json(const RlReport& report) {
             {"overhead_s", report.overhead_s},
             {"trainer_busy", report.trainer_busy},
             {"engines_busy", report.engines_busy},
+            {"least_engine_busy", report.least_busy},
+            {"most_engine_busy", report.most_busy},
             {"mean_batch", report.mean_batch},
             {"generation_is_measured", report.generation_is_measured}};
   if (report.error_low < report.error_high)

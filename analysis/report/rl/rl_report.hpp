@@ -52,6 +52,9 @@ struct RlReport {
   double overhead_s = 0;
   double trainer_busy = 0;              // as in RlSplit
   double engines_busy = 0;              // as in RlSplit
+  double least_busy = 0;                // as engines_busy, of the engine with the least work
+  double most_busy = 0;                 // as engines_busy, of the engine with the most work
+  bool phases_overlap = false;          // off policy: engines generate while the trainer works
   double mean_batch = 0;                // mean number of sequences on an engine that generates
   bool generation_is_measured = false;  // rl.rollout.table gives measured points
   // Range in which the relative error of training_s is expected; both 0: unknown.
@@ -72,7 +75,9 @@ std::string rl_subject(const RlReport& report);
 std::string rl_answer(const RlReport& report);
 // Range of the errors that are to be expected, and what was not measured.
 std::string rl_remarks(const RlReport& report);
-TextTable rl_phases(const RlReport& report);    // on policy, their times add up to the step
+// Phases with their shares of a step. On policy, their times add up to the step. Off policy, those
+// of each pool of GPUs do, with the time in which it is idle.
+TextTable rl_phases(const RlReport& report);
 TextTable rl_variants(const RlReport& report);  // time of a step with one change each
 TextTable rl_splits(const RlReport& report);    // divisions of the GPUs; the report must have some
 

@@ -25,54 +25,65 @@ std::string four_digits(double value) {
   return value < 1e4 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
 }
 
-// Returns the sort key of a cluster: first clusters that keep the deadline by price, then the
-// others by time, then clusters without a candidate.
+// Returns the sort key of a cluster: first clusters that keep the deadline by price, or without
+// prices by time; then the others by time; then clusters without a candidate.
 double cluster_rank(const ClusterCost& cost) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   if (!cost.row) return infinite;
-  return cost.keeps_deadline() ? cost.price() : 1e100 * cost.days();
+  if (!cost.keeps_deadline()) return 1e100 * cost.days();
+  return cost.has_price() ? cost.price() : cost.days();
 }
 
 Json cost_figure(const ClusterCost& cost, double (ClusterCost::*value)() const) {
   return cost.row ? Json((cost.*value)()) : Json(nullptr);
 }
+Json money_figure(const ClusterCost& cost, double (ClusterCost::*value)() const) {
+  return cost.has_price() ? cost_figure(cost, value) : Json(nullptr);
+}
 
 ReportColumns<ClusterCost> cluster_cost_columns(const Objective& objective) {
-  return {
-      {"cluster", {"cluster"}, Quantity::name(), &ClusterCost::cluster},
-      {"price_per_gpu_hour",
-       {fmt::format("{} per", objective.currency), "GPU-hour"},
-       cost_quantity(),
-       [](const ClusterCost& cost) { return cost.objective.price_per_gpu_hour; }},
-      {"gpus",
-       {"GPUs"},
-       Quantity::count(),
-       [](const ClusterCost& cost) { return cost.row ? Json(cost.row->work.gpus) : Json(); }},
-      {"tokens_per_s",
-       {"tokens"},
-       Quantity::rate(),
-       [](const ClusterCost& cost) {
-         return cost.row ? Json(throughput(cost.row->work, cost.row->time_s)) : Json();
-       }},
-      {"tokens_per_unit",
-       {"tokens", fmt::format("per {}", objective.currency), "M"},
-       Quantity::each_as([](double value) { return fmt::format("{:.3g}", value / 1e6); }),
-       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::tokens_per_unit); }},
-      {"train_time_days",
-       {"days"},
-       cost_quantity(),
-       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::days); }},
-      {"price",
-       {"price", fmt::format("k{}", objective.currency)},
-       Quantity::each_as([](double value) { return four_digits(value / 1e3); }),
-       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::price); }},
-      {"energy_mwh",
-       {"energy", "MWh"},
-       Quantity::each_as(four_digits),
-       [](const ClusterCost& cost) {
-         const auto energy = cost.megawatt_hours();
-         return energy ? Json(*energy) : Json();
-       }}};
+  using Column = ReportColumn<ClusterCost>;
+  return {{"cluster", {"cluster"}, Quantity::name(), &ClusterCost::cluster},
+          optional(Column{"price_per_gpu_hour",
+                          {fmt::format("{} per", objective.currency), "GPU-hour"},
+                          cost_quantity(),
+                          [](const ClusterCost& cost) {
+                            return cost.has_price() ? Json(cost.objective.price_per_gpu_hour)
+                                                    : Json();
+                          }}),
+          {"gpus",
+           {"GPUs"},
+           Quantity::count(),
+           [](const ClusterCost& cost) { return cost.row ? Json(cost.row->work.gpus) : Json(); }},
+          {"tokens_per_s",
+           {"tokens"},
+           Quantity::rate(),
+           [](const ClusterCost& cost) {
+             return cost.row ? Json(throughput(cost.row->work, cost.row->time_s)) : Json();
+           }},
+          optional(Column{
+              "tokens_per_unit",
+              {"tokens", fmt::format("per {}", objective.currency), "M"},
+              Quantity::each_as([](double value) { return fmt::format("{:.3g}", value / 1e6); }),
+              [](const ClusterCost& cost) {
+                return money_figure(cost, &ClusterCost::tokens_per_unit);
+              }}),
+          {"train_time_days",
+           {"days"},
+           cost_quantity(),
+           [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::days); }},
+          optional(Column{
+              "price",
+              {"price", fmt::format("k{}", objective.currency)},
+              Quantity::each_as([](double value) { return four_digits(value / 1e3); }),
+              [](const ClusterCost& cost) { return money_figure(cost, &ClusterCost::price); }}),
+          {"energy_mwh",
+           {"energy", "MWh"},
+           Quantity::each_as(four_digits),
+           [](const ClusterCost& cost) {
+             const auto energy = cost.megawatt_hours();
+             return energy ? Json(*energy) : Json();
+           }}};
 }
 
 }  // namespace
@@ -115,7 +126,9 @@ AnswerReport cluster_costs_answer(std::vector<ClusterCost> costs) {
       objective.deadline_s == 0
           ? ""
           : fmt::format(" within {:.4g} days", objective.deadline_s / seconds_per_day);
-  report.add_heading(fmt::format("cost of {} tokens{}", format_scaled(objective.tokens), within));
+  const bool has_price = std::ranges::any_of(costs, &ClusterCost::has_price);
+  report.add_heading(fmt::format("{} of {} tokens{}", has_price ? "cost" : "days and energy",
+                                 format_scaled(objective.tokens), within));
   report.add_table(cluster_costs_table(costs));
   for (const ClusterCost& cost : costs) {
     const std::string words =

@@ -1,5 +1,6 @@
 #include "analysis/report/search/decision.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,6 @@ constexpr const char* launch_option = "--launch";
 
 void add_best(AnswerReport& report, const SearchRun& run, const Decision& decision) {
   const CandidateRow& row = run.rows[decision.row];
-  report.add_heading("decision");
   const std::string name = candidate_name(run, row);
   report.add_long_item(fmt::format(
       "{}{}", name.empty() ? "the only candidate" : name,
@@ -38,6 +38,15 @@ void add_best(AnswerReport& report, const SearchRun& run, const Decision& decisi
   if (std::string error = expected_error_text(row.evidence.expected_error); !error.empty())
     report.add_long_item(std::move(error));
   report.add_long_item(proof_text(run, find(run)));
+}
+
+void add_settings(AnswerReport& report, const Decision& decision) {
+  if (!decision.given_settings.empty())
+    report.add_long_item(
+        fmt::format("given, not searched: {}", fmt::join(decision.given_settings, ", ")));
+  if (!decision.default_settings.empty())
+    report.add_long_item(
+        fmt::format("by default, not searched: {}", fmt::join(decision.default_settings, ", ")));
 }
 
 // Returns the values in which a candidate differs from the best.
@@ -82,7 +91,9 @@ void add_changes(AnswerReport& report, const SearchRun& run, const Decision& dec
                                                        : printable(change.winner_name)));
   if (!robust.without_effect.empty())
     report.add_long_item(fmt::format("not {}", fmt::join(robust.without_effect, ", not ")));
-  if (robust.perturbations.empty() && robust.without_effect.empty())
+  if (robust.turns_are_cut)
+    report.add_sentence(turns_cut_text);
+  else if (robust.perturbations.empty() && robust.without_effect.empty())
     report.add_sentence("not examined: --under turns=true looks for such changes");
 }
 
@@ -104,7 +115,7 @@ void add_cost(AnswerReport& report, const Decision& decision) {
     report.add_sentence("energy: not known, since the file of the GPU has no `power`");
 }
 
-void add_weeks(AnswerReport& report, const Decision& decision) {
+void add_weeks(AnswerReport& report, const SearchRun& run, const Decision& decision) {
   if (!decision.weeks) {
     report.add_heading("with failures");
     return report.add_sentence("not known: " + printable(decision.no_weeks_reason));
@@ -123,7 +134,13 @@ void add_weeks(AnswerReport& report, const Decision& decision) {
                                                   "limits their number"));
   if (decision.failures_are_assumed)
     report.add_long_item("failures of rsc-1, a published cluster: goodput.failures sets others");
+  else
+    report.add_long_item(fmt::format("failures: {}", fmt::join(weeks.failures, ", ")));
+  for (const std::string& note : weeks.notes)
+    if (std::ranges::find(run.notes, note) == run.notes.end())
+      report.add_long_item("note: " + printable(note));
   report.add_table(goodput_bands(weeks));
+  report.add_sentence("where the time goes");
   report.add_table(goodput_parts_table(weeks));
 }
 
@@ -139,18 +156,30 @@ void add_launch(AnswerReport& report, const Decision& decision, bool with_launch
                                     decision.launch->word, decision.launch->title));
 }
 
-}  // namespace
-
-AnswerReport decision_answer(const SearchRun& run, const Decision& decision,
-                             const Robustness& robust, bool with_launch) {
+AnswerReport answer_of(const SearchRun& run, const Decision& decision, const Robustness& robust,
+                       bool on_page) {
   AnswerReport report;
-  add_best(report, run, decision);
+  report.add_heading("decision");
+  if (!on_page) add_best(report, run, decision);
+  add_settings(report, decision);
   add_ties(report, run, decision, robust);
   add_changes(report, run, decision, robust);
   add_cost(report, decision);
-  add_weeks(report, decision);
-  add_launch(report, decision, with_launch);
+  add_weeks(report, run, decision);
+  add_launch(report, decision, on_page);
   return report;
+}
+
+}  // namespace
+
+AnswerReport decision_answer(const SearchRun& run, const Decision& decision,
+                             const Robustness& robust) {
+  return answer_of(run, decision, robust, false);
+}
+
+AnswerReport decision_on_page(const SearchRun& run, const Decision& decision,
+                              const Robustness& robust) {
+  return answer_of(run, decision, robust, true);
 }
 
 Json decision_json(const SearchRun& run, const Decision& decision, const Robustness& robust) {
@@ -163,6 +192,8 @@ Json decision_json(const SearchRun& run, const Decision& decision, const Robustn
   json["launch"] = nullptr;
   if (decision.launch)
     json["launch"] = {{"framework", decision.launch->word}, {"text", decision.launch->text}};
+  json["not_searched"] = {{"given", decision.given_settings},
+                          {"default", decision.default_settings}};
   json["missing"] = Json::array();
   if (!decision.cost)
     json["missing"].push_back({{"figure", "days, price and energy"}, {"option", costs_option}});

@@ -82,6 +82,7 @@ std::vector<RobustStanding> standings(const SearchRun& run, const Robustness& ro
 
 Verdict verdict_of(const Robustness& robust, const std::vector<RobustStanding>& standings) {
   Verdict verdict;
+  if (robust.settings.draws == 0) return verdict;
   for (std::size_t i = 1; i < standings.size(); ++i) {
     const Standing& standing = robust.error ? standings[i].with_error : standings[i].conditions;
     if (standing.behind.most < 0) verdict.better.push_back(i);

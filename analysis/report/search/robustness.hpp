@@ -57,13 +57,14 @@ struct Perturbation {
 };
 
 struct Robustness {
-  DrawSettings settings;
+  DrawSettings settings;                      // `draws` counts those that were simulated
   std::size_t top = 5;                        // requested number of candidates
   std::vector<std::string> link_classes;      // classes of links with a random bandwidth
   std::optional<trace::ExpectedError> error;  // without rows: the user gave the scatter
   std::vector<RobustRow> rows;                // best row of the search first
   std::vector<Perturbation> perturbations;
   std::vector<std::string> without_effect;  // changes that do not change the winner
+  bool turns_are_cut = false;  // the time was spent before all changes were examined closely
   std::vector<std::string> notes;
 };
 
@@ -92,6 +93,9 @@ struct Verdict {
 };
 Verdict verdict_of(const Robustness& robust, const std::vector<RobustStanding>& standings);
 
+// Sentence for Robustness::turns_are_cut.
+inline constexpr const char* turns_cut_text =
+    "the time was spent before all changes were examined closely";
 // Says why no other candidate is compared with the best; empty if there is one.
 std::string no_comparison_text(const Robustness& robust);
 // Returns a line such as "bandwidth of nic below 53 % (24.9 GB/s): 2 wins, by 1.0 % at 50 %", in

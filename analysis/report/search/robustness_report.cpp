@@ -147,8 +147,9 @@ Json standing_json(const Standing& standing) {
 
 std::string no_comparison_text(const Robustness& robust) {
   if (robust.top == 1) return "no comparison: only one candidate was requested (top=1)";
-  return robust.rows.size() < 2 ? "no comparison: no other candidate differs in time or memory"
-                                : "";
+  if (robust.rows.size() < 2) return "no comparison: no other candidate differs in time or memory";
+  return robust.settings.draws == 0 ? "no comparison: the time was spent before the first draw"
+                                    : "";
 }
 
 std::string perturbation_text(const Perturbation& perturbation, const std::string& winner) {
@@ -190,7 +191,7 @@ AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust) {
   TextTable table;
   table.add_numbers({""}, std::move(numbers));
   add_columns(table, standing_columns(robust.error.has_value()), lines);
-  report.add_table(std::move(table));
+  if (robust.settings.draws > 0) report.add_table(std::move(table));
   add_verdict(report, robust, standing_list);
   if (!robust.perturbations.empty()) report.add_heading("changes that make another candidate win");
   for (const Perturbation& perturbation : robust.perturbations)
@@ -198,6 +199,7 @@ AnswerReport robustness_answer(const SearchRun& run, const Robustness& robust) {
   if (!robust.without_effect.empty())
     report.add_long_item(
         fmt::format("no effect on the winner: {}", fmt::join(robust.without_effect, ", ")));
+  if (robust.turns_are_cut) report.add_sentence(turns_cut_text);
   for (const std::string& note : robust.notes)
     report.add_sentence(fmt::format("note: {}", printable(note)));
   return report;

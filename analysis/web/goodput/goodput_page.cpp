@@ -12,7 +12,10 @@ std::string goodput_sections(const GoodputReport& report) {
   const auto chart = [&](auto draw, std::string_view words) {
     return page_chart([&](double width) { return draw(report, width, PictureKind::svg); }, words);
   };
-  std::string html = page_section("Over seeds", html_table(goodput_bands(report)));
+  const std::string error = goodput_error(report);
+  std::string html =
+      page_section("Over seeds", html_table(goodput_bands(report)) +
+                                     (error.empty() ? "" : "<p>" + html_text(error) + "</p>"));
   html += page_section("Where the time goes", html_table(goodput_parts_table(report)));
   html += page_section("Days of one run", chart(days_picture, "activities of the job over time"));
   if (!report.intervals.empty())
@@ -22,7 +25,7 @@ std::string goodput_sections(const GoodputReport& report) {
                              html_in_one_line(goodput_formulas(report)) + "</p>");
   if (!report.worth.empty())
     html += page_section("What a change is worth", html_table(goodput_worth(report)));
-  return html;
+  return html + page_notes(goodput_notes(report));
 }
 
 }  // namespace

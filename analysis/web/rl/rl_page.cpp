@@ -26,7 +26,8 @@ std::string rl_sections(const RlReport& report) {
   else if (report.rollout_gpus > 0)
     html += page_section("Division of the GPUs",
                          "<p>The option --split N tries the divisions of N GPUs.</p>");
-  return html + page_section("Accuracy", "<p>" + html_in_lines(rl_remarks(report)) + "</p>");
+  return html + page_section("Accuracy", "<p>" + html_in_lines(rl_remarks(report)) + "</p>") +
+         page_notes(report.notes);
 }
 
 }  // namespace

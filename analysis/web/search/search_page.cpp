@@ -288,6 +288,7 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
             {"objective", page_objective(run)},
             {"groups", run.groups},
             {"proof", proof_text(run, findings)},
+            {"run_notes", run.notes},
             {"none", findings.best ? "" : no_best_sentence(run, findings)},
             {"not_looked_at",
              std::isfinite(findings.not_looked_at) ? Json(findings.not_looked_at) : Json(0)},

@@ -63,6 +63,9 @@ class SearchPage {
     const best = search.best === null ? 0 : rows.group[search.best];
     fillSelect(element("group"), search.groups.map((name, i) => [i, shortened(name, 80)]), best,
                (value) => { this.takeGroup(Number(value)); this.resize(); });
+    const notes = element("run-notes");
+    notes.hidden = search.run_notes.length === 0;
+    notes.querySelector("ul").replaceChildren(...search.run_notes.map((note) => textElement("li", note)));
     const sureness = element("sureness");
     sureness.hidden = search.winner.length === 0;
     fillWinnerAnswers(sureness.querySelector("div"), search.winner);

@@ -1,12 +1,17 @@
 #include "sim/cli/search/decision.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "sim/config/text/error.hpp"
 #include "sim/jobs/job.hpp"
 #include "sim/search/cluster_costs.hpp"
+#include "sim/sweep/scenario_tree.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -41,16 +46,51 @@ std::optional<analysis::DecisionLaunch> launch_of(const config::Scenario& scenar
   }
 }
 
+// Settings that decide over a layout, in the order in which a decision lists them.
+constexpr std::array<std::string_view, 13> layout_keys{"parallel.tp",
+                                                       "parallel.cp",
+                                                       "parallel.pp",
+                                                       "parallel.ep",
+                                                       "parallel.etp",
+                                                       "parallel.sp",
+                                                       "parallel.zero",
+                                                       "placement.domain",
+                                                       "partition",
+                                                       "schedule",
+                                                       "training.microbatch_size",
+                                                       "training.recompute",
+                                                       "training.precision"};
+
+// Lists the settings of the layout that are no axes of the search.
+void add_settings(analysis::Decision& decision, const analysis::SearchRun& run,
+                  const config::Scenario& scenario) {
+  if (!scenario.model) return;
+  for (const std::string_view key : layout_keys) {
+    if (std::ranges::count(run.axes, key, &analysis::SearchAxis::key) > 0) continue;
+    const bool is_of_experts = key == "parallel.ep" || key == "parallel.etp";
+    if (is_of_experts && !scenario.model->value.experts) continue;
+    const std::string_view name = key.substr(key.rfind('.') + 1);
+    if (const config::Value* const value = config::value_at(scenario.tree, key)) {
+      decision.given_settings.push_back(fmt::format("{} {}", name, search::line_of(*value)));
+      continue;
+    }
+    const auto& rows = search::scenario_rows();
+    const auto row = std::ranges::find(rows, key, &config::KeyRow::name);
+    if (row != rows.end() && !row->info.default_value.empty())
+      decision.default_settings.push_back(fmt::format("{} {}", name, row->info.default_value));
+  }
+}
+
 void simulate_weeks(analysis::Decision& decision, const config::Scenario& scenario,
                     const DecisionInput& input) {
   std::optional<double> tokens;
   if (decision.cost) tokens = decision.cost->objective.tokens;
   try {
-    decision.weeks = input.simulate_weeks(scenario, tokens);
+    decision.weeks = input.simulate_weeks(scenario, tokens, input.stop);
   } catch (const std::runtime_error& error) {
     decision.no_weeks_reason = error.what();
   }
-  if (!decision.weeks || !decision.cost) return;
+  if (!decision.weeks || !decision.cost || !decision.cost->has_price()) return;
   decision.weeks->price_per_gpu_hour = decision.cost->objective.price_per_gpu_hour;
   decision.weeks->currency = decision.cost->objective.currency;
 }
@@ -70,6 +110,7 @@ analysis::Decision decide(const analysis::SearchRun& run, std::size_t best,
       !scenario.goodput || (scenario.goodput->failures.empty() && !scenario.goodput->trace);
   simulate_weeks(decision, scenario, input);
   decision.launch = launch_of(scenario, input);
+  add_settings(decision, run, scenario);
   return decision;
 }
 

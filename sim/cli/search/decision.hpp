@@ -16,9 +16,10 @@
 namespace pipewright::cli {
 
 // Function that simulates weeks of training with failures, of a number of tokens if there is one.
-// Throws config::StructuredError and std::runtime_error.
-using SimulateWeeks =
-    std::function<analysis::GoodputReport(const config::Scenario&, std::optional<double> tokens)>;
+// Throws config::StructuredError and std::runtime_error; the latter also once `stop`, which is
+// called often, returns true.
+using SimulateWeeks = std::function<analysis::GoodputReport(
+    const config::Scenario&, std::optional<double> tokens, const std::function<bool()>& stop)>;
 
 // Inputs of a decision about the best candidate of a search.
 struct DecisionInput {
@@ -26,6 +27,7 @@ struct DecisionInput {
   const std::vector<search::ClusterFacts>& facts;
   const std::vector<search::Space>& costs;  // spaces of --costs, one per cluster; empty: none
   const SimulateWeeks& simulate_weeks;
+  const std::function<bool()>& stop;  // ends the simulation of weeks
   const PlanLaunch& plan_launch;
   const std::vector<LaunchWord>& launches;  // requested with --launch
 };

@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
@@ -15,6 +18,7 @@
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/config/text/readable.hpp"
 #include "sim/goodput/iteration.hpp"
+#include "sim/goodput/make_setting.hpp"
 #include "sim/goodput/study.hpp"
 #include "sim/search/workers.hpp"
 #include "sim/worker/search_worker.hpp"
@@ -35,16 +39,31 @@ int serve_worker(const Arguments& arguments) {
   return exit_ok;
 }
 
-// Simulates weeks of training with failures, without other checkpoint intervals and what-ifs.
+// Simulates weeks of training with failures, without other checkpoint intervals and what-ifs. An
+// error contains the notes on spares and failures, which may explain it.
 analysis::GoodputReport simulate_weeks(const config::Scenario& scenario,
-                                       std::optional<double> tokens) {
+                                       std::optional<double> tokens,
+                                       const std::function<bool()>& stop) {
   constexpr std::uint64_t seeds = 20;
-  return goodput::study(scenario, goodput::simulate_iteration(scenario),
-                        {.seeds = seeds,
-                         .jobs = std::max(1U, std::thread::hardware_concurrency()),
-                         .without_variants = true,
-                         .tokens = tokens,
-                         .look = [](double) { throw_if_interrupted(); }});
+  const auto look = [&](double share) {
+    if (share < 1 && stop())
+      throw std::runtime_error(
+          fmt::format("the time was spent before {} seeds were simulated", seeds));
+  };
+  const goodput::Iteration iteration = goodput::simulate_iteration(scenario);
+  try {
+    return goodput::study(scenario, iteration,
+                          {.seeds = seeds,
+                           .jobs = std::max(1U, std::thread::hardware_concurrency()),
+                           .without_variants = true,
+                           .tokens = tokens,
+                           .look = look});
+  } catch (const std::runtime_error& error) {
+    const std::vector<std::string> notes =
+        goodput::notes_of(scenario.goodput.value_or(config::Goodput{}), iteration);
+    if (notes.empty()) throw;
+    throw std::runtime_error(fmt::format("{}; {}", error.what(), fmt::join(notes, "; ")));
+  }
 }
 
 }  // namespace
@@ -62,7 +81,6 @@ search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jo
   return worker::make_what_if_runs(space, jobs, [quiet]() -> worker::WatchRuns {
     const auto bar = std::make_shared<ProgressBar>("changed conditions", !quiet);
     return [bar](std::size_t finished, std::size_t total) {
-      throw_if_interrupted();
       if (bar->is_due())
         bar->draw(static_cast<double>(finished) / static_cast<double>(total),
                   fmt::format("{} of {} simulations", finished, total));

@@ -1,12 +1,10 @@
 #include "sim/cli/search/sweep_command.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -19,8 +17,6 @@
 #include "analysis/report/search/search_export.hpp"
 #include "analysis/report/search/search_report.hpp"
 #include "analysis/report/units_text.hpp"
-#include "analysis/trace/error.hpp"
-#include "analysis/trace/partial_file.hpp"
 #include "analysis/web/search/search_page.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
@@ -29,6 +25,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/search/decision.hpp"
 #include "sim/cli/search/sweep_notes.hpp"
+#include "sim/cli/search/sweep_outputs.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
 #include "sim/config/text/error.hpp"
 #include "sim/config/text/value.hpp"
@@ -42,80 +39,8 @@
 namespace pipewright::cli {
 namespace {
 
-using analysis::ScenarioOf;
 using analysis::SearchRun;
 using std::filesystem::path;
-
-// Functions and answers that output files take their texts from.
-struct OutputTexts {
-  ScenarioOf scenario_of;
-  analysis::LaunchesOf launches_of;
-  std::optional<std::uint64_t> candidate;  // candidate to write as a scenario; empty: the best
-  const WinnerAnswers& answers;
-};
-
-void write_page(const path& file, const SearchRun& run, const OutputTexts& output_texts) {
-  analysis::write_search_page(file, run, output_texts.scenario_of, output_texts.launches_of,
-                              winner_words(run, output_texts.answers));
-}
-
-void write_scenario(const path& file, const SearchRun& run, const OutputTexts& output_texts) {
-  if (output_texts.candidate) {
-    trace::write_file(file, output_texts.scenario_of(*output_texts.candidate));
-    return;
-  }
-  const analysis::Findings findings = analysis::find(run);
-  if (!findings.best)
-    throw trace::TraceError(fmt::format(
-        "{}: the search found no candidate, so there is no best scenario to write", file.string()));
-  trace::write_file(file, output_texts.scenario_of(run.rows[*findings.best].candidate));
-}
-
-void write_csv(const path& file, const SearchRun& run, const OutputTexts&) {
-  trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_csv(stream, run); });
-}
-
-void write_json(const path& file, const SearchRun& run, const OutputTexts& output_texts) {
-  trace::write_file(file, [&](std::ostream& stream) {
-    analysis::write_search_json(stream, run, winner_json(run, output_texts.answers));
-  });
-}
-
-void write_hdf5(const path& file, const SearchRun& run, const OutputTexts&) {
-  analysis::write_results(file, run);
-}
-
-struct OutputKind {
-  const char* extension;
-  void (*write)(const path&, const SearchRun&, const OutputTexts&);
-};
-constexpr std::array output_kinds{
-    OutputKind{".html", write_page}, OutputKind{".yaml", write_scenario},
-    OutputKind{".csv", write_csv},   OutputKind{".json", write_json},
-    OutputKind{".h5", write_hdf5},
-};
-
-const OutputKind* output_kind_of(const std::filesystem::path& file) {
-  const auto* const kind = std::ranges::find_if(
-      output_kinds, [&](const OutputKind& row) { return file.extension() == row.extension; });
-  return kind == output_kinds.end() ? nullptr : kind;
-}
-
-// Throws UsageError for a file with an unknown extension.
-void check_sweep_outputs(std::span<const std::filesystem::path> files) {
-  for (const std::filesystem::path& file : files) {
-    if (output_kind_of(file) == nullptr)
-      throw UsageError(fmt::format("{}: unknown extension", file.string()))
-          .allow(
-              ".html (page), .yaml (the best as a scenario), .csv, .json and .h5 (all candidates)");
-  }
-}
-
-// Writes the page, the best as a scenario, or all candidates, depending on the extension.
-void write_sweep_output(const std::filesystem::path& file, const analysis::SearchRun& run,
-                        const OutputTexts& output_texts) {
-  output_kind_of(file)->write(file, run, output_texts);
-}
 
 // A search of more combinations than this needs --yes or --budget.
 constexpr double max_combinations = 1e9;
@@ -238,7 +163,7 @@ PreparedSweep prepare(const config::Value& tree, search::Workers& workers) {
 // Callbacks of a search: they draw the progress bar and call `watch`.
 search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
   return {.progress =
-              [&](const search::State& state, const analysis::SearchRun& run) {
+              [&progress, watch](const search::State& state, const analysis::SearchRun& run) {
                 progress.show(state, run);
                 if (watch) watch(state, run);
               },
@@ -270,6 +195,7 @@ analysis::SearchRun run_sweep(const SweepRequest& request, const PreparedSweep& 
   check_not_empty(prepared.space, request.budget_s);
   std::vector<analysis::CandidateRow> known_rows = reused_rows(request, prepared.space);
   std::optional<double> budget_s = request.budget_s;
+  if (budget_s && request.questions.any()) *budget_s *= search_share;
   if (budget_s) *budget_s = std::max(0.0, *budget_s - stopwatch.seconds());
   SweepProgress progress(request.quiet || request.json);
   return search::run_search(prepared.space, workers,
@@ -282,34 +208,65 @@ analysis::SearchRun run_sweep(const SweepRequest& request, const PreparedSweep& 
                             calls_of(progress, watch));
 }
 
+// Tells how to get the answers that an interrupt prevented. `is_search_complete` is false if the
+// interrupt came before the end of the search.
+std::vector<std::string> continuation_of(const SweepRequest& request, bool is_search_complete) {
+  const std::optional<path> stored = request.has_results ? request.file : request.results;
+  if (!stored)
+    return {"nothing is stored: with --results FILE.h5, a command can continue after an interrupt"};
+  const std::string again = fmt::format("'pipewright search {}{} ..'", stored->string(),
+                                        request.questions.decision ? " --decide" : "");
+  if (is_search_complete) return {again + " answers without a new search"};
+  return {"the same command with --resume continues the search and then answers",
+          again + " answers for the candidates so far"};
+}
+
+// Answers the questions about the winner within `budget_s` seconds. `is_search_complete` is false
+// if the search was interrupted; then no question has an answer.
 WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& parts,
                                const PreparedSweep& prepared, analysis::SearchRun& run,
-                               search::Workers& workers, const SweepProcesses& processes) {
-  if (interrupted() || !request.questions.any()) return {};
+                               search::Workers& workers, const SweepProcesses& processes,
+                               std::optional<double> budget_s) {
+  if (!request.questions.any()) return {};
+  search::TimeShares time(budget_s, names_of(request.questions, parts), interrupted);
+  const bool is_search_complete = !interrupted();
   const bool quiet = request.quiet || request.json;
   SweepProgress progress(quiet);
   search::WhatIfRuns what_if_runs;
   if (processes.make_what_if_runs)
     what_if_runs = processes.make_what_if_runs(prepared.space, request.workers.jobs, quiet);
-  WinnerAnswers answers = answer(request.questions, run,
-                                 {.sweep = *request.tree,
-                                  .space = prepared.space,
-                                  .parts = parts,
-                                  .workers = workers,
-                                  .what_if_runs = std::move(what_if_runs),
-                                  .options = {.facts = prepared.facts,
-                                              .target = {.front = false},
-                                              .budget_s = request.budget_s},
-                                  .calls = calls_of(progress, {})});
+  const std::function<bool()> is_over = [&] { return time.is_over(); };
+  search::SearchCalls calls = calls_of(progress, {});
+  calls.interrupted = is_over;
+  WinnerAnswers answers;
+  if (is_search_complete)
+    answers = answer(request.questions, run,
+                     {.sweep = *request.tree,
+                      .space = prepared.space,
+                      .parts = parts,
+                      .workers = workers,
+                      .what_if_runs = std::move(what_if_runs),
+                      .options = {.facts = prepared.facts, .target = {.front = false}},
+                      .calls = calls,
+                      .time = time});
   const std::optional<std::size_t> best = analysis::find(run).best;
-  if (request.questions.decision && best && !interrupted())
+  if (request.questions.decision && best && answers.robust) {
+    time.begin_next();
     answers.decision = decide(run, *best,
                               {.space = prepared.space,
                                .facts = prepared.facts,
                                .costs = parts.costs,
                                .simulate_weeks = processes.simulate_weeks,
+                               .stop = is_over,
                                .plan_launch = processes.plan_launch,
                                .launches = request.launches});
+  }
+  answers.cut_short = time.cut_short();
+  if (!interrupted()) return answers;
+  answers.decision.reset();
+  answers.asks_decision = request.questions.decision;
+  answers.unanswered.assign(time.from_current().begin(), time.from_current().end());
+  answers.continuation = continuation_of(request, is_search_complete);
   return answers;
 }
 
@@ -423,6 +380,7 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
     if (!request.questions.any()) request.workers.jobs = 1;
   }
   watch_for_interrupts();
+  const Stopwatch stopwatch;
   const std::unique_ptr<search::Workers> workers = processes.make_workers(request.workers);
   const PreparedSweep prepared = prepare(*request.tree, *workers);
   check_candidate(request, prepared.space);
@@ -435,8 +393,10 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
       earlier ? std::move(*earlier) : run_sweep(request, prepared, *workers, watch);
   // Results do not store the number of their shard, but the sweep that they contain does.
   run.shard = {prepared.sweep.shard.number, prepared.sweep.shard.count};
+  std::optional<double> rest_s = request.budget_s;
+  if (rest_s) *rest_s = std::max(0.0, *rest_s - stopwatch.seconds());
   const WinnerAnswers answers =
-      answer_questions(request, parts, prepared, run, *workers, processes);
+      answer_questions(request, parts, prepared, run, *workers, processes, rest_s);
   const std::optional<std::size_t> best = analysis::find(run).best;
   const int status = best ? exit_ok : exit_findings;
   run.notes = sweep_notes(prepared.space, prepared.facts, run);

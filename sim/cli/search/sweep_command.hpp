@@ -26,6 +26,7 @@ namespace pipewright::cli {
 struct SweepRequest {
   std::filesystem::path file;         // a sweep, or the results of a search
   std::optional<config::Value> tree;  // the sweep; empty where results are shown again
+  bool has_results = false;           // `file` holds the results of a search
   worker::WorkerSettings workers;
   std::vector<std::filesystem::path> shards;  // results to be merged
   std::optional<double> budget_s;

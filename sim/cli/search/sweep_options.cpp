@@ -71,8 +71,10 @@ po::options_description sweep_options() {
   auto add = options.add_options();
   add("jobs,j", several_words("N"), "number of worker processes (one per core)");
   add("budget", several_words("TIME"),
-      "time limit of the search, such as '60 s'; the report says how far the best can be from the "
-      "optimum");
+      "time limit of the command, such as '60 s'; the report says how far the best can be from the "
+      "optimum. With questions about the winner (--decide, --robust, --why-not, --costs), the "
+      "search gets half of the time; the questions share the rest equally, and the report lists "
+      "those that were cut short");
   add("exhaustive",
       "simulate every candidate that fits into memory, as a check: the best must be "
       "the same");
@@ -120,6 +122,7 @@ SweepRequest read_sweep_request(const po::variables_map& options,
     throw UsageError("search needs a sweep (a YAML file), or the results of a search (.h5)");
   SweepRequest request{.file = *file, .workers = read_worker_settings(options), .shards = shards};
   const bool has_results = file->extension() == ".h5";
+  request.has_results = has_results;
   // The flag --shard belongs to parallel.shard in scenarios; a search sets that key with --set.
   po::variables_map keys = options;
   keys.erase("shard");
@@ -148,6 +151,7 @@ SweepRequest read_sweep_request(const po::variables_map& options,
     throw UsageError(
         fmt::format("--set: {} holds results, whose sweep cannot be changed", file->string()))
         .suggest("give the sweep instead");
+  request.questions = read_winner_questions(options);
   const bool is_new_search = request.budget_s && !request.questions.any();
   if (has_results && (request.results || is_new_search || request.exhaustive))
     throw UsageError(fmt::format("{} holds results, which are only shown", file->string()))
@@ -157,7 +161,6 @@ SweepRequest read_sweep_request(const po::variables_map& options,
   if (const auto text = option_word(options, "candidate"))
     request.candidate = read_candidate(*text);
   request.by = values(options, "by");
-  request.questions = read_winner_questions(options);
   request.top = option_count(options, "top", request.top);
   request.json = options.count("json") != 0;
   request.quiet = options.count("quiet") != 0;

@@ -1,33 +1,86 @@
 #include "sim/cli/search/winner_questions.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "analysis/report/search/findings.hpp"
 #include "sim/search/best_known.hpp"
 #include "sim/search/more_memory.hpp"
+#include "sim/search/perturbations.hpp"
 #include "sim/search/why_not.hpp"
 
 namespace pipewright::cli {
 namespace {
 
-analysis::Robustness robustness_of_winner(const search::RobustSettings& settings,
-                                          analysis::SearchRun& run, const WinnerContext& context) {
-  search::prove_best(run, context.space, settings.top, context.workers, context.options,
-                     context.calls);
-  const std::optional<std::size_t> best = analysis::find(run).best;
-  if (!best) return {.settings = settings.draws};
-  analysis::Robustness robust =
-      search::robustness(run, context.space, settings, context.what_if_runs);
-  robust.top = settings.top;
-  if (!settings.turns) return robust;
+// Names of the questions of --robust. The last two are those of the setting `turns`.
+constexpr std::array<const char*, 4> robust_names{"the candidates next to the best",
+                                                  "draws of conditions",
+                                                  "bandwidths and latencies at which "
+                                                  "another candidate wins",
+                                                  "the winner with twice the memory"};
+constexpr std::size_t turn_names = 2;
+
+void add_more_memory(analysis::Robustness& robust, const analysis::SearchRun& run,
+                     const WinnerContext& context) {
   search::SearchOptions options = context.options;
   options.target.front = true;
+  const std::size_t cut_before = context.time.cut_short().size();
   if (auto perturbation =
           search::more_memory(run, context.sweep, context.workers, options, context.calls))
     robust.perturbations.push_back(*perturbation);
+  else if (context.time.cut_short().size() > cut_before)
+    robust.turns_are_cut = true;
   else
     robust.without_effect.emplace_back("twice the memory");
+}
+
+analysis::Robustness robustness_of_winner(const search::RobustSettings& settings,
+                                          analysis::SearchRun& run, const WinnerContext& context) {
+  search::TimeShares& time = context.time;
+  const auto is_over = [&] { return time.is_over(); };
+  time.begin_next();
+  search::prove_best(run, context.space, settings.top, context.workers, context.options,
+                     context.calls);
+  time.begin_next();
+  analysis::Robustness robust =
+      search::robustness(run, context.space, settings, context.what_if_runs, is_over);
+  if (!settings.turns) return robust;
+  time.begin_next();
+  search::add_perturbations(run, context.what_if_runs, is_over, robust);
+  time.begin_next();
+  if (!robust.rows.empty()) add_more_memory(robust, run, context);
   return robust;
+}
+
+// Tells which questions the budget cut short, or an interrupt left unanswered.
+std::vector<analysis::AnswerReport> gaps_of(const WinnerAnswers& answers) {
+  std::vector<analysis::AnswerReport> reports;
+  if (!answers.cut_short.empty()) {
+    analysis::AnswerReport& report = reports.emplace_back();
+    report.add_heading("cut short by the budget");
+    for (const std::string& name : answers.cut_short) report.add_long_item(name);
+  }
+  if (!answers.unanswered.empty()) {
+    analysis::AnswerReport& report = reports.emplace_back();
+    report.add_heading("interrupted");
+    report.add_sentence(
+        fmt::format("the best above is the best so far{}; no answer to:",
+                    answers.asks_decision ? ", and the decision was not made" : ""));
+    for (const std::string& name : answers.unanswered) report.add_long_item(name);
+    for (const std::string& sentence : answers.continuation) report.add_sentence(sentence);
+  }
+  return reports;
+}
+
+// Returns whether the decision contains the costs: there is one cluster, and its cheapest candidate
+// is the best.
+bool has_costs(const WinnerAnswers& answers) {
+  if (!answers.decision || !answers.decision->cost || answers.costs.size() != 1) return false;
+  const std::optional<analysis::CandidateRow>& cheapest = answers.costs.front().row;
+  return cheapest && cheapest->candidate == answers.decision->cost->row->candidate;
 }
 
 std::vector<analysis::AnswerReport> winner_reports(const analysis::SearchRun& run,
@@ -35,8 +88,10 @@ std::vector<analysis::AnswerReport> winner_reports(const analysis::SearchRun& ru
   std::vector<analysis::AnswerReport> reports;
   for (const analysis::WhyNot& why_not : answers.why_not)
     reports.push_back(analysis::why_not_answer(run, why_not));
-  if (!answers.costs.empty()) reports.push_back(analysis::cluster_costs_answer(answers.costs));
+  if (!answers.costs.empty() && !has_costs(answers))
+    reports.push_back(analysis::cluster_costs_answer(answers.costs));
   if (answers.robust) reports.push_back(analysis::robustness_answer(run, *answers.robust));
+  for (analysis::AnswerReport& report : gaps_of(answers)) reports.push_back(std::move(report));
   return reports;
 }
 
@@ -53,7 +108,8 @@ void add_winner_options(po::options_description& options) {
       "settings of --robust, such as draws=64 network=30% (see below)");
   add("costs", several_words("WORD..")->composing(),
       "show the cheapest candidate on each cluster: tokens=300B deadline=30d price=2.5 (of a "
-      "GPU-hour), or CLUSTER=2.5 for each cluster");
+      "GPU-hour), or CLUSTER=2.5 for each cluster; without a price, days and energy of the "
+      "fastest");
   add("decide",
       "show all that a decision needs: the best, ties and what would change it (as --robust), "
       "days, "
@@ -89,13 +145,37 @@ WinnerParts parts_of(const WinnerQuestions& questions, const config::Value& swee
 WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
                      const WinnerContext& context) {
   WinnerAnswers answers;
-  for (std::size_t i = 0; i < context.parts.why_not.size(); ++i)
-    answers.why_not.push_back(search::why_not(run, context.parts.why_not[i], questions.why_not[i],
-                                              context.workers, context.options, context.calls));
-  answers.costs = search::cluster_costs(run, context.parts.costs, context.workers, context.options,
-                                        context.calls);
-  if (questions.robust) answers.robust = robustness_of_winner(*questions.robust, run, context);
+  search::TimeShares& time = context.time;
+  for (std::size_t i = 0; i < context.parts.why_not.size(); ++i) {
+    time.begin_next();
+    analysis::WhyNot why_not = search::why_not(run, context.parts.why_not[i], questions.why_not[i],
+                                               context.workers, context.options, context.calls);
+    if (time.is_interrupted()) return answers;
+    answers.why_not.push_back(std::move(why_not));
+  }
+  for (std::size_t i = 0; i < context.parts.costs.size(); ++i) {
+    time.begin_next();
+    analysis::ClusterCost cost = search::cluster_cost(run, context.parts.costs, i, context.workers,
+                                                      context.options, context.calls);
+    if (time.is_interrupted()) return answers;
+    answers.costs.push_back(std::move(cost));
+  }
+  if (!questions.robust) return answers;
+  analysis::Robustness robust = robustness_of_winner(*questions.robust, run, context);
+  if (!time.is_interrupted()) answers.robust = std::move(robust);
   return answers;
+}
+
+std::vector<std::string> names_of(const WinnerQuestions& questions, const WinnerParts& parts) {
+  std::vector<std::string> names;
+  for (const std::string& condition : questions.why_not) names.push_back("why not " + condition);
+  for (std::size_t i = 0; i < parts.costs.size(); ++i)
+    names.push_back("cost on " + search::cluster_of_part(parts.costs, i));
+  if (questions.robust)
+    names.insert(names.end(), robust_names.begin(),
+                 robust_names.end() - (questions.robust->turns ? 0 : turn_names));
+  if (questions.decision) names.emplace_back("weeks with failures");
+  return names;
 }
 
 std::string winner_text(const analysis::SearchRun& run, const WinnerAnswers& answers) {
@@ -103,8 +183,7 @@ std::string winner_text(const analysis::SearchRun& run, const WinnerAnswers& ans
   for (const analysis::AnswerReport& report : winner_reports(run, answers))
     text += "\n" + report.text();
   if (answers.decision)
-    text += "\n" +
-            analysis::decision_answer(run, *answers.decision, answers.robust.value(), false).text();
+    text += "\n" + analysis::decision_answer(run, *answers.decision, answers.robust.value()).text();
   return text;
 }
 
@@ -112,8 +191,7 @@ analysis::WinnerWords winner_words(const analysis::SearchRun& run, const WinnerA
   analysis::WinnerWords words{
       .answers = winner_reports(run, answers), .bands = {}, .decision = std::nullopt};
   if (answers.decision)
-    words.decision =
-        analysis::decision_answer(run, *answers.decision, answers.robust.value(), true);
+    words.decision = analysis::decision_on_page(run, *answers.decision, answers.robust.value());
   if (!answers.robust) return words;
   const std::vector<analysis::RobustStanding> standings = analysis::standings(run, *answers.robust);
   for (std::size_t i = 0; i < standings.size(); ++i) {
@@ -132,6 +210,8 @@ analysis::Json winner_json(const analysis::SearchRun& run, const WinnerAnswers& 
     json["why_not"].push_back(analysis::why_not_json(run, why_not));
   if (!answers.costs.empty()) json["costs"] = analysis::cluster_costs_json(answers.costs);
   if (answers.robust) json["robust"] = analysis::robustness_json(run, *answers.robust);
+  if (!answers.cut_short.empty()) json["cut_short"] = answers.cut_short;
+  if (!answers.unanswered.empty()) json["unanswered"] = answers.unanswered;
   if (answers.decision)
     json["decision"] = analysis::decision_json(run, *answers.decision, answers.robust.value());
   return json;

@@ -16,6 +16,7 @@
 #include "sim/search/cluster_costs.hpp"
 #include "sim/search/robust.hpp"
 #include "sim/search/search.hpp"
+#include "sim/search/time_shares.hpp"
 #include "sim/search/workers.hpp"
 #include "sim/sweep/space.hpp"
 
@@ -32,11 +33,19 @@ struct WinnerQuestions {
   bool any() const { return !why_not.empty() || robust || costs; }
 };
 
+// Share of --budget for the search, if there are questions. They share the rest, and what the
+// search leaves.
+inline constexpr double search_share = 0.5;
+
 struct WinnerAnswers {
   std::vector<analysis::WhyNot> why_not;
   std::optional<analysis::Robustness> robust;
   std::vector<analysis::ClusterCost> costs;
   std::optional<analysis::Decision> decision;
+  bool asks_decision = false;
+  std::vector<std::string> cut_short;   // questions whose time was spent before they were answered
+  std::vector<std::string> unanswered;  // questions that an interrupt left without an answer
+  std::vector<std::string> continuation;  // sentences that tell how to get these answers
 };
 
 void add_winner_options(po::options_description& options);
@@ -53,8 +62,11 @@ struct WinnerParts {
 WinnerParts parts_of(const WinnerQuestions& questions, const config::Value& sweep,
                      const std::vector<search::ClusterFacts>& facts);
 
-// Inputs for answering the questions: the sweep, its spaces, and the workers that simulate
-// candidates.
+// Names of the questions, in the order in which answer() and then decide() answer them.
+std::vector<std::string> names_of(const WinnerQuestions& questions, const WinnerParts& parts);
+
+// Inputs for answering the questions: the sweep, its spaces, the workers that simulate candidates,
+// and the time that the questions share.
 struct WinnerContext {
   const config::Value& sweep;
   const search::Space& space;
@@ -62,9 +74,11 @@ struct WinnerContext {
   search::Workers& workers;
   search::WhatIfRuns what_if_runs;
   search::SearchOptions options;
-  search::SearchCalls calls;
+  search::SearchCalls calls;  // `interrupted` is that of the time shares
+  search::TimeShares& time;
 };
-// Answers the questions. Adds the figures of the candidates that it simulates to the run.
+// Answers the questions until an interrupt. Adds the figures of the candidates that it simulates to
+// the run.
 WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
                      const WinnerContext& context);
 

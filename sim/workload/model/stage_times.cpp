@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 
 #include "sim/workload/by_stage.hpp"
@@ -125,9 +126,12 @@ StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& setti
 
 void set_times(const StagePassTimes& times, StageCosts& costs) {
   costs.times = times.total;
+  for (const PassKind kind : {PassKind::output, PassKind::output_grad})
+    if (std::ranges::count(costs.times[kind], 0.0) == std::ssize(costs.times[kind]))
+      costs.times[kind].clear();
   if (times.total.of_stage == times.kernels.of_stage) return;
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
-    for (std::size_t stage = 0; stage < times.total.of_stage[kind].size(); ++stage)
+    for (std::size_t stage = 0; stage < costs.times.of_stage[kind].size(); ++stage)
       costs.host_waits[kind].push_back(times.total.of_stage[kind][stage] -
                                        times.kernels.of_stage[kind][stage]);
 }

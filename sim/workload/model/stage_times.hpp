@@ -27,7 +27,7 @@ StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& setti
                                 const std::vector<StageSums>& seconds);
 
 // Sets the pass times, and by how much a pass takes longer than its kernels because the GPU waits
-// for its host.
+// for its host. S and T have no times if no stage splits the vocabulary, since they never run.
 void set_times(const StagePassTimes& times, StageCosts& costs);
 
 // Sets the factors by which passes slow down while NCCL's kernels, or kernels that send tokens to

@@ -104,6 +104,17 @@ TEST_CASE("a failed write to standard output is an error of every report", "[cli
   }
 }
 
+TEST_CASE("options of launchers point to what gives the same", "[cli][options]") {
+  const tests::CommandFolder place;
+  place.write("job.yaml", scenario);
+  for (const std::string words :
+       {"run job.yaml --nodes 4", "search job.yaml --nodes 4", "goodput job.yaml --num-nodes 4"}) {
+    refuses(place, words, "'pipewright platform make --node dgx-h100 --nodes 16 -o cluster.xml'");
+    refuses(place, words, "--dp");
+  }
+  refuses(place, "goodput job.yaml --world-size 64", "give the number of GPUs");
+}
+
 TEST_CASE("every command that simulates a scenario takes --schedule", "[cli][options]") {
   const tests::CommandFolder place;
   place.write("job.yaml", std::string(scenario) +

@@ -61,6 +61,8 @@ TEST_CASE("a single long response delays an on-policy step by its own time", "[r
   CHECK(outcome.seconds_per_step == Approx(10.0 + 3 + 0.5).epsilon(1e-12));
   // The other engine waits from 2 s on.
   CHECK(outcome.engines_busy == Approx((10.0 + 2.0) / 2 / 13.5).epsilon(1e-12));
+  CHECK(outcome.least_busy == Approx(2.0 / 13.5).epsilon(1e-12));
+  CHECK(outcome.most_busy == Approx(10.0 / 13.5).epsilon(1e-12));
 }
 
 TEST_CASE("a step trains on prompts whose responses are all complete", "[rl]") {

@@ -34,6 +34,22 @@ TEST_CASE("half boxes have smaller labels or none") {
   CHECK(low.half_size == 0);
 }
 
+TEST_CASE("equal passes have labels at any time of the run") {
+  // The size of labels is the largest that fits. Widths at a distance from 0 differ by rounding.
+  trace::Trace run = test::one_f_one_b_trace({.devices = 4, .microbatches = 16});
+  for (trace::PassRow& pass : run.passes)
+    if (pass.kind == PassKind::forward) pass.microbatch = 17;
+  constexpr double units_per_s = 13e3;
+  const LabelStyle style = label_style(run, units_per_s, 22);
+  REQUIRE(style.has(PassKind::forward));
+  REQUIRE(style.size < 10.5);
+  for (const trace::PassRow& pass : run.passes) {
+    if (pass.kind != PassKind::forward) continue;
+    const double width = pass.end * units_per_s - pass.start * units_per_s;
+    CHECK(label_fits(pass.microbatch, style.size, width));
+  }
+}
+
 TEST_CASE("a label needs room for its digits") {
   CHECK(label_fits(7, 10, 8));
   CHECK_FALSE(label_fits(17, 10, 8));

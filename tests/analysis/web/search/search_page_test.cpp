@@ -192,6 +192,13 @@ TEST_CASE("a page of a search that cannot be written is an error") {
                   trace::TraceError);
 }
 
+TEST_CASE("the page of a search has the notes of its report") {
+  SearchRun run = sample_search(2, 20);
+  run.notes = {"model: sequence: 4096 is assumed"};
+  const nlohmann::json head = nlohmann::json::parse(page_head(run, find(run), page_columns(run)));
+  CHECK(head["run_notes"] == run.notes);
+}
+
 TEST_CASE("the page of a search has the answers about its winner and error bands", "[winner]") {
   const SearchRun run = sample_search(2, 20);
   AnswerReport sure;

@@ -1,3 +1,6 @@
+#include <cstdlib>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -49,6 +52,47 @@ TEST_CASE("the phases of an on-policy step add up to the step", "[rl]") {
   CHECK(changed_step(report, "longer tail") > report["step_s"].get<double>());
 }
 
+TEST_CASE("off policy, the time of each pool of GPUs adds up to the step", "[rl]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const std::string words = "--set rl.mode=one-off rl.rollout.gpus=8 rl.overhead=1s";
+  const json report = result_of(place, words);
+  const double step = report["step_s"];
+  CHECK(report["least_engine_busy"].get<double>() <= report["engines_busy"].get<double>());
+  CHECK(report["most_engine_busy"].get<double>() >= report["engines_busy"].get<double>());
+  const ProgramResult ran = place.run("rl job.yaml --quiet " + words);
+  REQUIRE(ran.status == 0);
+  std::map<std::string, int> percent;  // by pool
+  std::istringstream lines(ran.out);
+  std::string line;
+  while (std::getline(lines, line) && !line.starts_with("GPUs of")) continue;
+  while (std::getline(lines, line) && !line.empty()) {
+    const std::size_t end = line.find(" %");
+    percent[line.substr(0, line.find(' '))] +=
+        std::stoi(line.substr(line.rfind(' ', end - 1), end));
+  }
+  // Each share is rounded to a whole percent.
+  CHECK(std::abs(percent["training"] - 100) <= 2);
+  CHECK(std::abs(percent["generation"] - 100) <= 2);
+  CHECK(report["training_s"].get<double>() + report["forward_s"].get<double>() + 1 <= step);
+}
+
+TEST_CASE("a loop says by how much a longest length changes the mean of the responses", "[rl]") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const auto notes_of = [&](const std::string& words) {
+    return result_of(place, words)["notes"].dump();
+  };
+  const std::string lengths = "--set rl.lengths.mean=1500 rl.lengths.p95=3000 rl.lengths.longest=";
+  CHECK_THAT(
+      notes_of(lengths + "2000"),
+      Catch::Contains("of the responses are cut at 2000 tokens, rl.lengths.longest: the mean "
+                      "of the drawn responses is "));
+  CHECK_THAT(notes_of("--set 'rl.lengths={documents: [1000, 2000]}'"), !Catch::Contains("cut at"));
+  const json cut = result_of(place, lengths + "2000");
+  CHECK(cut["mean_response_tokens"].get<double>() < 1400);
+}
+
 TEST_CASE("training of a step is an iteration of run on its documents", "[rl]") {
   const CommandFolder place;
   place.write("job.yaml", scenario);
@@ -98,6 +142,7 @@ TEST_CASE("rl names what a loop lacks", "[rl]") {
       {"--set rl.rollout.tp=3", "rl.rollout.tp is 3, with 8 GPUs"},
       {"--set rl.rollout.gpus=100 rl.mode=one-off", "but 'dgx-h100-8' has 64 GPUs"},
       {"--set rl.lengths.longest=8000 rl.lengths.p95=3400", "set training.sequence to"},
+      {"--set rl.lengths.longest=900", "rl.lengths.mean is 900, but no length exceeds longest"},
       {"--model llama-3-405b --set parallel.tp=8", "use engines of more GPUs: rl.rollout.tp"},
       {"--model mamba-2-2.7b", "rl.rollout.table"},
       {"--set training.lengths.mean=900 training.lengths.p95=2000", "leave out training.lengths"},

@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 using namespace pipewright;
@@ -223,10 +228,118 @@ TEST_CASE("errors of --costs say what is missing", "[sweep][winner]") {
   };
   CHECK_THAT(error_of("price=2"),
              Catch::Contains("--costs needs a number of tokens; add tokens=300B"));
-  CHECK_THAT(error_of("tokens=1T"), Catch::Contains("add dgx-h100=2.5, or price=2.5"));
   CHECK_THAT(error_of("tokens=1T dgx-b200=3"),
              Catch::Contains("the clusters of the sweep: dgx-h100"));
   CHECK_THAT(error_of("tokens=1T price=2 deadline=soon"), Catch::Contains("--costs: deadline"));
+}
+
+TEST_CASE("without a price, costs are the days and energy of the fastest candidate",
+          "[sweep][winner]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml", sweep);
+  const json run = searched(place, "sweep.yaml --costs tokens=1T");
+  REQUIRE(run["costs"].size() == 1);
+  const json& cost = run["costs"][0];
+  CHECK(cost["candidate"] == run["best"]);
+  CHECK(cost["price"].is_null());
+  CHECK(cost["energy_mwh"].get<double>() > 0);
+  const double seconds = 1e12 / cost["tokens_per_s"].get<double>();
+  CHECK(cost["train_time_days"].get<double>() == Approx(seconds / 86400));
+  const tests::ProgramResult two = place.run(
+      "search sweep.yaml --quiet --set 'cluster=[dgx-a100, dgx-h100]' --costs tokens=1T "
+      "dgx-h100=3");
+  CHECK(two.status == 2);
+  CHECK_THAT(two.err, Catch::Contains("--costs needs the price of a GPU-hour of 'dgx-a100'"));
+}
+
+TEST_CASE("a budget that is spent cuts questions short, and the report lists them",
+          "[sweep][winner]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
+  const std::string words = "r.h5 --decide --costs tokens=1T --budget ";
+  const json run = searched(place, words + "1ms");
+  std::vector<std::string> cut = run["cut_short"];
+  CHECK(std::ranges::count(cut, "draws of conditions") == 1);
+  CHECK(run["robust"]["draws"] == 0);
+  CHECK(run["decision"]["ties"].empty());
+  CHECK_THAT(run["decision"]["no_goodput_reason"].get<std::string>(),
+             Catch::Contains("the time was spent"));
+  // Days without failures need no simulation.
+  CHECK(run["decision"]["cost"]["train_time_days"].get<double>() > 0);
+  CHECK_FALSE(searched(place, words + "1h --under draws=2 turns=false").contains("cut_short"));
+  const tests::ProgramResult text = place.run("search " + words + "1ms --quiet");
+  CHECK(text.status == 0);
+  CHECK_THAT(text.out, Catch::Contains("cut short by the budget\n  "));
+}
+
+TEST_CASE("draws up to the end of the budget are those of a run without a budget",
+          "[sweep][winner]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
+  const json cut =
+      searched(place, "r.h5 --budget 2s --under top=2 draws=10000 turns=false")["robust"];
+  const auto draws = cut["draws"].get<std::size_t>();
+  REQUIRE(draws > 0);
+  REQUIRE(draws < 10000);
+  const json whole =
+      searched(place, "r.h5 --under top=2 turns=false draws=" + std::to_string(draws))["robust"];
+  CHECK(cut["candidates"] == whole["candidates"]);
+}
+
+TEST_CASE("an interrupted search reports the best so far and how to get the decision",
+          "[sweep][winner]") {
+  const tests::CommandFolder place;
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
+  const auto interrupted = [&](const std::string& words) {
+    return place.shell("timeout --preserve-status -s INT 2 '" PIPEWRIGHT_PROGRAM "' search " +
+                       words + " --quiet");
+  };
+  // The draws would take hours.
+  const tests::ProgramResult during = interrupted("r.h5 --decide --under draws=10000 top=9");
+  CHECK(during.status == 130);
+  CHECK_THAT(during.out, Catch::Contains("\nbest: "));
+  CHECK_THAT(during.out, Catch::Contains("\ninterrupted\n"));
+  CHECK_THAT(during.out, Catch::Contains("  draws of conditions\n"));
+  CHECK_THAT(during.out, Catch::Contains("'pipewright search r.h5 --decide ..'"));
+  CHECK_THAT(during.out, !Catch::Contains("\ndecision\n"));
+
+  place.write("long.yaml",
+              "cluster: dgx-h100-8\nmodel: llama-3-70b\nparallel: {tp: auto, pp: auto, cp: auto, "
+              "zero: [0, 1, 2, 3]}\nschedule: auto\ntraining: {microbatch_size: auto, recompute: "
+              "auto}\nglobal_batch: 512\n");
+  const std::string question = " --exhaustive --decide --jobs 1";
+  const tests::ProgramResult search = interrupted("long.yaml --results long.h5" + question);
+  CHECK(search.status == 130);
+  CHECK_THAT(search.out, Catch::Contains("the same command with --resume continues the search"));
+  CHECK_THAT(search.out, Catch::Contains("and the decision was not made"));
+  CHECK_THAT(interrupted("long.yaml" + question).out, Catch::Contains("nothing is stored"));
+}
+
+TEST_CASE("a decision notes spares that cannot be or have no effect", "[sweep][winner]") {
+  const tests::CommandFolder place;
+  REQUIRE(place.run("platform make --node gb300-nvl72 --nodes 2 -o racks.xml").status == 0);
+  place.write("sweep.yaml",
+              "cluster: racks.xml\nmodel: llama-3-8b\nparallel: {tp: [2, 4], pp: 1, dp: auto}\n"
+              "placement: {domain: 64}\nglobal_batch: 128\nsymmetric: true\n"
+              "search: {gpus: 64}\n"
+              "goodput:\n  duration: 5 d\n  failures: [{kind: gpu, rate: 0.3, per: gpu}]\n");
+  const std::string words =
+      "sweep.yaml --decide --under draws=1 turns=false --set goodput.replaces=rack "
+      "goodput.spares=";
+  // The job has 16 of the 36 nodes.
+  const auto notes = [&](const std::string& spares) {
+    return searched(place, words + spares)["decision"]["goodput"]["notes"].dump();
+  };
+  CHECK_THAT(notes("21"), Catch::Contains("goodput.spares is 21, but the cluster has 36 nodes"));
+  CHECK_THAT(notes("21"), Catch::Contains("5 spare nodes have no effect"));
+  CHECK_THAT(notes("16"), !Catch::Contains("spares"));
+  const tests::ProgramResult text = place.run("search " + words + "3 --quiet");
+  CHECK(text.status == 0);
+  CHECK_THAT(text.out, Catch::Contains("goodput.spares is 3, and goodput.replaces is rack"));
+  CHECK_THAT(text.out, !Catch::Contains("price ($)"));
 }
 
 TEST_CASE("a decision has the cost, failures and launch of the best candidate", "[sweep][winner]") {
@@ -250,6 +363,8 @@ TEST_CASE("a decision has the cost, failures and launch of the best candidate", 
   CHECK_THAT(without.out, Catch::Contains("\ndecision\n"));
   CHECK_THAT(without.out, Catch::Contains("--costs tokens=300B price=2.5 gives them"));
   CHECK_THAT(without.out, Catch::Contains("--launch megatron prints the launch"));
+  CHECK_THAT(without.out, Catch::Contains("  given, not searched: sp true\n"));
+  CHECK_THAT(without.out, Catch::Contains("  by default, not searched: cp 1, partition even, "));
   CHECK_THAT(place.read("page.html"), Catch::Contains("\"kind\":\"script\""));
 }
 
