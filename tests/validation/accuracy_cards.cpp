@@ -112,7 +112,7 @@ void add_images(const Cells& row, Layout& layout) {
       "permutation, router, optimizer]}";
   layout.training += fmt::format(
       "{}, lengths: {{documents: [{}], packed: false, pad_to: sequence}}{}", recompute_of(row),
-      sample.tokens(), row.at("task") == "LoRA" ? ", lora: {rank: 32}" : "");
+      sample.tokens(), row.at("task") == "LoRA" ? ", lora: {rank: 32, experts: shared}" : "");
   layout.modules = fmt::format("vision: {{tokens: {}}}", sample.patches);
 }
 
