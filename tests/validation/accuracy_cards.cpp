@@ -123,8 +123,9 @@ std::string partition_of(const Cells& row) {
 }
 
 // Adds what rows with images say. Their recipes reduce gradients after the last backward pass, and
-// in 16 bits except for fine-tuning on H100; adapters of experts are of all experts of a rank
-// (share_expert_adapters).
+// in 16 bits except for fine-tuning on H100. Adapters are of all modules of these names, those of
+// the encoder, too (PEFT.__call__ of peft/base.py), and all experts of a rank share them
+// (share_expert_adapters of peft/lora.py).
 void add_images(const Cells& row, Layout& layout) {
   const Sample sample = sample_of(row);
   const bool wide_gradients = row.at("task") != "pretrain" && !is_on_gb200(row);
@@ -133,7 +134,8 @@ void add_images(const Cells& row, Layout& layout) {
       wide_gradients ? "" : ", bytes: {gradients: 2}", sample.tokens(),
       row.at("task") == "LoRA" ? ", lora: {rank: 32, experts: shared}" : "");
   layout.communication += ", overlap_grad_reduce: false, overlap_param_gather: false";
-  layout.modules = fmt::format("vision: {{tokens: {}}}", sample.patches);
+  layout.modules =
+      fmt::format("vision: {{tokens: {}, adapters: {}}}", sample.patches, row.at("task") == "LoRA");
 }
 
 Layout layout_of(const Cells& row) {
