@@ -77,11 +77,12 @@ constexpr std::array memory_table{
                          .help = "workspaces of matrix products, which stay allocated",
                          .default_value = "96 MiB"},
                         size<&SoftwareMemory::workspace, "a size of memory">},
-    Key<SoftwareMemory>{{.name = "expert_workspace",
-                         .help = "workspaces of the products of experts, in one kernel for each "
-                                 "expert, beside workspace",
-                         .default_value = "0 MiB"},
-                        size<&SoftwareMemory::expert_workspace, "a size of memory">},
+    Key<SoftwareMemory>{
+        {.name = "expert_workspace",
+         .help = "workspaces of the products of experts, beside workspace: the host "
+                 "launches one kernel for each expert; 0: one for all experts",
+         .default_value = "0 MiB"},
+        size<&SoftwareMemory::expert_workspace, "a size of memory">},
     Key<SoftwareMemory>{{.name = "graph_kernel",
                          .help = "memory of each kernel in a CUDA graph",
                          .default_value = "20 kB"},

@@ -60,12 +60,30 @@ std::string graphs_of(const Cells& row) {
   return fmt::format(", cuda_graphs: [{}]", modules);
 }
 
+// Qwen3-30B's recipe on GB200 fuses the operations of experts (use_transformer_engine_op_fuser).
+bool has_fused_experts(const Cells& row) { return says(row, "model", "30b") && is_on_gb200(row); }
+
 std::string experts_of(const Cells& row) {
   if (row.at("dispatcher").empty()) return "";
-  return fmt::format(", experts: {{routing: {}, dispatcher: {}, overlap: {}, delay_wgrad: {}{}}}",
-                     says(row, "routing", "forced") ? "forced" : "natural", row.at("dispatcher"),
-                     says(row, "ep_overlap", "yes"), says(row, "ep_overlap", "wgrad delayed"),
-                     has_images(row) && is_on_gb200(row) ? ", sms: 32" : "");
+  return fmt::format(
+      ", experts: {{routing: {}, dispatcher: {}, overlap: {}, delay_wgrad: {}, op_fuser: {}{}}}",
+      says(row, "routing", "forced") ? "forced" : "natural", row.at("dispatcher"),
+      says(row, "ep_overlap", "yes"), says(row, "ep_overlap", "wgrad delayed"),
+      has_fused_experts(row), has_images(row) && is_on_gb200(row) ? ", sms: 32" : "");
+}
+
+// Returns the stack, without fusions that the recipe does not have: positions of images have no
+// fused rotary embedding, and recipes of gpt-oss, of DeepSeek-V4 and of the tuned run on H100 with
+// images do not set moe_router_fusion, which is off by default.
+std::string stack_of(const Cells& row) {
+  const bool tuned_images = has_images(row) && row.at("tuned") == "yes";
+  const bool fuses_router = !says(row, "model", "gpt-oss") && !says(row, "model", "v4") &&
+                            !(tuned_images && !is_on_gb200(row));
+  if (!has_images(row) && fuses_router) return "megatron-bridge";
+  return fmt::format(
+      "{{like: megatron-bridge, fused: [norm, activation, {}softmax, residual, cross_entropy, "
+      "permutation, {}optimizer]}}",
+      has_images(row) ? "" : "rope, ", fuses_router ? "router, " : "");
 }
 
 // Returns the recomputation of rows with images and of DeepSeek-V4, whose other rows have none. The
@@ -104,22 +122,26 @@ std::string partition_of(const Cells& row) {
   return row.at("tuned") == "yes" ? "[16, 24]" : "[17, 23]";
 }
 
-// Adds what rows with images say: positions of images have no fused rotary embedding.
+// Adds what rows with images say. Their recipes reduce gradients after the last backward pass, and
+// in 16 bits except for fine-tuning on H100. Adapters are of all modules of these names, those of
+// the encoder, too (PEFT.__call__ of peft/base.py), and all experts of a rank share them
+// (share_expert_adapters of peft/lora.py).
 void add_images(const Cells& row, Layout& layout) {
   const Sample sample = sample_of(row);
-  layout.stack =
-      "{like: megatron-bridge, fused: [norm, activation, softmax, residual, cross_entropy, "
-      "permutation, router, optimizer]}";
+  const bool wide_gradients = row.at("task") != "pretrain" && !is_on_gb200(row);
   layout.training += fmt::format(
-      "{}, lengths: {{documents: [{}], packed: false, pad_to: sequence}}{}", recompute_of(row),
-      sample.tokens(), row.at("task") == "LoRA" ? ", lora: {rank: 32}" : "");
-  layout.modules = fmt::format("vision: {{tokens: {}}}", sample.patches);
+      "{}{}, lengths: {{documents: [{}], packed: false, pad_to: sequence}}{}", recompute_of(row),
+      wide_gradients ? "" : ", bytes: {gradients: 2}", sample.tokens(),
+      row.at("task") == "LoRA" ? ", lora: {rank: 32, experts: shared}" : "");
+  layout.communication += ", overlap_grad_reduce: false, overlap_param_gather: false";
+  layout.modules =
+      fmt::format("vision: {{tokens: {}, adapters: {}}}", sample.patches, row.at("task") == "LoRA");
 }
 
 Layout layout_of(const Cells& row) {
   Layout layout{.model = model_of(row),
                 .node = is_on_gb200(row) ? "gb200-nvl72" : "dgx-h100",
-                .stack = "megatron-bridge",
+                .stack = stack_of(row),
                 .tp = number(row, "tp"),
                 .cp = number(row, "cp"),
                 .pp = number(row, "pp"),

@@ -106,20 +106,28 @@ double cast_bytes(DataType type, double elements, double copies) {
   return elements * (2 + copies * config::element_bytes(type));
 }
 
-// Launches that cast the tokens of one expert to fp8: largest value, scale and cast. Transformer
-// Engine casts them expert by expert (multi_tensor_quantize_impl in
-// transformer_engine/pytorch/csrc/extensions/cast.cpp). Types with a scale for each block need no
-// largest value of the whole tensor, and measured runs do not show the launches of their loop.
-constexpr std::uint32_t casts_of_expert = 3;
+// Returns whether products of experts, and casts of their tokens, are launched expert by expert in
+// a loop of the library, as by Transformer Engine (multi_stream_cublas_gemm in
+// transformer_engine/common/gemm/cublaslt_gemm.cu, multi_tensor_quantize_impl in
+// transformer_engine/pytorch/csrc/extensions/cast.cpp). Its fused operations launch one kernel.
+// Software without such products has no workspaces for them.
+bool launches_by_expert(const ModelSetting& setting, const Linear& linear) {
+  return linear.count > 1 && is_expert_part(linear.part) && !setting.training.experts.op_fuser &&
+         setting.training.stack.memory.expert_workspace > 0;
+}
+
+// Returns the launches that cast the tokens of one expert: with one scale per tensor those of its
+// largest value, of its scale and of the cast, with a scale for each block the cast alone. Casts to
+// nvfp4 are one kernel for all experts (split_quantize_nvfp4_impl in the same file).
+std::uint32_t casts_of_expert(DataType type) { return type == DataType::fp8 ? 3 : 1; }
 
 void add_cast(const ModelSetting& setting, const Linear& linear, DataType type, double elements,
               double copies, Kernels& kernels) {
   if (elements == 0) return;
   add_memory(kernels, linear.part, "cast", cast_bytes(type, elements, copies));
   kernels.back().type = type;
-  if (type == DataType::fp8 && linear.count > 1 && is_expert_part(linear.part) &&
-      !setting.training.experts.op_fuser)
-    kernels.back().looped = linear.count * casts_of_expert - 1;
+  if (type != DataType::nvfp4 && launches_by_expert(setting, linear))
+    kernels.back().looped = linear.count * casts_of_expert(type) - 1;
 }
 
 bool follows_norm(const Linear& linear) {
@@ -192,6 +200,12 @@ PassKernels product_kernels(const ModelSetting& setting, const Linear& linear, D
   const bool fused = setting.training.fused_accumulation;
   kernels.weight_grad.push_back(
       product_kernel(linear, type, {outputs, inputs, tokens}, fused ? sums : value));
+  if (launches_by_expert(setting, linear)) {
+    kernels.forward.back().looped = kernels.input_grad.back().looped = linear.count - 1;
+    // The gradient of each weight also calls a hook in Python (_make_backward_post_hook in
+    // megatron/core/distributed/distributed_data_parallel.py), which takes about as long.
+    kernels.weight_grad.back().looped = 2 * linear.count - 1;
+  }
   if (!fused)
     add_memory(kernels.weight_grad, linear.part, "sum",
                linear.count * inputs * outputs * (value + sums));

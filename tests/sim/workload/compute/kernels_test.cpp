@@ -24,10 +24,21 @@ const std::string mixture =
 
 constexpr double host_time = 125e-6;  // for a kernel
 
-std::vector<Kernel> forward_of(std::uint32_t ep, const std::string& training = "{}") {
+workload::PassKernels kernels_of(std::uint32_t ep, const std::string& training,
+                                 std::uint64_t expert_workspace) {
   SettingFixture fixture(model_of(mixture), training, {.ep = ep, .dp = ep});
   fixture.training.stack.host.kernel = host_time;
-  return layer_kernels(fixture.setting, workload::LayerKind::experts).forward;
+  fixture.training.stack.memory.expert_workspace = expert_workspace;
+  return layer_kernels(fixture.setting, workload::LayerKind::experts);
+}
+
+std::vector<Kernel> forward_of(std::uint32_t ep, const std::string& training = "{}") {
+  return kernels_of(ep, training, 0).forward;
+}
+
+// Kernels of a stack whose products of experts are launched one by one.
+workload::PassKernels by_expert(std::uint32_t ep, const std::string& training = "{}") {
+  return kernels_of(ep, training, 1);
 }
 
 Kernel only_kernel(const std::vector<Kernel>& kernels, Part part, std::string_view name) {
@@ -79,19 +90,21 @@ TEST_CASE("allgather gathers tokens for ranks that share an expert in the call o
   CHECK(collectives("allgather") == std::pair<long, long>{2, 2});
 }
 
-TEST_CASE("the tokens of each expert are cast to fp8 on their own, in a loop of the library",
-          "[model]") {
+TEST_CASE("Transformer Engine casts the tokens of each expert on their own, in a loop", "[model]") {
   const auto cast_of = [](std::uint32_t ep, const std::string& training) {
-    return only_kernel(forward_of(ep, training), Part::expert_out, "cast");
+    return only_kernel(by_expert(ep, training).forward, Part::expert_out, "cast");
   };
   // A rank has 4 of 8 experts. Each takes three launches in fp8: largest value, scale and cast.
   const Kernel cast = cast_of(2, "{precision: fp8}");
   CHECK(cast.looped == 4 * 3 - 1);
-  CHECK(cast_of(2, "{precision: mxfp8}").looped == 0);
+  CHECK(cast_of(2, "{precision: mxfp8}").looped == 4 - 1);
+  CHECK(cast_of(2, "{precision: nvfp4}").looped == 0);
   CHECK(cast_of(8, "{precision: fp8}").looped == 0);
-  CHECK(only_kernel(forward_of(2, "{precision: fp8}"), Part::projection, "cast").looped == 0);
-  CHECK(only_kernel(forward_of(2, "{precision: fp8, experts: {op_fuser: true}}"), Part::expert_in,
-                    "cast")
+  CHECK(only_kernel(forward_of(2, "{precision: fp8}"), Part::expert_out, "cast").looped == 0);
+  CHECK(only_kernel(by_expert(2, "{precision: fp8}").forward, Part::projection, "cast").looped ==
+        0);
+  CHECK(only_kernel(by_expert(2, "{precision: fp8, experts: {op_fuser: true}}").forward,
+                    Part::expert_in, "cast")
             .looped == 0);
   const config::Gpu gpu = config::find_gpu("h100-sxm");
   Kernel alone = cast;
@@ -109,6 +122,22 @@ TEST_CASE("the tokens of each expert are cast to fp8 on their own, in a loop of 
   Kernel captured = cast;
   captured.captured = true;
   CHECK(host_seconds(captured) == Approx(host_time));
+}
+
+TEST_CASE("Transformer Engine launches the products of experts one by one", "[model]") {
+  const auto launches_of = [](const workload::PassKernels& kernels) {
+    std::array<std::uint32_t, 3> launches{};
+    std::ranges::transform(
+        std::array{&kernels.forward, &kernels.input_grad, &kernels.weight_grad}, launches.begin(),
+        [](const auto* pass) { return 1 + only_kernel(*pass, Part::expert_in, "grouped").looped; });
+    return launches;
+  };
+  // 4 of 8 experts are on a rank. A weight gradient also calls a hook for each weight.
+  CHECK(launches_of(by_expert(2)) == std::array<std::uint32_t, 3>{4, 4, 8});
+  CHECK(launches_of(by_expert(2, "{experts: {op_fuser: true}}")) ==
+        std::array<std::uint32_t, 3>{1, 1, 1});
+  // A stack without workspaces for such products has one kernel for all experts of a rank.
+  CHECK(only_kernel(forward_of(2), Part::expert_in, "grouped").looped == 0);
 }
 
 TEST_CASE("tensors that tp gathers and sums along a second dimension are copied once more",
