@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/network.hpp"
+#include "sim/execution/flows/limiting_links.hpp"
 #include "sim/execution/run.hpp"
 
 namespace pipewright::execution {
@@ -34,6 +35,7 @@ Mirror::Mirror(std::shared_ptr<cluster::Network> network) : network_(std::move(n
     make();
   for (const sg4::Link* link : objects_.links) bandwidths_.push_back(link->get_bandwidth());
   divisors_.assign(objects_.links.size(), 1);
+  is_idle_.assign(objects_.links.size(), false);
   crossings_.assign(objects_.links.size(), 0);
 }
 
@@ -59,6 +61,7 @@ void Mirror::make() {
 
 void Mirror::update() {
   if (network_ == nullptr) return;
+  is_idle_.assign(is_idle_.size(), false);
   for (const cluster::Link& link : network_->links) {
     const std::uint32_t divisor = std::exchange(divisors_[link.number], 1);
     if (bandwidths_[link.number] != link.bandwidth || divisor > 1) set_bandwidth(link);
@@ -78,20 +81,23 @@ void Mirror::set_bandwidth(const cluster::Link& link) {
   objects_.links[link.number]->set_bandwidth(link.bandwidth / divisors_[link.number]);
 }
 
-void Mirror::divide(std::span<const Transfer> transfers) {
+void Mirror::prepare(std::span<const Transfer> transfers) {
   if (network_ == nullptr) return;
+  LimitingLinks limiting_links;
   // The lowest bit that is set in the number of crossings of any transfer is the largest power of
   // two that divides all of these numbers.
   std::vector<std::uint32_t> bits(divisors_.size());
   for (const Transfer& transfer : transfers) {
     route_buffer_.clear();
     network_->append_links(transfer.source, transfer.destination, route_buffer_);
+    limiting_links.add(route_buffer_);
     for (const cluster::Link* link : route_buffer_) ++crossings_[link->number];
     for (const cluster::Link* link : route_buffer_)
       bits[link->number] |= std::exchange(crossings_[link->number], 0);
   }
   for (const cluster::Link& link : network_->links) {
     if (!link.is_shared || bits[link.number] == 0) continue;
+    is_idle_[link.number] = !limiting_links.may_limit(&link);
     divisors_[link.number] = 1U << static_cast<unsigned>(std::countr_zero(bits[link.number]));
     if (divisors_[link.number] > 1) set_bandwidth(link);
   }
@@ -102,7 +108,7 @@ void Mirror::append_links(const cluster::Host* source, const cluster::Host* dest
   route_buffer_.clear();
   network_->append_links(source, destination, route_buffer_);
   for (const cluster::Link* link : route_buffer_)
-    if (crossings_[link->number]++ % divisors_[link->number] == 0)
+    if (crossings_[link->number]++ % divisors_[link->number] == 0 && !is_idle_[link->number])
       into.push_back(objects_.links[link->number]);
   for (const cluster::Link* link : route_buffer_) crossings_[link->number] = 0;
 }

@@ -25,11 +25,12 @@ class Mirror {
   // Updates the bandwidths of links to the cluster's current values, and adds the ends of routes
   // that Cluster::add_route() has created since. Must not be called from an actor.
   void update();
-  // Divides the bandwidth of links that all transfers cross a multiple of 2, 4, 8, .. times by that
-  // number, so that SimGrid counts each crossing of such a link once instead of that many times.
-  // The transfers take the same time to the last bit. Until the next update(), no other transfers
-  // may start. Must not be called from an actor.
-  void divide(std::span<const Transfer> transfers);
+  // Makes these transfers cheaper to simulate. Leaves out links that never limit a rate. Divides
+  // the bandwidth of links that all transfers cross a multiple of 2, 4, 8, .. times by that number,
+  // so that SimGrid counts each crossing of such a link once instead of that many times. Rates stay
+  // the same, but for rounding. Until the next update(), no other transfers may start. Must not be
+  // called from an actor.
+  void prepare(std::span<const Transfer> transfers);
   // Number by which the bandwidth of the link is divided.
   std::uint32_t divisor(const cluster::Link* link) const { return divisors_[link->number]; }
   // SimGrid's host for `host`, which is a GPU, a port or an end of an added route.
@@ -47,6 +48,7 @@ class Mirror {
   cluster::InSimgrid objects_;
   std::vector<double> bandwidths_;        // current bandwidths of the links, before division
   std::vector<std::uint32_t> divisors_;   // by link
+  std::vector<bool> is_idle_;             // by link: never limits a rate
   std::vector<std::uint32_t> crossings_;  // of one route, by link; 0 in between
   cluster::FlowZone* ends_zone_ = nullptr;
   std::vector<sg4::Host*> ends_;
