@@ -41,7 +41,7 @@ struct RunningJob {
     return {.book = book ? &*book : nullptr, .epoch = epoch, .other_jobs = &other_jobs};
   }
   std::size_t devices_to_simulate() const { return kinds.simulated.size() * job.schedule.devices; }
-  void start_devices(const Mirror& mirror, std::exception_ptr& failure, IterationCount* iterations);
+  void start_devices(Mirror& mirror, std::exception_ptr& failure, IterationCount* iterations);
   // Throws schedules::Deadlock if devices are still blocked: SimGrid itself returns from a deadlock
   // as if the simulation were complete.
   void check_deadlock() const;
@@ -62,7 +62,7 @@ struct RunningJob {
   std::deque<Network> networks;  // by replica
 };
 
-void RunningJob::start_devices(const Mirror& mirror, std::exception_ptr& failure,
+void RunningJob::start_devices(Mirror& mirror, std::exception_ptr& failure,
                                IterationCount* iterations) {
   runner.emplace(*wiring, account());
   synchronizer.emplace(job, replica_groups, epoch, *runner);
@@ -167,7 +167,7 @@ Reduction simulate(const Job& job, trace::Sink& sink) {
   std::exception_ptr failure;
   Mirror& mirror = begin_mirror(job.cluster);
   const bool plans_everything = job.ranks_per_stage() > 1 && !job.uneven;
-  if (plans_everything) mirror.prepare(running_job.wiring->close());
+  if (plans_everything) mirror.prepare(running_job.wiring->close(), running_job.links);
   running_job.start_devices(mirror, failure, nullptr);
   engine.run();
   if (failure) std::rethrow_exception(failure);
@@ -199,7 +199,7 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   Wiring::fold_together(wirings);
   CommonWindow window(members, enough);
   std::deque<IterationCount> counts;
-  const Mirror& mirror = begin_mirror(jobs.front().job.cluster);
+  Mirror& mirror = begin_mirror(jobs.front().job.cluster);
   std::exception_ptr failure;
   for (std::size_t number = 0; number < running_jobs.size(); ++number) {
     begin_rows(jobs[number].job, EngineKind::simgrid, jobs[number].info, jobs[number].sink);
