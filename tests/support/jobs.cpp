@@ -115,7 +115,7 @@ void watch_links() {
 
 std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cluster& cluster) {
   const auto links = cluster.links();
-  const execution::Mirror& mirror = execution::begin_mirror(cluster);
+  execution::Mirror& mirror = execution::begin_mirror(cluster);
   for (const cluster::Link* link : links) sg_link_load_track(mirror.link(link));
   job.run(cluster);
   std::map<std::string, double> bytes;

@@ -74,6 +74,18 @@ inline void create_single_host(sg4::Engine& engine, const std::string& name) {
 #endif
 }
 
+// Blocks the actor until the flow has ended. A flow that has ended already costs no switch to
+// SimGrid's kernel. Waiting for a single activity would start a timeout on the actor's host, which
+// takes as long as a flow.
+inline void wait_for_end(const sg4::CommPtr& flow) {
+  if (flow->get_finish_time() >= 0) return;
+#if SIMGRID_VERSION >= 33500
+  flow->wait();
+#else
+  sg4::Activity::wait_any_for({flow}, -1);
+#endif
+}
+
 // Key of SimGrid's precision setting: renamed in 3.34, but the old name stays valid through 4.1.
 inline constexpr const char* precision_key = "surf/precision";
 

@@ -22,14 +22,27 @@ sg4::Host* FlowZone::add_host(const std::string& name, double speed, int cores) 
       ->seal();
 }
 
-void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destination, Route* route,
-                               double* latency) {
+FlowZone::KeptRoute FlowZone::make_route(const NetPoint* source, const NetPoint* destination) {
   links_.clear();
   finder_(source->id(), destination->id(), links_);
+  KeptRoute route;
   for (const sg4::Link* link : links_) {
-    route->link_list_.push_back(link->get_impl());
-    if (latency != nullptr) *latency += link->get_latency();
+    route.links.push_back(link->get_impl());
+    route.latency += link->get_latency();
   }
+  return route;
+}
+
+void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destination, Route* route,
+                               double* latency) {
+  constexpr std::size_t most_routes = 1U << 16U;  // limits the memory
+  if (routes_.size() == most_routes) routes_.clear();
+  const auto [it, is_new] =
+      routes_.try_emplace(std::uint64_t{source->id()} << 32U | destination->id());
+  KeptRoute& kept = it->second;
+  if (is_new) kept = make_route(source, destination);
+  route->link_list_.insert(route->link_list_.end(), kept.links.begin(), kept.links.end());
+  if (latency != nullptr) *latency += kept.latency;
 }
 
 FlowZone& make_zone(const std::string& name, FlowZone::Finder finder) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <simgrid/kernel/routing/NetPoint.hpp>
@@ -18,9 +20,9 @@ struct InSimgrid {
 };
 
 // A SimGrid zone whose routes are computed by pipewright instead of SimGrid's tables. SimGrid asks
-// for a route at the start of every flow. SimGrid shares a link in inverse proportion to the flows'
-// latencies, which does not hold for GPU fabrics, so links have no latency here; the sender waits
-// for Route::latency instead.
+// for a route at the start of every flow, so that the zone keeps the routes of recent flows.
+// SimGrid shares a link in inverse proportion to the flows' latencies, which does not hold for GPU
+// fabrics, so links have no latency here; the sender waits for Route::latency instead.
 class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
  public:
   // Function that appends the links between two hosts. Hosts are numbered from 0, in the order in
@@ -34,6 +36,8 @@ class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
   FlowZone(const std::string& name, const NetZoneImpl& models, Finder finder);
 
   sg4::Host* add_host(const std::string& name, double speed, int cores);
+  // Call it when the finder returns other links than before.
+  void forget_routes() { routes_.clear(); }
 
  private:
   using NetPoint = simgrid::kernel::routing::NetPoint;
@@ -41,8 +45,15 @@ class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
   void get_local_route(const NetPoint* source, const NetPoint* destination, Route* route,
                        double* latency) override;
 
+  struct KeptRoute {
+    decltype(Route::link_list_) links;
+    double latency = 0;
+  };
+  KeptRoute make_route(const NetPoint* source, const NetPoint* destination);
+
   Finder finder_;
   std::vector<const sg4::Link*> links_;
+  std::unordered_map<std::uint64_t, KeptRoute> routes_;  // by source and destination
 };
 
 // Creates a zone: the root of the first platform, or if there is a platform, an additional zone.

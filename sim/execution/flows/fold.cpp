@@ -12,6 +12,7 @@
 
 #include "sim/base/mix.hpp"
 #include "sim/execution/collectives/many_routes.hpp"
+#include "sim/execution/flows/limiting_links.hpp"
 #include "sim/workload/batch/random.hpp"
 
 namespace pipewright::execution {
@@ -37,20 +38,29 @@ class FlowSymmetry {
   using StandIns = std::unordered_map<const cluster::Link*, const cluster::Link*>;
   // Links of different classes in `existing` are in different classes here.
   FlowSymmetry(const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
-               std::span<const std::uint64_t> kinds, LinkOrder order, const StandIns& existing = {})
+               std::span<const std::uint64_t> kinds, LinkOrder order,
+               FoldedLinks folded_links = FoldedLinks::shared, const StandIns& existing = {})
       : placement_(placement), order_(order), existing_(existing) {
     ManyRoutes routes(placement, count_flows(plans));
+    LimitingLinks limiting_links;
+    std::unordered_set<std::uint64_t> pairs;  // of ranks, whose route is in limiting_links
     for (const std::vector<Phase>& phases : plans) {
       Color color = phases.size();
       kinds_.push_back(kinds.empty() ? 0 : kinds[groups_.size()]);
       color = base::mix(color) ^ base::mix(kinds_.back());
       for (Index step = 0; step < phases.size(); ++step) {
         color = base::mix(color) ^ mix_double(phases[step].latency);
-        for (const Flow& flow : phases[step].flows)
-          add(flow, step, routes.route(flow.source, flow.destination));
+        for (const Flow& flow : phases[step].flows) {
+          const cluster::Route& route = routes.route(flow.source, flow.destination);
+          add(flow, step, route);
+          if (folded_links == FoldedLinks::limiting &&
+              pairs.insert(std::uint64_t{flow.source} << 32U | flow.destination).second)
+            limiting_links.add(route.links);
+        }
       }
       groups_.push_back(color);
     }
+    if (folded_links == FoldedLinks::limiting) keep(limiting_links);
   }
   // Refines to the end. Call it, or refine_replicas(), once and before anything else.
   void refine_fully() {
@@ -87,6 +97,8 @@ class FlowSymmetry {
   };
 
   void add(const Flow& flow, Index step, const cluster::Route& route);
+  // Drops all links but the limiting ones.
+  void keep(const LimitingLinks& limiting_links);
   Color first_color(const cluster::Link* link) const;
   Owners owners_of_existing() const;
   bool refine();
@@ -140,6 +152,26 @@ void FlowSymmetry::add(const Flow& flow, Index step, const cluster::Route& route
                       .bytes = bytes,
                       .links_end = flow_links_.size(),
                       .color = base::mix(base::mix(bytes) + step) ^ mix_double(cap)});
+}
+
+void FlowSymmetry::keep(const LimitingLinks& limiting_links) {
+  std::vector<SharedLink> links;
+  std::vector<Index> new_index;  // of each link in `links`
+  for (const SharedLink& shared : links_) {
+    const bool may_limit = limiting_links.may_limit(shared.link);
+    new_index.push_back(may_limit ? static_cast<Index>(links.size()) : no_index);
+    if (may_limit) links.push_back(shared);
+  }
+  std::size_t end = 0;
+  std::size_t at = 0;
+  for (PlannedFlow& planned : planned_) {
+    for (; at < planned.links_end; ++at)
+      if (const Index index = new_index[flow_links_[at]]; index != no_index)
+        flow_links_[end++] = index;
+    planned.links_end = end;
+  }
+  flow_links_.resize(end);
+  links_ = std::move(links);
 }
 
 Color FlowSymmetry::first_color(const cluster::Link* link) const {
@@ -303,8 +335,8 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
 
 Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
             std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds,
-            LinkOrder order) {
-  FlowSymmetry symmetry(placement, plans, kinds, order);
+            LinkOrder order, FoldedLinks links) {
+  FlowSymmetry symmetry(placement, plans, kinds, order, links);
   symmetry.refine_fully();
   return symmetry.fold(cluster, plans);
 }
@@ -321,15 +353,17 @@ std::vector<std::uint64_t> classes_of_replicas(const RankPlacement& placement,
                                                std::span<const std::vector<Phase>> plans,
                                                std::span<const std::uint64_t> kinds,
                                                const Participants& participants,
-                                               std::uint32_t replicas, std::size_t most) {
-  FlowSymmetry symmetry(placement, plans, kinds, LinkOrder::ignored);
+                                               std::uint32_t replicas, std::size_t most,
+                                               FoldedLinks links) {
+  FlowSymmetry symmetry(placement, plans, kinds, LinkOrder::ignored, links);
   return symmetry.refine_replicas(participants, replicas, most);
 }
 
 Folded fold_beside(const Folded& base, const cluster::Cluster& cluster,
                    const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
                    std::span<const std::uint64_t> kinds) {
-  FlowSymmetry symmetry(placement, plans, kinds, LinkOrder::ignored, base.stand_in);
+  FlowSymmetry symmetry(placement, plans, kinds, LinkOrder::ignored, FoldedLinks::shared,
+                        base.stand_in);
   symmetry.refine_fully();
   return symmetry.fold(cluster, plans);
 }

@@ -24,6 +24,10 @@ struct Folded {
 // ones.
 enum class LinkOrder : std::uint8_t { ignored, kept };
 
+// Links that classes tell apart: all shared links, or only those that may limit a rate
+// (limiting_links.hpp). Folded flows may leave out the links between which classes do not tell.
+enum class FoldedLinks : std::uint8_t { shared, limiting };
+
 // Groups flows, links and collectives' groups into classes such that all flows of a class cross the
 // same number of links of each class, all links of a class carry the same number of flows of each
 // class, and all groups of a class have the same number of flows of each class in each phase (the
@@ -38,7 +42,7 @@ enum class LinkOrder : std::uint8_t { ignored, kept };
 // routes to the cluster.
 Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
             std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds = {},
-            LinkOrder order = LinkOrder::ignored);
+            LinkOrder order = LinkOrder::ignored, FoldedLinks links = FoldedLinks::shared);
 
 // Number of the class of each group, if the order of links is kept: equal numbers for groups of one
 // class.
@@ -66,7 +70,8 @@ std::vector<std::uint64_t> classes_of_replicas(const RankPlacement& placement,
                                                std::span<const std::vector<Phase>> plans,
                                                std::span<const std::uint64_t> kinds,
                                                const Participants& participants,
-                                               std::uint32_t replicas, std::size_t most);
+                                               std::uint32_t replicas, std::size_t most,
+                                               FoldedLinks links = FoldedLinks::shared);
 
 // Folds additional traffic on a network that has already been folded as `base`: links that `base`
 // puts into one class are represented by the same link here.

@@ -67,7 +67,7 @@ void carry(Mirror& mirror, std::span<const Transfer> transfers, const LinkAccoun
     flows.push_back(sg4::Comm::sendto_async(mirror.host(transfer.source),
                                             mirror.host(transfer.destination), transfer.bytes));
   for (std::size_t i = 0; i < flows.size(); ++i) {
-    flows[i]->wait();
+    cluster::wait_for_end(flows[i]);
     account.add(transfers[i], flows[i]->get_start_time(), flows[i]->get_finish_time());
   }
 }

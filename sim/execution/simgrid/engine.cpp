@@ -23,13 +23,14 @@ namespace {
 
 // State of one job in a simulation. Its flows are planned first, then its devices are created.
 struct RunningJob {
-  using FindKinds = ReplicaKinds (*)(const Job&, const RankPlacement&);
+  using FindKinds = ReplicaKinds (*)(const Job&, const RankPlacement&, FoldedLinks);
   RunningJob(const Job& run_job, double run_start, trace::Sink& row_sink, FindKinds find_kinds)
       : job(run_job),
         epoch(run_start),
         sink(row_sink),
         placement(run_job.cluster, run_job.hosts),
-        kinds(find_kinds(run_job, placement)),
+        links(row_sink.wants_links() ? FoldedLinks::shared : FoldedLinks::limiting),
+        kinds(find_kinds(run_job, placement, links)),
         replica_groups(run_job, kinds.simulated) {
     if (sink.needs_links()) book.emplace(job.cluster);
   }
@@ -40,7 +41,7 @@ struct RunningJob {
     return {.book = book ? &*book : nullptr, .epoch = epoch, .other_jobs = &other_jobs};
   }
   std::size_t devices_to_simulate() const { return kinds.simulated.size() * job.schedule.devices; }
-  void start_devices(const Mirror& mirror, std::exception_ptr& failure, IterationCount* iterations);
+  void start_devices(Mirror& mirror, std::exception_ptr& failure, IterationCount* iterations);
   // Throws schedules::Deadlock if devices are still blocked: SimGrid itself returns from a deadlock
   // as if the simulation were complete.
   void check_deadlock() const;
@@ -49,6 +50,7 @@ struct RunningJob {
   const double epoch;
   trace::Sink& sink;
   RankPlacement placement;
+  FoldedLinks links;  // reports of the use of links need all of them
   ReplicaKinds kinds;
   ReplicaGroups replica_groups;
   std::optional<Wiring> wiring;
@@ -60,7 +62,7 @@ struct RunningJob {
   std::deque<Network> networks;  // by replica
 };
 
-void RunningJob::start_devices(const Mirror& mirror, std::exception_ptr& failure,
+void RunningJob::start_devices(Mirror& mirror, std::exception_ptr& failure,
                                IterationCount* iterations) {
   runner.emplace(*wiring, account());
   synchronizer.emplace(job, replica_groups, epoch, *runner);
@@ -98,7 +100,7 @@ void RunningJob::check_deadlock() const {
 
 // Kinds of replicas of a job that runs alone. A job is simulated by kinds whose replicas are alike
 // at all times if it is large, or if it has no more of them than kinds by messages alone.
-ReplicaKinds kinds_to_simulate(const Job& job, const RankPlacement& placement) {
+ReplicaKinds kinds_to_simulate(const Job& job, const RankPlacement& placement, FoldedLinks links) {
   ReplicaKinds kinds = find_replica_kinds(job, placement);
   const bool may_reduce =
       job.symmetric || std::size_t{job.replicas()} * job.schedule.devices >= job.reduce_from;
@@ -106,8 +108,13 @@ ReplicaKinds kinds_to_simulate(const Job& job, const RankPlacement& placement) {
       job.uneven)
     return kinds;
   const std::size_t most = job.symmetric ? kinds.simulated.size() : job.replicas() / 2;
-  if (auto alike = Wiring::find_alike(job, placement, most)) return *std::move(alike);
+  if (auto alike = Wiring::find_alike(job, placement, most, links)) return *std::move(alike);
   return kinds;
+}
+
+ReplicaKinds kinds_by_messages(const Job& job, const RankPlacement& placement,
+                               FoldedLinks /*links*/) {
+  return find_replica_kinds(job, placement);
 }
 
 // Links that at least two jobs used between two times, in seconds since the start of the first job;
@@ -156,11 +163,11 @@ Reduction simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
   RunningJob running_job(job, sg4::Engine::get_clock(), sink, kinds_to_simulate);
   running_job.wiring.emplace(job, running_job.placement, running_job.kinds,
-                             running_job.replica_groups);
+                             running_job.replica_groups, running_job.links);
   std::exception_ptr failure;
   Mirror& mirror = begin_mirror(job.cluster);
   const bool plans_everything = job.ranks_per_stage() > 1 && !job.uneven;
-  if (plans_everything) mirror.divide(running_job.wiring->close());
+  if (plans_everything) mirror.prepare(running_job.wiring->close(), running_job.links);
   running_job.start_devices(mirror, failure, nullptr);
   engine.run();
   if (failure) std::rethrow_exception(failure);
@@ -181,7 +188,7 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   std::vector<CommonWindow::Member> members;
   for (const JobStart& start : jobs) {
     RunningJob& job =
-        running_jobs.emplace_back(start.job, epoch + start.offset, start.sink, find_replica_kinds);
+        running_jobs.emplace_back(start.job, epoch + start.offset, start.sink, kinds_by_messages);
     job.wiring.emplace(start.job, job.placement, job.kinds, job.replica_groups, Wiring::JointRun{});
     wirings.push_back(&*job.wiring);
     members.push_back({start.offset, static_cast<std::uint32_t>(job.devices_to_simulate())});
@@ -192,7 +199,7 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   Wiring::fold_together(wirings);
   CommonWindow window(members, enough);
   std::deque<IterationCount> counts;
-  const Mirror& mirror = begin_mirror(jobs.front().job.cluster);
+  Mirror& mirror = begin_mirror(jobs.front().job.cluster);
   std::exception_ptr failure;
   for (std::size_t number = 0; number < running_jobs.size(); ++number) {
     begin_rows(jobs[number].job, EngineKind::simgrid, jobs[number].info, jobs[number].sink);

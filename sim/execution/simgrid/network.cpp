@@ -124,7 +124,7 @@ class FlowChannel final : public Channel {
   double finish(const std::vector<sg4::CommPtr>& flows) const {
     double last = 0;
     for (const sg4::CommPtr& flow : flows) {
-      flow->wait();
+      cluster::wait_for_end(flow);
       last = std::max(last, flow->get_finish_time());
     }
     return last - route_.account.epoch + route_.latency;

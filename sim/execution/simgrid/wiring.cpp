@@ -12,7 +12,7 @@
 namespace pipewright::execution {
 
 Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaKinds& kinds,
-               const ReplicaGroups& replica_groups)
+               const ReplicaGroups& replica_groups, FoldedLinks links)
     : job_(job), placement_(placement), kinds_(kinds) {
   Plans hops;
   add_hops(hops);
@@ -30,7 +30,7 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaKind
     hops.plans.insert(hops.plans.end(), ops.plans.begin(), ops.plans.end());
     hops.kinds.insert(hops.kinds.end(), ops.kinds.begin(), ops.kinds.end());
     hops.owners.insert(hops.owners.end(), ops.owners.begin(), ops.owners.end());
-    take(hops, fold(job.cluster, placement, hops.plans, hops.kinds));
+    take(hops, fold(job.cluster, placement, hops.plans, hops.kinds, LinkOrder::ignored, links));
     return;
   }
   // The pipelines of all replicas of a kind are equivalent. The rings between replicas are not,
@@ -73,7 +73,7 @@ bool are_represented(const ReplicaKinds& kinds, const Participants& participants
 }  // namespace
 
 std::optional<ReplicaKinds> Wiring::find_alike(const Job& job, const RankPlacement& placement,
-                                               std::size_t most) {
+                                               std::size_t most, FoldedLinks links) {
   const ReplicaKinds one_kind{.kind_of = std::vector<std::uint32_t>(job.replicas()),
                               .simulated = {job.reported_replica},
                               .are_alike = false};
@@ -81,7 +81,7 @@ std::optional<ReplicaKinds> Wiring::find_alike(const Job& job, const RankPlaceme
   const Wiring wiring(job, placement, one_kind, replica_groups, JointRun{});
   const Plans& plans = wiring.unfolded_;
   const std::vector<std::uint64_t> classes = classes_of_replicas(
-      placement, plans.plans, plans.kinds, plans.participants, job.replicas(), most);
+      placement, plans.plans, plans.kinds, plans.participants, job.replicas(), most, links);
   if (classes.empty()) return std::nullopt;
   ReplicaKinds kinds{.kind_of = {}, .simulated = {}, .are_alike = true};
   std::unordered_map<std::uint64_t, std::uint32_t> numbers;

@@ -23,8 +23,9 @@ class Wiring {
  public:
   using TransferPlans = std::vector<std::shared_ptr<const TransferPlan>>;
 
+  // `links` are those of the folded flows where replicas of a kind are alike.
   Wiring(const Job& job, const RankPlacement& placement, const ReplicaKinds& kinds,
-         const ReplicaGroups& replica_groups);
+         const ReplicaGroups& replica_groups, FoldedLinks links);
 
   // Plans the flows of one of several jobs on a cluster, none of them symmetric. They are available
   // after fold_together().
@@ -39,7 +40,7 @@ class Wiring {
   // Empty if there are more than `most` kinds, or if no replica can stand for its kind. `job` must
   // have the same work in all replicas.
   static std::optional<ReplicaKinds> find_alike(const Job& job, const RankPlacement& placement,
-                                                std::size_t most);
+                                                std::size_t most, FoldedLinks links);
   // Links of the job's flows. Call it before fold_together().
   LinksOfJob links(const ReplicaGroups& replica_groups);
 
