@@ -103,7 +103,9 @@ Coordinator::Work Coordinator::make_work(std::size_t first) {
   std::erase_if(near, [&](std::size_t row) {
     return run_.rows[row].outcome != Outcome::open || run_.rows[row].basis == Basis::order;
   });
-  const std::size_t max_rows = work.basis == Basis::network ? 64 : 4;
+  // Until a time is known with which bounds compare, few candidates are known to need a bound with
+  // the order of passes.
+  const std::size_t max_rows = work.basis == Basis::network || order_.best() ? 64 : 4;
   for (const std::size_t row : near) {
     if (work.rows.size() >= max_rows) break;
     if (run_.rows[row].basis == basis && order_.is_waiting(row) && order_.is_needed(row))
