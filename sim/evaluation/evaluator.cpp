@@ -144,20 +144,20 @@ execution::LeastTimes& bound_times(const config::Scenario& scenario, const execu
   return *layout.bound_times;
 }
 
-workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
-  return settle_with(scenario, layout, [&](const execution::Job& job) -> execution::LeastTimes& {
-    return bound_times(scenario, job, layout);
-  });
+// The same with the groups of the first replica alone, which takes a fraction of the time.
+execution::LeastTimes& first_replica_times(const config::Scenario& scenario,
+                                           const execution::Job& job, Layout& layout) {
+  if (!layout.first_replica_times)
+    layout.first_replica_times.emplace(
+        least_times(scenario, job, layout.least_times).of_first_replica());
+  return *layout.first_replica_times;
 }
 
-// Does the same with the groups of the first replica alone, which takes a fraction of the time.
-workload::Planner::Settle settle_first_replica(const config::Scenario& scenario, Layout& layout) {
-  return settle_with(scenario, layout, [&](const execution::Job& job) -> execution::LeastTimes& {
-    if (!layout.first_replica_times)
-      layout.first_replica_times.emplace(
-          least_times(scenario, job, layout.least_times).of_first_replica());
-    return *layout.first_replica_times;
-  });
+// Returns whether a schedule's order of passes is that of a family that does not plan for the times
+// of its passes.
+bool has_fixed_order(const config::ScheduleSpec& spec) {
+  const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
+  return entry != schedules::catalog().end() && !entry->plans;
 }
 
 // Lower bound of the peak memory of a candidate whose order is searched: bytes of the fullest
@@ -256,8 +256,11 @@ struct Evaluator::Impl {
       : layouts(checked(scenario)), limit(memory), has_rules(applies_rules) {}
 
   std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
+  // Assesses the order of passes that the planner makes. `times` returns the bounds of a job's
+  // collectives.
+  template <class Times>
   CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                      Layout& layout, workload::Planner& planner) const;
+                      Layout& layout, workload::Planner& planner, const Times& times) const;
   CandidateRow assess_searched(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                                Layout& layout) const;
 
@@ -307,15 +310,16 @@ CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
   return row;
 }
 
+template <class Times>
 CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
                                      const config::ScheduleSpec& spec, Layout& layout,
-                                     workload::Planner& planner) const {
+                                     workload::Planner& planner, const Times& times_of) const {
   if (config::schedule_source(spec.name) == config::ScheduleSource::search)
     return assess_searched(scenario, spec, layout);
   const auto schedule = planner.schedule(spec);
   const workload::StageCosts& costs = planner.costs(*schedule);
   const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
-  execution::LeastTimes& times = bound_times(scenario, job, layout);
+  execution::LeastTimes& times = times_of(job);
   execution::check_bound(job, times);
   const Fullest fullest_device = fullest(job, capacity(layout.hardware));
   CandidateRow row = row_of(scenario, job, fullest_device);
@@ -342,13 +346,28 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
     if (impl_->has_rules) check_rules(refusals(parsed));
     check_recompute(parsed);
     Layout& layout = impl_->layouts.find(parsed);
-    workload::Planner planner(parsed, layout.hardware.gpus,
-                              estimate_network(parsed, layout.hardware, layout.least_times,
-                                               impl_->capacity(layout.hardware)),
-                              &impl_->schedules, settle_network(parsed, layout));
+    const workload::NetworkEstimate estimate = estimate_network(
+        parsed, layout.hardware, layout.least_times, impl_->capacity(layout.hardware));
+    const auto close_times = [&](const execution::Job& job) -> execution::LeastTimes& {
+      return bound_times(parsed, job, layout);
+    };
+    const auto rough_times = [&](const execution::Job& job) -> execution::LeastTimes& {
+      return first_replica_times(parsed, job, layout);
+    };
+    const workload::Planner::Settle settle_roughly = settle_with(parsed, layout, rough_times);
+    workload::Planner planner(parsed, layout.hardware.gpus, estimate, &impl_->schedules,
+                              settle_with(parsed, layout, close_times));
+    workload::Planner rough_planner(parsed, layout.hardware.gpus, estimate, &impl_->schedules,
+                                    settle_roughly);
+    const bool is_close = basis != analysis::Basis::passes;
     Sketches sketches(parsed, layout.hardware, impl_->capacity(layout.hardware),
-                      basis == analysis::Basis::network ? settle_first_replica(parsed, layout)
-                                                        : workload::Planner::Settle());
+                      is_close ? settle_roughly : workload::Planner::Settle());
+    // A bound on a rougher basis than the order of passes; nothing if that takes an order.
+    const auto rough_row = [&](const config::ScheduleSpec& spec) {
+      return is_close && has_fixed_order(spec)
+                 ? std::optional(impl_->assess(parsed, spec, layout, rough_planner, rough_times))
+                 : sketches.sketch(spec);
+    };
     rows.resize(parsed.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
       judge(rows[i], [&] {
@@ -356,10 +375,10 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
         if (impl_->has_rules)
           if (const auto routes = routes_of(parsed, spec, planner))
             check_rules(refusals(parsed, spec, *routes));
-        std::optional<CandidateRow> sketch;
-        if (basis != analysis::Basis::order) sketch = sketches.sketch(spec);
-        if (sketch) sketch->basis = basis;
-        rows[i] = sketch ? *sketch : impl_->assess(parsed, spec, layout, planner);
+        std::optional<CandidateRow> row;
+        if (basis != analysis::Basis::order) row = rough_row(spec);
+        if (row) row->basis = basis;
+        rows[i] = row ? *row : impl_->assess(parsed, spec, layout, planner, close_times);
       });
     if (least_lost) add_least_lost(parsed, layout, least_lost, rows);
   });

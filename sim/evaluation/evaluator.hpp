@@ -25,7 +25,8 @@ class Evaluator {
   // Assesses each schedule of the scenario without simulation and returns a row for it: whether it
   // is possible, its peak memory, and a lower bound of its iteration time. Results that candidates
   // share are computed once. Bounds use `basis`, or a more detailed basis where that yields
-  // nothing.
+  // nothing. On the basis of the network, families whose order of passes does not depend on times
+  // count with their order.
   std::vector<analysis::CandidateRow> assess(const config::Value& scenario,
                                              analysis::Basis basis = analysis::Basis::order,
                                              const LeastLost& least_lost = {});

@@ -23,6 +23,7 @@
 #include "sim/workload/compute/assumed.hpp"
 #include "sim/workload/model/state.hpp"
 #include "sim/workload/plan/uneven_work.hpp"
+#include "sim/workload/rank_copies.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -86,6 +87,32 @@ GpuKind kind_of(const config::Scenario& scenario, const cluster::Host* host) {
   return {scenario.gpu ? scenario.gpu->name : cluster::gpu_of(host), host->launch_factor};
 }
 
+// Distinct hosts of a job. Jobs have many ranks and few kinds of hosts, and reading every host
+// takes milliseconds on a large cluster.
+struct HostKinds {
+  std::vector<const cluster::Host*> examples;  // one host of each kind, in the order of the ranks
+  std::vector<std::uint32_t> of_rank;          // index into `examples`
+};
+
+HostKinds kinds_of(const std::vector<cluster::Host*>& hosts) {
+  HostKinds kinds;
+  kinds.of_rank.reserve(hosts.size());
+  std::uint32_t last = 0;
+  for (const cluster::Host* host : hosts) {
+    const auto is_like = [&](const cluster::Host* example) {
+      return example->gpu == host->gpu && example->launch_factor == host->launch_factor &&
+             example->memory == host->memory;
+    };
+    if (kinds.examples.empty() || !is_like(kinds.examples[last])) {
+      const auto match = std::ranges::find_if(kinds.examples, is_like);
+      last = static_cast<std::uint32_t>(match - kinds.examples.begin());
+      if (match == kinds.examples.end()) kinds.examples.push_back(host);
+    }
+    kinds.of_rank.push_back(last);
+  }
+  return kinds;
+}
+
 // Sets the slowdown factors of device copies (one per replica) on other GPUs or hosts than those
 // for which times were computed. The slowest GPU of a copy determines its factor.
 void add_other_gpus(const config::Scenario& scenario, const Hardware& hardware,
@@ -134,80 +161,68 @@ std::vector<double> slowdown_factors(const config::Scenario& scenario, const Har
   return is_uniform ? std::vector<double>{} : factors;
 }
 
+// Returns whether a GPU type can be looked up. In jobs without a model, the platform file may use
+// any name for it.
+bool is_known_type(const std::string& type) {
+  constexpr std::string_view extension = ".yaml";
+  return (!type.empty() && !config::is_library_name(type, extension)) ||
+         std::ranges::count(config::library_names("gpus", extension), type) > 0;
+}
+
 // Memory of a GPU in bytes: the free memory that CUDA reports for the type that the scenario sets
 // for all GPUs; else for the host's type, or the number in the platform file if that is smaller; 0:
 // unknown.
-class GpuMemory {
- public:
-  explicit GpuMemory(const config::Scenario& scenario) : scenario_(scenario) {}
-  GpuMemory(const GpuMemory&) = delete;  // an iterator points into it
-  GpuMemory& operator=(const GpuMemory&) = delete;
-
-  std::uint64_t bytes(const cluster::Host* host) {
-    if (scenario_.gpu) return scenario_.gpu->capacity();
-    const std::uint64_t nominal = cluster::memory_of(host);
-    if (last_ == by_type_.end() || last_->first != cluster::gpu_of(host)) {
-      const auto [it, is_new] = by_type_.try_emplace(cluster::gpu_of(host));
-      if (is_new && is_known_type(it->first)) it->second = config::find_gpu(it->first).capacity();
-      last_ = it;
-    }
-    const std::uint64_t free = last_->second;
-    return nominal == 0 || free == 0 ? std::max(nominal, free) : std::min(nominal, free);
-  }
-
- private:
-  // Returns whether a GPU type can be looked up. In jobs without a model, the platform file may use
-  // any name for it.
-  static bool is_known_type(const std::string& type) {
-    constexpr std::string_view extension = ".yaml";
-    return (!type.empty() && !config::is_library_name(type, extension)) ||
-           std::ranges::count(config::library_names("gpus", extension), type) > 0;
-  }
-
-  const config::Scenario& scenario_;
-  std::map<std::string, std::uint64_t> by_type_;
-  std::map<std::string, std::uint64_t>::iterator last_ = by_type_.end();  // of the last host
-};
+std::uint64_t gpu_memory(const config::Scenario& scenario, const cluster::Host* host) {
+  if (scenario.gpu) return scenario.gpu->capacity();
+  const std::uint64_t nominal = cluster::memory_of(host);
+  const std::string& type = cluster::gpu_of(host);
+  const std::uint64_t free = is_known_type(type) ? config::find_gpu(type).capacity() : 0;
+  return nominal == 0 || free == 0 ? std::max(nominal, free) : std::min(nominal, free);
+}
 
 // Returns the memory of each device: a schedule runs on all copies of a device and must fit the
 // smallest.
 std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
-                                            const Hardware& hardware) {
-  GpuMemory memory(scenario);
+                                            const Hardware& hardware, const HostKinds& kinds) {
+  std::vector<std::uint64_t> bytes_of_kind;
+  for (const cluster::Host* host : kinds.examples)
+    bytes_of_kind.push_back(gpu_memory(scenario, host));
   std::vector<execution::Capacity> smallest(hardware.ranks.devices());
-  const auto add_gpu = [&](std::uint32_t device, const cluster::Host* host) {
-    const std::uint64_t bytes = memory.bytes(host);
+  const auto add_gpu = [&](std::uint32_t device, std::uint32_t rank) {
+    const std::uint64_t bytes = bytes_of_kind[kinds.of_rank[rank]];
     execution::Capacity& capacity = smallest[device];
-    if (bytes > 0 && (capacity.bytes == 0 || bytes < capacity.bytes)) capacity = {bytes, host};
+    if (bytes > 0 && (capacity.bytes == 0 || bytes < capacity.bytes))
+      capacity = {bytes, hardware.hosts[rank]};
   };
   // The hosts of replica 0, which outputs name, come first, so that they are named among equals.
   for (std::uint32_t device = 0; device < smallest.size(); ++device)
-    add_gpu(device, hardware.hosts[hardware.ranks.rank_of({0, device}, 0)]);
+    add_gpu(device, hardware.ranks.rank_of({0, device}, 0));
+  if (kinds.examples.size() == 1) return smallest;
+  const std::vector<workload::ReplicaDevice> copies = workload::copies_by_rank(hardware.ranks);
   for (std::uint32_t rank = 0; rank < hardware.ranks.size(); ++rank)
-    add_gpu(hardware.ranks.of(rank).pp, hardware.hosts[rank]);
+    add_gpu(copies[rank].device, rank);
   return smallest;
 }
 
 // Checks that all GPU types support the precision and the stack's attention, and computes the mean
 // peak FLOP/s over all ranks.
-void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
+void compare_gpus(const config::Scenario& scenario, const HostKinds& kinds, Hardware& hardware) {
   struct Peaks {
     double bf16 = 0;
     double precision = 0;
   };
-  std::map<GpuKind, Peaks> by_kind;
+  std::vector<Peaks> by_kind;
+  for (const cluster::Host* host : kinds.examples) {
+    const config::Gpu gpu = gpu_of(scenario, host);
+    config::check_precision(scenario.tree, scenario.training, gpu);
+    if (scenario.training.flash_attention)
+      config::attention_kernel_of(gpu, scenario.training.stack.attention);
+    by_kind.push_back({gpu.flops, products_of(gpu, scenario.training.precision).flops});
+  }
   const auto ranks = static_cast<double>(hardware.hosts.size());
-  for (const cluster::Host* host : hardware.hosts) {
-    const auto [it, is_new] = by_kind.try_emplace(kind_of(scenario, host));
-    if (is_new) {
-      const config::Gpu gpu = gpu_of(scenario, host);
-      config::check_precision(scenario.tree, scenario.training, gpu);
-      if (scenario.training.flash_attention)
-        config::attention_kernel_of(gpu, scenario.training.stack.attention);
-      it->second = {gpu.flops, products_of(gpu, scenario.training.precision).flops};
-    }
-    hardware.peak_flops += it->second.bf16 / ranks;
-    hardware.precision_peak_flops += it->second.precision / ranks;
+  for (const std::uint32_t kind : kinds.of_rank) {
+    hardware.peak_flops += by_kind[kind].bf16 / ranks;
+    hardware.precision_peak_flops += by_kind[kind].precision / ranks;
   }
 }
 
@@ -356,11 +371,12 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
       config::attention_kernel_of(it->second, scenario.training.stack.attention);
     hardware.gpus.push_back(it->second);
   }
-  if (scenario.model && !scenario.gpu) compare_gpus(scenario, hardware);
-  hardware.is_mixed = std::ranges::any_of(hardware.hosts, [&](const cluster::Host* host) {
+  const HostKinds kinds = kinds_of(hardware.hosts);
+  if (scenario.model && !scenario.gpu) compare_gpus(scenario, kinds, hardware);
+  hardware.is_mixed = std::ranges::any_of(kinds.examples, [&](const cluster::Host* host) {
     return kind_of(scenario, host) != kind_of(scenario, hardware.hosts.front());
   });
-  hardware.capacity = capacities(scenario, hardware);
+  hardware.capacity = capacities(scenario, hardware, kinds);
   return hardware;
 }
 

@@ -21,6 +21,7 @@ LeastTimes::LeastTimes(const Job& job, Sharing sharing)
 LeastTimes LeastTimes::of_first_replica() const {
   LeastTimes times = *this;
   times.replicas_ = 1;
+  times.counts_ops_ = false;
   times.calls_.clear();
   return times;
 }
@@ -70,6 +71,7 @@ double LeastTimes::hop(ReplicaDevice source, std::uint32_t destination, std::uin
 
 double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm) {
   double sum = 0;
+  if (!counts_ops_) return sum;
   for (const CollectiveOp& op : ops) {
     if (op.bytes == 0) continue;
     const OpKey key{op.groups, op.collective, algorithm};

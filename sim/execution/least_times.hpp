@@ -22,7 +22,8 @@ class LeastTimes {
   explicit LeastTimes(const Job& job, Sharing sharing = Sharing::modelled);
   // Returns bounds that are computed in a fraction of the time, and are lower at most: collectives
   // of a call count with the groups of the first replica alone, so that slower groups of other
-  // replicas, and links that groups share with them, do not count.
+  // replicas, and links that groups share with them, do not count. Collectives that are not part of
+  // a call, such as the reduction of gradients, take no time.
   LeastTimes of_first_replica() const;
   // Returns bounds that count at most about `ranks` ranks of a collective, in whole groups. The
   // time that they take is limited for a job of any size, and they are lower at most.
@@ -61,6 +62,7 @@ class LeastTimes {
   bool links_vary_;
   Sharing sharing_;
   std::uint32_t replicas_ = 1;                                        // replicas whose groups count
+  bool counts_ops_ = true;                                            // false: they take no time
   std::size_t most_ranks_ = std::numeric_limits<std::size_t>::max();  // of a collective
   std::shared_ptr<ProcessGroups> groups_;
   std::map<std::pair<ReplicaDevice, std::uint32_t>, Hop> hops_;

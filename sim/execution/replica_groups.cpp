@@ -12,6 +12,7 @@
 #include "sim/execution/collectives/plan.hpp"
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/rank_copies.hpp"
 
 namespace pipewright::execution {
 
@@ -67,9 +68,9 @@ const ProcessGroups::GroupsOfKind& ProcessGroups::process_groups(Group kind) {
 // through a chain of groups, belong together.
 ProcessGroups::GroupsOfKind ProcessGroups::split(Group kind) const {
   const std::uint32_t devices = ranks_.devices();
+  const std::vector<workload::ReplicaDevice> copies = workload::copies_by_rank(ranks_);
   const auto copy_index = [&](std::uint32_t rank) {
-    const workload::Coordinates index = ranks_.of(rank);
-    return std::size_t{index.dp} * devices + index.pp;
+    return std::size_t{copies[rank].replica} * devices + copies[rank].device;
   };
   std::vector<std::size_t> root(std::size_t{ranks_.replicas()} * devices);
   std::iota(root.begin(), root.end(), 0);
@@ -80,6 +81,7 @@ ProcessGroups::GroupsOfKind ProcessGroups::split(Group kind) const {
   auto groups = ranks_.groups(kind);
   for (const auto& group : groups)
     for (const std::uint32_t rank : group) {
+      if (copies[rank] == copies[group.front()]) continue;
       const std::size_t a = find(copy_index(rank));
       const std::size_t b = find(copy_index(group.front()));
       root[std::max(a, b)] = std::min(a, b);

@@ -6,9 +6,17 @@
 namespace pipewright::search {
 namespace {
 
+using analysis::Basis;
+
 // Relative tolerance when a bound is compared with a simulated time: both add up the same seconds
 // in different orders, so they differ by rounding.
 constexpr double bound_rounding = 1e-9;
+
+// Parts of the best cost below which a bound promises a better candidate. Bounds with the order of
+// passes and all collectives are some percent below the simulated time, those without the
+// collectives over replicas some ten percent.
+constexpr double promise_of_order = 0.98;
+constexpr double promise_of_network = 0.9;
 
 double tolerant_bound(const analysis::CandidateRow& row) {
   return row.bound_s * (1 - bound_rounding);
@@ -49,40 +57,45 @@ void BoundOrder::drop_losers() {
   drop(assigned_);
 }
 
-const BoundOrder::Entry* BoundOrder::first_of(std::initializer_list<std::size_t> queues) const {
+const BoundOrder::Entry* BoundOrder::first_of(bool is_slow, Bases bases) const {
   const Entry* first = nullptr;
-  for (const std::size_t queue : queues)
-    if (!waiting_[queue].empty() && (first == nullptr || *waiting_[queue].begin() < *first))
-      first = &*waiting_[queue].begin();
+  for (const Basis basis : bases) {
+    const std::set<Entry>& entries = waiting_[queue(basis, is_slow)];
+    if (!entries.empty() && (first == nullptr || *entries.begin() < *first))
+      first = &*entries.begin();
+  }
   return first;
 }
 
 std::optional<std::size_t> BoundOrder::next() {
   drop_losers();
   for (const bool for_best : {true, false})
-    for (const Entry* const first : {first_of({0, 1}), first_of({2, 3})})
+    for (const bool is_slow : {false, true}) {
+      const Entry* const first = first_of(is_slow, {Basis::order, Basis::network, Basis::passes});
       if (first != nullptr && (!for_best || first->cost <= runner_up_cost_)) return first->row;
+    }
   return std::nullopt;
 }
 
 std::optional<std::size_t> BoundOrder::next_to_refine() {
   drop_losers();
-  const Entry* const fast = first_of({0});
-  const Entry* const first = fast != nullptr ? fast : first_of({2});
-  return first == nullptr ? std::nullopt : std::optional(first->row);
+  for (const bool is_slow : {false, true})
+    if (const Entry* const first = first_of(is_slow, {Basis::network, Basis::passes}))
+      return first->row;
+  return std::nullopt;
 }
 
 std::optional<std::size_t> BoundOrder::next_to_improve(double max_activities) {
   drop_losers();
-  const Entry* const fast = first_of({1});
-  const Entry* const first = fast != nullptr ? fast : first_of({3});
+  const bool is_slow = first_of(false, {Basis::order}) == nullptr;
+  const Entry* const first = first_of(is_slow, {Basis::order});
   if (first == nullptr || !(first->cost < best_cost())) return std::nullopt;
   constexpr double near_factor = 1.25;
   constexpr std::size_t max_near = 256;
   const auto activities = [&](std::size_t row) { return run_.rows[row].activities; };
   std::size_t soonest = first->row;
   std::size_t visited = 0;
-  for (const Entry& entry : waiting_[fast != nullptr ? 1 : 3]) {
+  for (const Entry& entry : waiting_[queue(Basis::order, is_slow)]) {
     if (!(entry.cost < best_cost()) || ++visited > 16 * max_near) break;
     // Once a candidate with a short simulation is found, stop at candidates whose bound is much
     // worse than that of the first.
@@ -93,11 +106,34 @@ std::optional<std::size_t> BoundOrder::next_to_improve(double max_activities) {
   return activities(soonest) <= max_activities ? std::optional(soonest) : std::nullopt;
 }
 
+std::optional<std::size_t> BoundOrder::next_to_try(double max_activities) {
+  drop_losers();
+  const Entry* first = nullptr;
+  for (const auto& [basis, part] :
+       {std::pair(Basis::order, promise_of_order), std::pair(Basis::network, promise_of_network)})
+    for (const Entry& entry : waiting_[queue(basis, false)]) {
+      if (!(entry.cost < part * best_cost()) || (first != nullptr && *first < entry)) break;
+      const double activities = run_.rows[entry.row].activities;  // 0 without an order of passes
+      if (activities == 0 || activities > max_activities) continue;
+      first = &entry;
+      break;
+    }
+  return first == nullptr ? std::nullopt : std::optional(first->row);
+}
+
+std::optional<std::size_t> BoundOrder::next_to_order() {
+  drop_losers();
+  const Entry* const first = first_of(false, {Basis::network});
+  return first != nullptr && first->cost < promise_of_order * best_cost()
+             ? std::optional(first->row)
+             : std::nullopt;
+}
+
 std::optional<std::size_t> BoundOrder::promising() const {
-  const Entry* const first = first_of({1});
+  const Entry* const first = first_of(false, {Basis::order});
   if (first != nullptr && first->cost < best_cost()) return first->row;
   if (!ranked_.empty()) return best();
-  const Entry* const rough = first_of({0});
+  const Entry* const rough = first_of(false, {Basis::network, Basis::passes});
   return rough == nullptr ? std::nullopt : std::optional(rough->row);
 }
 
@@ -132,7 +168,8 @@ void BoundOrder::simulated(std::size_t row) {
 
 double BoundOrder::least_open() const {
   double least_cost = std::numeric_limits<double>::infinity();
-  if (const Entry* const first = first_of({0, 1, 2, 3})) least_cost = first->cost;
+  for (const std::set<Entry>& entries : waiting_)
+    if (!entries.empty()) least_cost = std::min(least_cost, entries.begin()->cost);
   if (!assigned_.empty()) least_cost = std::min(least_cost, assigned_.begin()->cost);
   return least_cost;
 }

@@ -48,6 +48,12 @@ class BoundOrder {
   // Returns a waiting row whose bound beats the best simulated row and whose simulation has at most
   // `max_activities` activities.
   std::optional<std::size_t> next_to_improve(double max_activities);
+  // Returns the first waiting row whose order of passes is known and may well beat the best
+  // simulated row, and whose simulation has at most `max_activities` activities.
+  std::optional<std::size_t> next_to_try(double max_activities);
+  // Returns the first waiting row whose bound includes the network but not the order of its passes
+  // with all collectives, if this row may be better than the best simulated row.
+  std::optional<std::size_t> next_to_order();
   bool is_waiting(std::size_t row) const { return waiting_at(row).contains(entry(row)); }
   void assign(std::size_t row);           // a waiting row; a worker has it now
   void take_back(std::size_t row);        // an assigned row, before it changes
@@ -82,20 +88,24 @@ class BoundOrder {
   bool is_needed(const Entry& entry) const;
   void simulated(std::size_t row);
   void drop_losers();
-  std::size_t queue(std::size_t row) const {
-    return (is_slow(row) ? 2 : 0) + (run_.rows[row].basis == analysis::Basis::order ? 1 : 0);
+  static constexpr std::size_t bases = 3;
+  static constexpr std::size_t queue(analysis::Basis basis, bool is_slow) {
+    return (is_slow ? bases : 0) + static_cast<std::size_t>(basis);
   }
+  std::size_t queue(std::size_t row) const { return queue(run_.rows[row].basis, is_slow(row)); }
   std::set<Entry>& waiting_at(std::size_t row) { return waiting_.at(queue(row)); }
   const std::set<Entry>& waiting_at(std::size_t row) const { return waiting_.at(queue(row)); }
-  const Entry* first_of(std::initializer_list<std::size_t> queues) const;  // null if all are empty
+  using Bases = std::initializer_list<analysis::Basis>;
+  // Returns the first entry whose bound is on one of these bases; null if there is none.
+  const Entry* first_of(bool is_slow, Bases bases) const;
   bool is_slow(std::size_t row) const { return is_slow_ && is_slow_(run_.rows[row]); }
 
   const analysis::SearchRun& run_;
   Target target_;
   IsSlow is_slow_;
-  // Waiting rows by the number that queue() returns: rows that need a closer bound (0), rows that
-  // need a simulation (1), and the same two for slow candidates (2 and 3).
-  std::array<std::set<Entry>, 4> waiting_;
+  // Waiting rows by the number that queue() returns: by the basis of their bounds, first those of
+  // candidates that are not slow.
+  std::array<std::set<Entry>, 2 * bases> waiting_;
   std::set<Entry> assigned_;  // rows without a time that workers have
   std::set<Entry> ranked_;    // simulated rows, by cost
   double runner_up_cost_ = std::numeric_limits<double>::infinity();

@@ -103,7 +103,9 @@ Coordinator::Work Coordinator::make_work(std::size_t first) {
   std::erase_if(near, [&](std::size_t row) {
     return run_.rows[row].outcome != Outcome::open || run_.rows[row].basis == Basis::order;
   });
-  const std::size_t max_rows = work.basis == Basis::network ? 64 : 4;
+  // Until a time is known with which bounds compare, few candidates are known to need a bound with
+  // the order of passes.
+  const std::size_t max_rows = work.basis == Basis::network || order_.best() ? 64 : 4;
   for (const std::size_t row : near) {
     if (work.rows.size() >= max_rows) break;
     if (run_.rows[row].basis == basis && order_.is_waiting(row) && order_.is_needed(row))
@@ -117,13 +119,38 @@ std::optional<Coordinator::Work> Coordinator::next_known() {
   return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
-// Returns a task that simulates a candidate whose bound beats the best and whose simulation is
-// short: it should take at most half of the time that the search has run so far.
-std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
+// Returns the activities of a simulation that should take at most half of the time that the search
+// has run so far; 0 if it is too early for a simulation.
+double short_simulation(double now) {
   constexpr double first_look = 1.5;  // seconds
   constexpr double activities_per_second = 2e5;
-  if (now < first_look) return std::nullopt;
-  const std::optional<std::size_t> first = order_.next_to_improve(now / 2 * activities_per_second);
+  return now < first_look ? 0 : now / 2 * activities_per_second;
+}
+
+// Returns a task that simulates a candidate whose bound beats the best and whose simulation is
+// short.
+std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
+  const std::optional<std::size_t> first = order_.next_to_improve(short_simulation(now));
+  return first ? std::optional(make_work(*first)) : std::nullopt;
+}
+
+// Returns a task on the way to a better candidate: the short simulation of one that promises to be
+// better than the best, or else the bound with the order of passes of the one that may be best.
+// Both together take at most a quarter of the workers' time, and one simulation runs at a time.
+std::optional<Coordinator::Work> Coordinator::next_early(double now) {
+  constexpr double early_share = 0.25;
+  constexpr double first_choice = 2.5;  // seconds until there are some bounds to choose from
+  using Activity = TaskBoard::Activity;
+  if (now < first_choice || board_.simulating() > 0 ||
+      board_.spent(Activity::simulations, now) + board_.spent(Activity::orders, now) >
+          early_share * now * static_cast<double>(workers_))
+    return std::nullopt;
+  if (const std::optional<std::size_t> first = order_.next_to_try(short_simulation(now))) {
+    Work work{.kind = Task::Kind::simulate};
+    assign(*first, work);
+    return work;
+  }
+  const std::optional<std::size_t> first = order_.best() ? order_.next_to_order() : std::nullopt;
   return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
@@ -137,7 +164,8 @@ std::optional<Coordinator::Work> Coordinator::next_in_large_space(double now) {
     if (std::optional<Work> work = next_new()) return work;
   if (board_.simulating() < std::max<std::size_t>(1, workers_ / 2))
     if (std::optional<Work> work = next_promising(now)) return work;
-  if (has_time_for_new(now, board_.spent(TaskBoard::Activity::closer_bounds, now)))
+  if (has_time_for_new(now, board_.spent(TaskBoard::Activity::closer_bounds, now) +
+                                board_.spent(TaskBoard::Activity::orders, now)))
     if (std::optional<Work> work = next_new()) return work;
   if (const std::optional<std::size_t> first = order_.next_to_refine()) return make_work(*first);
   return next_new();
@@ -164,16 +192,15 @@ std::optional<Coordinator::Work> Coordinator::next_work(double now) {
   if (!candidates_.is_counted && !all_assigned_)
     if (std::optional<Work> work = next_in_large_space(now)) return work;
   // Computing the bounds of many candidates takes long, and users want to see a good candidate
-  // earlier, so a tenth of the workers' time goes to simulating promising ones. With few candidates
+  // earlier. The earlier it is known, the fewer candidates need closer bounds. With few candidates
   // this is left out, so that the simulated candidates do not depend on the clock.
   constexpr std::uint64_t many_candidates = 2000;
-  constexpr double early_share = 0.1;
-  if (candidates_.is_counted && candidates_.total >= many_candidates && board_.simulating() == 0 &&
-      board_.spent(TaskBoard::Activity::simulations, now) <
-          early_share * now * static_cast<double>(workers_))
-    if (std::optional<Work> work = next_promising(now)) return work;
-  if (has_time_for_new(now, board_.spent(TaskBoard::Activity::closer_bounds, now) +
-                                board_.spent(TaskBoard::Activity::simulations, now)))
+  if (candidates_.is_counted && candidates_.total >= many_candidates)
+    if (std::optional<Work> work = next_early(now)) return work;
+  using Activity = TaskBoard::Activity;
+  if (has_time_for_new(now, board_.spent(Activity::closer_bounds, now) +
+                                board_.spent(Activity::orders, now) +
+                                board_.spent(Activity::simulations, now)))
     if (std::optional<Work> work = next_new()) return work;
   if (std::optional<Work> work = next_known()) return work;
   return next_new();

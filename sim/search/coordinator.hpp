@@ -97,6 +97,7 @@ class Coordinator {
   std::optional<Work> next_known();
   std::optional<Work> next_in_large_space(double now);
   std::optional<Work> next_promising(double now);
+  std::optional<Work> next_early(double now);
   Work make_work(std::size_t row);
   bool has_time_for_new(double now, double spent_on_known) const;
   void assign(std::size_t row, Work& work);

@@ -16,8 +16,9 @@ Task task_with_id(std::uint64_t id, const TaskBoard::Work& work) {
 
 TaskBoard::Activity activity_of(const TaskBoard::Work& work) {
   if (work.kind == Task::Kind::simulate) return TaskBoard::Activity::simulations;
-  return work.rows.empty() ? TaskBoard::Activity::new_candidates
-                           : TaskBoard::Activity::closer_bounds;
+  if (work.rows.empty()) return TaskBoard::Activity::new_candidates;
+  return work.basis == analysis::Basis::order ? TaskBoard::Activity::orders
+                                              : TaskBoard::Activity::closer_bounds;
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ class TaskBoard {
   std::size_t running() const { return running_.size(); }  // tasks
   std::size_t simulating() const { return simulating_; }   // tasks
   bool is_assessing_new() const { return assessing_new_ > 0; }
-  // Kinds of work on which time is spent: first bounds of candidates, closer bounds, and
-  // simulations.
-  enum class Activity : std::uint8_t { new_candidates, closer_bounds, simulations };
+  // Kinds of work on which time is spent: first bounds of candidates, closer bounds, bounds with
+  // the order of passes, and simulations.
+  enum class Activity : std::uint8_t { new_candidates, closer_bounds, orders, simulations };
   double spent(Activity activity, double now) const;  // seconds of all workers
 
  private:
@@ -64,7 +64,7 @@ class TaskBoard {
   std::set<std::uint64_t> single_worker_tasks_;             // in the order in which they began
   std::size_t assessing_new_ = 0;                           // tasks
   std::size_t simulating_ = 0;                              // tasks
-  std::array<double, 3> spent_{};                           // by activity
+  std::array<double, 4> spent_{};                           // by activity
   std::array<double, 2> longest_{};                         // by kind of task
 };
 

@@ -9,12 +9,15 @@ namespace pipewright::execution {
 RankPlacement::RankPlacement(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts)
     : cluster_(cluster) {
   RankTable table{.hosts = std::move(hosts), .nodes = {}, .gpu_indices = {}};
-  std::unordered_map<const cluster::Host*, std::uint32_t> gpu_indices;
-  for (const cluster::Host* gpu : cluster_.gpus())
-    gpu_indices.emplace(gpu, static_cast<std::uint32_t>(gpu_indices.size()));
+  const std::vector<cluster::Host*>& gpus = cluster_.gpus();
+  std::vector<std::uint32_t> gpu_indices;  // by number of the host
+  for (std::uint32_t i = 0; i < gpus.size(); ++i) {
+    if (gpus[i]->number >= gpu_indices.size()) gpu_indices.resize(gpus[i]->number + 1);
+    gpu_indices[gpus[i]->number] = i;
+  }
   for (const cluster::Host* host : table.hosts) {
     table.nodes.push_back(cluster_.node_of(host));
-    table.gpu_indices.push_back(gpu_indices.at(host));
+    table.gpu_indices.push_back(gpu_indices.at(host->number));
   }
   ranks_ = std::make_shared<const RankTable>(std::move(table));
 }
