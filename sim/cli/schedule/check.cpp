@@ -255,11 +255,11 @@ void print_check_json(const CheckReport& report) {
 }
 
 // Location of a fault: a cell of a rank's row, or the positions of the ranks that wait forever.
-Json place_of(const schedules::Error& unsound) {
+Json position_of(const schedules::Error& unsound) {
   Json place;
   if (const auto* located = dynamic_cast<const schedules::LocatedError*>(&unsound)) {
-    place["rank"] = located->place.row;
-    place["cell"] = located->place.column + 1;
+    place["rank"] = located->position.row;
+    place["cell"] = located->position.column + 1;
   } else if (const auto* deadlock = dynamic_cast<const schedules::ReceiveDeadlock*>(&unsound)) {
     for (const schedules::BlockedRank& rank : deadlock->blocked())
       place["blocked"].push_back(
@@ -270,7 +270,7 @@ Json place_of(const schedules::Error& unsound) {
 
 void print_unsound_json(const std::string& path, const schedules::Error& unsound) {
   Json json{{"file", path}, {"sound", false}, {"why", unsound.what()}};
-  if (const Json place = place_of(unsound); !place.is_null()) json.update(place);
+  if (const Json place = position_of(unsound); !place.is_null()) json.update(place);
   print_document(json);
 }
 
