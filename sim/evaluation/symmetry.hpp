@@ -7,14 +7,10 @@
 
 namespace pipewright::evaluation {
 
-// Sentence about a symmetric run whose replicas are of several kinds: how many kinds are simulated,
-// where the placement differs, and the keys with which all replicas would be alike. Empty if they
-// are alike, or if the run is not symmetric.
-std::string symmetry_note(const config::Scenario& scenario, const Hardware& hardware,
-                          const workload::Plan& plan);
-
-// Sentence that says how many replicas a simulation ran in place of all, and whether the result is
-// exact; empty if it ran all.
-std::string reduction_note(const execution::Reduction& reduction);
+// Sentence that says how many replicas a simulation ran in place of all, whether the result is
+// exact, and why. For a symmetric run with several kinds of replicas also where their placement
+// differs, and with which keys all replicas would be alike. Empty if nothing was reduced.
+std::string reduction_note(const config::Scenario& scenario, const Hardware& hardware,
+                           const workload::Plan& plan, const execution::Reduction& reduction);
 
 }  // namespace pipewright::evaluation

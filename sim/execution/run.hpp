@@ -6,11 +6,13 @@ namespace pipewright::execution {
 
 // Replicas that a simulation ran: one of each kind, in place of all replicas of its kind.
 struct Reduction {
+  // What replicas of a kind have in common: their place in the schedule at all times, so that the
+  // result is that of all replicas, but for rounding; the links of their messages, though not of
+  // their collectives; or these links, though not their work.
+  enum class Likeness : std::uint8_t { place, messages, messages_but_not_work };
   std::uint32_t replicas = 1;   // of the job
   std::uint32_t simulated = 1;  // number of kinds
-  // True if replicas of a kind are at the same place of their schedule at all times, so that the
-  // result is that of all replicas, but for rounding.
-  bool is_exact = true;
+  Likeness likeness = Likeness::place;
 };
 
 // Simulates a job and reports every trace row to the sink, from begin() to finish(). The caller

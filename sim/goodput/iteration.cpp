@@ -39,6 +39,8 @@ std::string figures(const config::Scenario& scenario) {
               {"state_bytes", state_bytes(scenario)},
               {"traffic_bytes", traffic.bytes(scenario, hardware)},
               {"notes", evaluation::notes_before(run, {.shows_bubble = false})}};
+  for (const std::string& note : evaluation::notes_of_reduction(run))
+    result["notes"].push_back(note);
   if (run.plans().size() > 1)
     result["notes"].push_back(
         fmt::format("the scenario has {} schedules; the figures are those of the first, {}; "

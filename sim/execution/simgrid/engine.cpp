@@ -159,6 +159,17 @@ std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double f
 
 }  // namespace
 
+namespace {
+
+Reduction::Likeness likeness_of(const Job& job, const ReplicaKinds& kinds) {
+  if (kinds.are_alike || kinds.simulated.size() == job.replicas())
+    return Reduction::Likeness::place;
+  return job.passes_vary() ? Reduction::Likeness::messages_but_not_work
+                           : Reduction::Likeness::messages;
+}
+
+}  // namespace
+
 Reduction simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
   RunningJob running_job(job, sg4::Engine::get_clock(), sink, kinds_to_simulate);
@@ -177,7 +188,7 @@ Reduction simulate(const Job& job, trace::Sink& sink) {
     report_links(job, running_job.replica_groups, *running_job.wiring, *running_job.book, sink);
   return {.replicas = job.replicas(),
           .simulated = static_cast<std::uint32_t>(running_job.kinds.simulated.size()),
-          .is_exact = running_job.kinds.are_alike};
+          .likeness = likeness_of(job, running_job.kinds)};
 }
 
 JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
