@@ -31,6 +31,10 @@ bool ProgressBar::is_due() {
   return true;
 }
 
+void ProgressBar::announce(const std::string& work) {
+  if (visible_ && is_terminal_) draw(0, work);
+}
+
 void ProgressBar::draw(double share, const std::string& details) {
   drawn_ = true;
   if (!is_terminal_) {

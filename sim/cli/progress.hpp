@@ -21,6 +21,8 @@ class ProgressBar {
   ~ProgressBar();
 
   bool is_due();  // whether it is time to draw
+  // Shows on a terminal what is done before there is anything to count.
+  void announce(const std::string& work);
   // Draws the bar for the finished share of the work, followed by `details`.
   void draw(double share, const std::string& details);
   double seconds() const;  // since the start
@@ -43,6 +45,7 @@ class RowProgress final : public trace::Sink {
   // `advice` says in logs how the work could take less time.
   RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible,
               std::string advice = "");
+  void announce(const std::string& work) { bar_.announce(work); }
 
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
              const std::vector<trace::StageRow>&) override {}
@@ -57,7 +60,9 @@ class RowProgress final : public trace::Sink {
 
  private:
   void count() {
-    if ((++done_ & 0xfff) == 0) check_and_draw();
+    // Large runs report a row in some milliseconds, as they simulate further replicas meanwhile.
+    constexpr std::uint64_t rows_between_checks = 64;
+    if (++done_ % rows_between_checks == 0) check_and_draw();
   }
   void count_further_row() {
     if (rows_ == Rows::all) count();

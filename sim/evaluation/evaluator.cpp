@@ -133,14 +133,13 @@ workload::Planner::Settle settle_with(const config::Scenario& scenario, Layout& 
   };
 }
 
-// Bounds of a job's collectives. Beyond some thousands of ranks, further groups of a collective
-// rarely make a bound higher, but take seconds.
+// Bounds of a job's collectives.
 execution::LeastTimes& bound_times(const config::Scenario& scenario, const execution::Job& job,
                                    Layout& layout) {
-  constexpr std::size_t most_ranks = 2048;
   execution::LeastTimes& times = least_times(scenario, job, layout.least_times);
-  if (scenario.engine == config::Engine::timing || job.hosts.size() <= most_ranks) return times;
-  if (!layout.bound_times) layout.bound_times.emplace(times.of_ranks(most_ranks));
+  if (scenario.engine == config::Engine::timing || job.hosts.size() <= execution::enough_ranks)
+    return times;
+  if (!layout.bound_times) layout.bound_times.emplace(times.of_ranks(execution::enough_ranks));
   return *layout.bound_times;
 }
 

@@ -241,9 +241,6 @@ Notes notes_before(const ScenarioRun& run, const NoteSetting& setting) {
   if (std::string note = straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
       !note.empty())
     notes.push_back(std::move(note));
-  if (std::string note = symmetry_note(run.scenario(), hardware, run.plans().front());
-      !note.empty())
-    notes.push_back(std::move(note));
   if (setting.shows_bubble) add_replica_note(run.scenario(), run.plans().front(), notes);
   add_idle_node_note(run.scenario(), hardware, setting.other_gpus, notes);
   add_host_memory_note(run.scenario(), hardware, notes);
@@ -253,7 +250,8 @@ Notes notes_before(const ScenarioRun& run, const NoteSetting& setting) {
 Notes notes_of_reduction(const ScenarioRun& run) {
   Notes notes;
   for (std::size_t i = 0; i < run.plans().size(); ++i) {
-    std::string note = reduction_note(run.reduction(i));
+    std::string note =
+        reduction_note(run.scenario(), run.hardware(), run.plans()[i], run.reduction(i));
     if (!note.empty() && std::ranges::find(notes, note) == notes.end())
       notes.push_back(std::move(note));
   }

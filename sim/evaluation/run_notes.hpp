@@ -20,8 +20,7 @@ struct NoteSetting {
 std::vector<std::string> notes_of_model(const config::Scenario& scenario);
 // Notes that need no simulation: about rules of the stack that the job breaks, the model,
 // recomputation and keys of FSDP without effect, interleaved schedules with one chunk, groups
-// spread over slower links than necessary, symmetric runs with several kinds of replicas, and idle
-// nodes.
+// spread over slower links than necessary, and idle nodes.
 std::vector<std::string> notes_before(const ScenarioRun& run, const NoteSetting& setting = {});
 // Notes about simulations that ran one replica of each kind in place of all.
 std::vector<std::string> notes_of_reduction(const ScenarioRun& run);

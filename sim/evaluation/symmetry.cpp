@@ -172,47 +172,57 @@ class Remedies {
   std::uint32_t tries_ = std::clamp((1U << 17U) / hardware_.ranks.size(), 1U, 16U);
 };
 
-}  // namespace
-
-std::string symmetry_note(const config::Scenario& scenario, const Hardware& hardware,
-                          const workload::Plan& plan) {
-  if (!scenario.symmetric || engine_of(scenario) != execution::EngineKind::simgrid ||
-      hardware.cluster.is_ideal())
-    return "";
+// Says where the placement of replicas differs, and with which keys it would not.
+std::string difference(const config::Scenario& scenario, const Hardware& hardware,
+                       const workload::Plan& plan) {
   const execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
-  const execution::RankPlacement placement(job.cluster, job.hosts);
-  const std::size_t kinds = execution::find_replica_kinds(job, placement).simulated.size();
-  if (kinds == 1) return "";
   const Parts parts(hardware.cluster);
   const auto misplaced = find_misplaced(hardware.ranks, hardware.hosts, parts);
-  std::string note =
-      fmt::format("symmetric: the {} replicas are of {} kinds, and one of each kind is simulated",
-                  hardware.ranks.replicas(), kinds);
-  if (misplaced) note += fmt::format(", since {}", misplaced->text);
+  std::string text = misplaced ? "; " + misplaced->text : "";
   Remedies remedies(scenario, hardware, job, parts);
   std::vector<std::string> keys;
   if (misplaced && misplaced->is_in_node)
     if (auto key = remedies.domain()) keys.push_back(std::move(*key));
   if (auto key = remedies.replicas()) keys.push_back(std::move(*key));
   if (!keys.empty())
-    note += fmt::format("; with {} all replicas are alike", fmt::join(keys, ", or with "));
-  return note;
+    text += fmt::format("; with {} all replicas are alike", fmt::join(keys, ", or with "));
+  return text;
 }
 
-std::string reduction_note(const execution::Reduction& reduction) {
-  const auto& [replicas, simulated, is_exact] = reduction;
-  if (simulated >= replicas) return "";
-  const std::string counts =
-      simulated == 1
-          ? fmt::format("one was simulated for all {}", replicas)
-          : fmt::format("one of each of {} kinds was simulated for all {}", simulated, replicas);
-  return fmt::format(
-      "replicas: {}; {}", counts,
-      is_exact
-          ? "exact, since messages and collectives of a kind cross equivalent links at the same "
-            "times"
-          : "not exact, since collectives meet some replicas of a kind and not others: in 200 "
-            "random jobs the time was off by 1.1 % at most");
+std::string exactness(execution::Reduction::Likeness likeness) {
+  using Likeness = execution::Reduction::Likeness;
+  switch (likeness) {
+    case Likeness::place:
+      return "exact, since messages and collectives of a kind cross equivalent links at the same "
+             "times";
+    case Likeness::messages_but_not_work:
+      return "not exact, since replicas have different work: the first one stands for all, and has "
+             "most";
+    case Likeness::messages:
+      break;
+  }
+  return "not exact, since collectives meet some replicas of a kind and not others: in 200 random "
+         "jobs the time was off by 1.1 % at most";
+}
+
+}  // namespace
+
+std::string reduction_note(const config::Scenario& scenario, const Hardware& hardware,
+                           const workload::Plan& plan, const execution::Reduction& reduction) {
+  const auto& [replicas, simulated, likeness] = reduction;
+  if (replicas == 1 || (simulated == replicas && !scenario.symmetric) ||
+      hardware.cluster.is_ideal() || engine_of(scenario) != execution::EngineKind::simgrid)
+    return "";
+  std::string note = "replicas: ";
+  if (simulated == replicas)
+    note += fmt::format("all {} were simulated, since each is of a kind of its own", replicas);
+  else if (simulated == 1)
+    note += fmt::format("one was simulated for all {}", replicas);
+  else
+    note += fmt::format("one of each of {} kinds was simulated for all {}", simulated, replicas);
+  if (simulated < replicas) note += "; " + exactness(likeness);
+  if (scenario.symmetric && simulated > 1) note += difference(scenario, hardware, plan);
+  return note;
 }
 
 }  // namespace pipewright::evaluation

@@ -7,14 +7,10 @@
 
 namespace pipewright::evaluation {
 
-// Returns a note on a symmetric run with several kinds of replicas: how many kinds are simulated,
-// where their placement differs, and the keys that would make all replicas equal. Empty if they are
-// equal, or if the run is not symmetric.
-std::string symmetry_note(const config::Scenario& scenario, const Hardware& hardware,
-                          const workload::Plan& plan);
-
-// Returns a note on the number of replicas that a simulation ran in place of all, and on whether
-// the result is exact. Empty if it ran all.
-std::string reduction_note(const execution::Reduction& reduction);
+// Returns the sentence that says how many replicas a simulation ran in place of all, whether the
+// result is exact, and why. For a symmetric run with several kinds of replicas also where their
+// placement differs, and with which keys all replicas would be alike. Empty if nothing was reduced.
+std::string reduction_note(const config::Scenario& scenario, const Hardware& hardware,
+                           const workload::Plan& plan, const execution::Reduction& reduction);
 
 }  // namespace pipewright::evaluation

@@ -1,19 +1,24 @@
 #include "sim/evaluation/uneven_cost.hpp"
 
+#include <optional>
+
 #include "sim/execution/timing/engine.hpp"
 #include "sim/workload/shape/encoder.hpp"
 
 namespace pipewright::evaluation {
 namespace {
 
+// `least_times` are created for the first job. All jobs have the same ranks on the same GPUs.
 double bound_seconds(const config::Scenario& scenario, const Hardware& hardware,
-                     const schedules::Schedule& schedule, bool ignores_unevenness) {
+                     const schedules::Schedule& schedule, bool ignores_unevenness,
+                     std::optional<execution::LeastTimes>& least_times) {
   workload::Plan plan = workload::make_plan(scenario, schedule, hardware.gpus);
   execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
   if (ignores_unevenness) job.uneven = nullptr;
-  execution::LeastTimes least_times(job);
-  execution::add_least_exposed_time(job, least_times, plan.costs);
-  return execution::lower_bound(job, least_times);
+  if (!least_times)
+    least_times.emplace(execution::LeastTimes(job).of_ranks(execution::enough_ranks));
+  execution::add_least_exposed_time(job, *least_times, plan.costs);
+  return execution::lower_bound(job, *least_times);
 }
 
 }  // namespace
@@ -30,8 +35,9 @@ double uneven_cost(const config::Scenario& scenario, const Hardware& hardware,
   experts.power_law.reset();
   experts.imbalance = 1;
   experts.routing = config::RouterBalance::forced;
-  return 1 - bound_seconds(balanced, hardware, schedule, true) /
-                 bound_seconds(scenario, hardware, schedule, false);
+  std::optional<execution::LeastTimes> least_times;
+  return 1 - bound_seconds(balanced, hardware, schedule, true, least_times) /
+                 bound_seconds(scenario, hardware, schedule, false, least_times);
 }
 
 }  // namespace pipewright::evaluation

@@ -12,6 +12,10 @@
 
 namespace pipewright::execution {
 
+// Number of ranks of a collective beyond which further groups rarely make a bound higher, but take
+// seconds.
+inline constexpr std::size_t enough_ranks = 2048;
+
 // Lower bounds on the communication times of a job. They hold for all jobs whose ranks are laid out
 // in the same way on the same GPUs; routes are looked up and collectives planned once.
 class LeastTimes {

@@ -6,11 +6,14 @@ namespace pipewright::execution {
 
 // Replicas that a simulation ran: one of each kind, in place of all replicas of its kind.
 struct Reduction {
+  // What replicas of a kind have in common. With `place`, they are at the same point of their
+  // schedule at all times, so that the result is that of all replicas, but for rounding. With
+  // `messages`, their messages use alike links, but their collectives do not. With
+  // `messages_but_not_work`, their work differs, too.
+  enum class Likeness : std::uint8_t { place, messages, messages_but_not_work };
   std::uint32_t replicas = 1;   // replicas of the job
   std::uint32_t simulated = 1;  // number of kinds
-  // True if replicas of a kind are at the same point of their schedule at all times, so that the
-  // result is that of all replicas, but for rounding.
-  bool is_exact = true;
+  Likeness likeness = Likeness::place;
 };
 
 // Simulates a job and reports every trace row to the sink, from begin() to finish(). The caller

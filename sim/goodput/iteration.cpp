@@ -60,6 +60,8 @@ std::string figures(const config::Scenario& scenario) {
   nlohmann::ordered_json evidence;
   trace::add_evidence(evidence, summary.run.evidence);
   result["evidence"] = std::move(evidence);
+  for (const std::string& note : evaluation::notes_of_reduction(run))
+    result["notes"].push_back(note);
   if (run.plans().size() > 1)
     result["notes"].push_back(
         fmt::format("the scenario has {} schedules; the figures are those of the first, {}; "

@@ -212,6 +212,9 @@ std::string measure(const config::Scenario& update, const PostTraining& post, do
                                         step_collectives(hardware.cluster, model, tp, sequences));
   const Sync sync = sync_of(update, post, hardware, plan, engines);
   const auto& error = summary.run.evidence.expected_error;
+  std::vector<std::string> notes = evaluation::notes_before(
+      run, {.shows_bubble = false, .other_gpus = post.rollout.gpus ? rollout_gpus : 0});
+  for (std::string& note : evaluation::notes_of_reduction(run)) notes.push_back(std::move(note));
   return json{{"subject", summary.job ? analysis::describe(*summary.job) : ""},
               {"training_gpus", training_gpus},
               {"engines", engines},
@@ -223,9 +226,7 @@ std::string measure(const config::Scenario& update, const PostTraining& post, do
               {"cache_tokens", cache_tokens(decode, gpu, post.rollout)},
               {"error_low", error.rows > 0 ? error.low : 0},
               {"error_high", error.rows > 0 ? error.high : 0},
-              {"notes",
-               evaluation::notes_before(run, {.shows_bubble = false,
-                                              .other_gpus = post.rollout.gpus ? rollout_gpus : 0})}}
+              {"notes", notes}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -102,6 +102,7 @@ void simulate(config::Scenario scenario, const Question& question, const Workspa
     traces.push_back(std::move(collector.trace));
   }
   add_notes(notes, evaluation::notes_of_speed(summaries));
+  add_notes(notes, evaluation::notes_of_reduction(run));
   add_notes(notes, evaluation::notes_of_host(run));
   for (const analysis::Summary& summary : summaries)
     if (!analysis::fits(summary))

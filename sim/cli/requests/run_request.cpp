@@ -96,6 +96,7 @@ Json answer_run(Message& request, const Connection& client) {
     client.send(message, {block.descriptor()});
   }
   append_notes(notes, evaluation::notes_of_speed(summaries));
+  append_notes(notes, evaluation::notes_of_reduction(run));
   append_notes(notes, notes_of_host(run));
   return {{"notes", notes}};
 }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -73,7 +74,7 @@ analysis::JsonFields repeats_json(const Repeats& repeats) {
 analysis::JsonFields reduction_json(const execution::Reduction& reduction) {
   if (reduction.simulated >= reduction.replicas) return {};
   return {{"simulated_replicas", static_cast<double>(reduction.simulated)},
-          {"reduction_is_exact", reduction.is_exact}};
+          {"reduction_is_exact", reduction.likeness == execution::Reduction::Likeness::place}};
 }
 
 // Names of the trace files, one for each schedule. If there are several, the schedule's label is
@@ -138,6 +139,12 @@ config::Scenario shortened(config::Scenario scenario) {
   return scenario;
 }
 
+// True if it takes seconds to plan the job and to prepare its simulation.
+bool is_large(const config::Scenario& scenario) {
+  constexpr std::size_t many_gpus = 4096;
+  return workload::Ranks(scenario.parallel).size() >= many_gpus;
+}
+
 struct Results {
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;  // empty unless an output is drawn from them
@@ -169,6 +176,7 @@ Results run_all(const RunRequest& request, evaluation::ScenarioRun& run,
     trace::TraceCollector collector;
     RowProgress progress(evaluation::label(schedule), RowProgress::Rows::passes, schedule.size(),
                          is_visible, "; --steady-state simulates a few periods only");
+    if (is_large(request.scenario)) progress.announce("compares the routes of replicas");
     std::unique_ptr<trace::TraceWriter> writer;
     std::vector<trace::Sink*> sinks{&progress};
     if (collect) sinks.push_back(&collector);
@@ -265,7 +273,10 @@ int run_command(const Arguments& arguments) {
   std::vector<path> traces;
   watch_for_interrupts(interrupt_grace);  // planning does not poll
   check_steady_state(request, outputs);
+  std::optional<ProgressBar> planning(std::in_place, "plan", !request.quiet && !request.json);
+  if (is_large(scenario)) planning->announce("reads the cluster and plans stages and collectives");
   evaluation::ScenarioRun run(request.steady_state ? shortened(scenario) : scenario);
+  planning.reset();
   const std::vector<workload::Plan>& plans = run.plans();
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = output_files;

@@ -29,7 +29,7 @@ struct RunningJob {
         epoch(run_start),
         sink(row_sink),
         placement(run_job.cluster, run_job.hosts),
-        links(row_sink.wants_links() ? FoldedLinks::shared : FoldedLinks::limiting),
+        links(row_sink.needs_links() ? FoldedLinks::shared : FoldedLinks::limiting),
         kinds(find_kinds(run_job, placement, links)),
         replica_groups(run_job, kinds.simulated) {
     if (sink.needs_links()) book.emplace(job.cluster);
@@ -159,6 +159,17 @@ std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double f
 
 }  // namespace
 
+namespace {
+
+Reduction::Likeness likeness_of(const Job& job, const ReplicaKinds& kinds) {
+  if (kinds.are_alike || kinds.simulated.size() == job.replicas())
+    return Reduction::Likeness::place;
+  return job.passes_vary() ? Reduction::Likeness::messages_but_not_work
+                           : Reduction::Likeness::messages;
+}
+
+}  // namespace
+
 Reduction simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
   RunningJob running_job(job, sg4::Engine::get_clock(), sink, kinds_to_simulate);
@@ -177,7 +188,7 @@ Reduction simulate(const Job& job, trace::Sink& sink) {
     report_links(job, running_job.replica_groups, *running_job.wiring, *running_job.book, sink);
   return {.replicas = job.replicas(),
           .simulated = static_cast<std::uint32_t>(running_job.kinds.simulated.size()),
-          .is_exact = running_job.kinds.are_alike};
+          .likeness = likeness_of(job, running_job.kinds)};
 }
 
 JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {

@@ -1,7 +1,8 @@
 #include "sim/execution/simgrid/network.hpp"
 
 #include <algorithm>
-#include <deque>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -10,17 +11,60 @@
 namespace pipewright::execution {
 namespace {
 
+// Queue of messages. A run has hundreds of thousands of channels, most of them with few messages at
+// a time, so that an empty queue takes no memory of its own.
+template <class Message>
+class MessageQueue {
+ public:
+  bool empty() const { return first_ == messages_.size(); }
+  auto begin() { return messages_.begin() + static_cast<std::ptrdiff_t>(first_); }
+  auto end() { return messages_.end(); }
+  void push(Message message) {
+    if (messages_.size() == messages_.capacity() && first_ > messages_.size() / 2) {
+      messages_.erase(messages_.begin(), begin());
+      first_ = 0;
+    }
+    messages_.push_back(std::move(message));
+  }
+  Message take(typename std::vector<Message>::iterator position) {
+    Message message = std::move(*position);
+    if (position == begin())
+      ++first_;
+    else
+      messages_.erase(position);
+    return message;
+  }
+
+ private:
+  std::vector<Message> messages_;
+  std::size_t first_ = 0;  // messages before it have been taken
+};
+
+// Blocks the receiver of a channel until the next message.
+class Wake {
+ public:
+  void signal() {
+    if (std::exchange(is_awaited_, false)) semaphore_->release();
+  }
+  void wait() {
+    if (semaphore_ == nullptr) semaphore_ = sg4::Semaphore::create(0);
+    is_awaited_ = true;
+    semaphore_->acquire();
+  }
+
+ private:
+  bool is_awaited_ = false;
+  sg4::SemaphorePtr semaphore_;
+};
+
 // Channel without contention: a message takes `latency` seconds, 0 between two passes of a device.
 class LatencyChannel final : public Channel {
  public:
   LatencyChannel(double latency, schedules::P2p mode) : latency_(latency), mode_(mode) {}
 
   double send(std::uint32_t microbatch, double now, bool waits) override {
-    queue_.push_back({microbatch, now});
-    if (receiver_waits_) {
-      receiver_waits_ = false;
-      wake_->release();
-    }
+    queue_.push({microbatch, now});
+    wake_.signal();
     return waits ? now + latency_ : now;
   }
 
@@ -28,12 +72,10 @@ class LatencyChannel final : public Channel {
     auto it = queue_.end();
     while ((it = std::find_if(queue_.begin(), queue_.end(), [&](const Message& message) {
               return message.microbatch == microbatch;
-            })) == queue_.end()) {
-      receiver_waits_ = true;
-      wake_->acquire();
-    }
-    Arrival arrival{.posted = it->posted, .start = it->posted};
-    queue_.erase(it);
+            })) == queue_.end())
+      wake_.wait();
+    const Message message = queue_.take(it);
+    Arrival arrival{.posted = message.posted, .start = message.posted};
     if (mode_ == schedules::P2p::rendezvous && latency_ > 0)
       arrival.start = std::max(arrival.start, now);
     arrival.end = arrival.start + latency_;
@@ -47,9 +89,8 @@ class LatencyChannel final : public Channel {
   };
   double latency_;
   schedules::P2p mode_;
-  std::deque<Message> queue_;
-  bool receiver_waits_ = false;
-  sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
+  MessageQueue<Message> queue_;
+  Wake wake_;
 };
 
 // Transfers of a channel's messages over SimGrid's links. They share links max-min fairly and are
@@ -70,11 +111,8 @@ class FlowChannel final : public Channel {
     Message message{.microbatch = microbatch, .posted = now};
     if (mode_ != schedules::P2p::rendezvous) start(message);  // runs while the device continues
     const std::vector<sg4::CommPtr> flows = waits ? message.flows : std::vector<sg4::CommPtr>();
-    queue_.push_back(std::move(message));
-    if (receiver_waits_) {
-      receiver_waits_ = false;
-      wake_->release();
-    }
+    queue_.push(std::move(message));
+    wake_.signal();
     return waits ? finish(flows) : now;
   }
 
@@ -88,12 +126,8 @@ class FlowChannel final : public Channel {
       return arrival;
     }
     while (true) {  // messages are received in the order of sending
-      while (queue_.empty()) {
-        receiver_waits_ = true;
-        wake_->acquire();
-      }
-      Message message = std::move(queue_.front());
-      queue_.pop_front();
+      while (queue_.empty()) wake_.wait();
+      Message message = queue_.take(queue_.begin());
       if (mode_ == schedules::P2p::rendezvous) start(message);
       Arrival arrival{.posted = message.posted};
       arrival.end = finish(message.flows);
@@ -132,10 +166,9 @@ class FlowChannel final : public Channel {
 
   FlowRoute route_;
   schedules::P2p mode_;
-  std::deque<Message> queue_;
+  MessageQueue<Message> queue_;
   std::vector<std::pair<std::uint32_t, Arrival>> early_;
-  bool receiver_waits_ = false;
-  sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
+  Wake wake_;
 };
 
 // A boundary tensor has arrived when its last part has arrived.

@@ -132,7 +132,7 @@ TEST_CASE("collectives that some replicas of a kind meet change a symmetric run 
   CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(1e-3));
 }
 
-TEST_CASE("random symmetric runs take as long as the full ones if their replicas are of one kind",
+TEST_CASE("random symmetric runs take as long as the full ones where they say that they are exact",
           "[symmetric]") {
   const tests::CommandFolder place;
   tests::Random random(21);
@@ -156,7 +156,7 @@ TEST_CASE("random symmetric runs take as long as the full ones if their replicas
     write(place, layout, schedules[random.whole(0, 3)]);
     const tests::ProgramResult ran = place.run("run s.yaml --set symmetric=true --json");
     if (ran.status != 0) continue;  // such a model, or so many GPUs, are impossible
-    const bool is_alike = ran.err.find("replicas are of") == std::string::npos;
+    const bool is_alike = ran.err.find("not exact") == std::string::npos;
     const double full = makespan(place, false);
     const double single = nlohmann::json::parse(ran.out)["makespan_s"];
     CAPTURE(layout, full, single);
@@ -171,19 +171,20 @@ TEST_CASE("a symmetric run says why replicas are of several kinds", "[symmetric]
   const auto note = [&](const std::string& keys) {
     const tests::ProgramResult ran = place.run("run s.yaml --set symmetric=true " + keys);
     REQUIRE(ran.status == 0);
-    const std::size_t start = ran.out.find("symmetric: ");
+    const std::size_t start = ran.out.find("replicas: ");
     return start == std::string::npos ? ""
                                       : ran.out.substr(start, ran.out.find('\n', start) - start);
   };
-  make(place, "8 --fabric leaf-spine --leaf-nodes 2");
+  make(place, "8 --fabric leaf-spine --leaf-nodes 2 --oversubscription 2");
   // Devices 0 and 1 take 3 nodes each, and a leaf has 2: device 1 begins at node 3 and ends at 5.
   write(place, "devices: 2\nparallel: {tp: 8, dp: 3}\n");
-  CHECK(
-      note("") ==
-      "symmetric: the 3 replicas are of 3 kinds, and one of each kind is simulated, since device 1 "
-      "begins in the middle of a leaf (at node-3-gpu-0, node 2 of 2) and ends in another one; with "
-      "parallel.dp=2 (32 GPUs) all replicas are alike");
-  CHECK(note("parallel.dp=2") == "");
+  CHECK(note("") ==
+        "replicas: all 3 were simulated, since each is of a kind of its own; device 1 begins in "
+        "the middle of a leaf (at node-3-gpu-0, node 2 of 2) and ends in another one; with "
+        "parallel.dp=2 (32 GPUs) all replicas are alike");
+  CHECK(note("parallel.dp=2") ==
+        "replicas: one was simulated for all 2; exact, since messages and collectives of a kind "
+        "cross equivalent links at the same times");
   CHECK(note("engine=timing") == "");  // has no contention, so that all replicas are alike
   // A device takes 3 x 4 GPUs, and a node has 8: device 1 begins at the fifth GPU of node 1.
   write(place, "devices: 2\nparallel: {tp: 4, dp: 3}\n");
@@ -197,6 +198,18 @@ TEST_CASE("a symmetric run says why replicas are of several kinds", "[symmetric]
         std::string::npos);
 }
 
+TEST_CASE("leaves without oversubscription make no difference between replicas", "[symmetric]") {
+  const tests::CommandFolder place;
+  make(place, "8 --fabric leaf-spine --leaf-nodes 2");
+  write(place, "devices: 2\nparallel: {tp: 8, dp: 3}\n");
+  const tests::ProgramResult ran = place.run("run s.yaml --set symmetric=true --json");
+  REQUIRE(ran.status == 0);
+  const auto run = nlohmann::json::parse(ran.out);
+  CHECK(run["simulated_replicas"] < 3);
+  CHECK(run["reduction_is_exact"] == true);
+  CHECK(run["makespan_s"] == Approx(makespan(place, false)).epsilon(1e-9));
+}
+
 TEST_CASE("a symmetric run names the GPUs per rack with which replicas are alike", "[symmetric]") {
   const tests::CommandFolder place;
   REQUIRE(place.run("platform make --node gb200-nvl72 --nodes 4 -o cluster.xml").status == 0);
@@ -206,13 +219,13 @@ TEST_CASE("a symmetric run names the GPUs per rack with which replicas are alike
   write(place, "devices: 8\nparallel: {tp: 8, dp: 2}\nsymmetric: true\n");
   const tests::ProgramResult ran = place.run("run s.yaml");
   REQUIRE(ran.status == 0);
-  CHECK(ran.out.find("symmetric: the 2 replicas are of 2 kinds, and one of each kind is simulated, "
-                     "since device 4 begins in the middle of a node (at node-0-gpu-64, GPU 65 of "
-                     "72) and ends in another one; with placement.domain=64 all replicas are "
-                     "alike") != std::string::npos);
+  CHECK(ran.out.find("replicas: all 2 were simulated, since each is of a kind of its own; device 4 "
+                     "begins in the middle of a node (at node-0-gpu-64, GPU 65 of 72) and ends in "
+                     "another one; with placement.domain=64 all replicas are alike") !=
+        std::string::npos);
   const tests::ProgramResult alike = place.run("run s.yaml --set placement.domain=64");
   REQUIRE(alike.status == 0);
-  CHECK(alike.out.find("symmetric: ") == std::string::npos);
+  CHECK(alike.out.find("replicas: one was simulated for all 2") != std::string::npos);
 }
 
 TEST_CASE("symmetric runs whose replicas vary are refused with the reason", "[symmetric]") {

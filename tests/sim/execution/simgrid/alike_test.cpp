@@ -17,8 +17,28 @@
 // run in full simulates one replica of each kind; `reduce_from` makes a small one do so as well.
 
 using namespace pipewright;
+using execution::FoldedLinks;
 
 namespace {
+
+// Passes on all rows but the use of links, so that a run may leave out links that never limit a
+// rate.
+class RowsWithoutLinks final : public trace::Sink {
+ public:
+  void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
+             const std::vector<trace::StageRow>& stages) override {
+    rows.begin(run, devices, stages);
+  }
+  void pass(const trace::PassRow& row) override { rows.pass(row); }
+  void transfer(const trace::TransferRow& row) override { rows.transfer(row); }
+  void memory(const trace::MemoryRow& row) override { rows.memory(row); }
+  void collective(const trace::CollectiveRow& row) override { rows.collective(row); }
+  void step(const trace::StepRow& row) override { rows.step(row); }
+  void wait(const trace::WaitRow& row) override { rows.wait(row); }
+  void finish() override {}
+
+  trace::TraceCollector rows;
+};
 
 constexpr std::size_t any_number = std::numeric_limits<std::uint32_t>::max();
 
@@ -40,18 +60,23 @@ struct Job : tests::HybridJob {
     for (auto& times_by_stage : costs.times.of_stage)
       for (double& seconds : times_by_stage) seconds /= 50;
   }
-  std::size_t kinds(const cluster::Cluster& cluster, std::size_t most = any_number) const {
+  std::size_t kinds(const cluster::Cluster& cluster, std::size_t most = any_number,
+                    FoldedLinks links = FoldedLinks::shared) const {
     const execution::Job run_job = job(cluster);
     const auto kinds = execution::Wiring::find_alike(
-        run_job, execution::RankPlacement(cluster, run_job.hosts), most);
+        run_job, execution::RankPlacement(cluster, run_job.hosts), most, links);
     return kinds ? kinds->simulated.size() : 0;
   }
-  trace::Trace run_from(std::size_t copies, const cluster::Cluster& cluster) const {
-    trace::TraceCollector collector;
+  trace::Trace run_from(std::size_t copies, const cluster::Cluster& cluster,
+                        FoldedLinks links = FoldedLinks::shared) const {
+    trace::TraceCollector with_links;
+    RowsWithoutLinks without_links;
     execution::Job run_job = job(cluster);
     run_job.reduce_from = copies;
-    execution::run(run_job, execution::EngineKind::simgrid, {}, collector);
-    return std::move(collector.trace);
+    const bool reports_links = links == FoldedLinks::shared;
+    execution::run(run_job, execution::EngineKind::simgrid, {},
+                   reports_links ? static_cast<trace::Sink&>(with_links) : without_links);
+    return std::move(reports_links ? with_links.trace : without_links.rows.trace);
   }
 };
 
@@ -66,6 +91,18 @@ TEST_CASE("replicas are alike if messages and collectives cross equivalent links
   const Job job("1f1b", 2, {.tp = 8, .dp = 8, .replicas_together = true});
   CHECK(job.kinds(cluster) == 2);
   CHECK(job.kinds(cluster, 1) == 0);  // more kinds than asked for
+}
+
+TEST_CASE("replicas in the middle of a leaf are alike if its uplink never limits a rate",
+          "[alike]") {
+  // Five replicas of a node each and leaves of four nodes: device 1 begins in the middle of a leaf.
+  cluster::PlatformRequest request = dgx(12, "leaf-spine");
+  request.leaf_nodes = 4;
+  const Job job("1f1b", 2, {.tp = 8, .dp = 5});
+  CHECK(job.kinds(make(request), any_number, FoldedLinks::shared) > 2);
+  CHECK(job.kinds(make(request), any_number, FoldedLinks::limiting) == 1);
+  request.oversubscription = 2;
+  CHECK(job.kinds(make(request), any_number, FoldedLinks::limiting) > 2);
 }
 
 TEST_CASE("a slow link makes its replica a kind of its own", "[alike]") {
@@ -91,7 +128,7 @@ TEST_CASE("a run of one replica of each kind equals the run of all replicas", "[
     }
   const std::vector<std::string> schedules{"1f1b", "gpipe", "zb-h1"};
   int reduced = 0;
-  for (int round = 0; round < 48; ++round) {
+  for (int round = 0; round < 96; ++round) {
     const std::uint32_t devices = 1U << random.whole(1, 2);
     const std::uint32_t tp = 1U << random.whole(0, 3);
     const std::uint32_t ep = random.flip() ? 1 : 2;
@@ -109,10 +146,11 @@ TEST_CASE("a run of one replica of each kind equals the run of all replicas", "[
                                                   .collective = workload::Collective::all_to_all,
                                                   .bytes = 20'000'000});
     const cluster::Cluster& cluster = clusters[random.whole(0, 5)];
-    const std::size_t kinds = job.kinds(cluster);
+    const FoldedLinks links = random.flip() ? FoldedLinks::shared : FoldedLinks::limiting;
+    const std::size_t kinds = job.kinds(cluster, any_number, links);
     const trace::Trace full = job.run_from(any_number, cluster);
-    const trace::Trace by_kinds = job.run_from(0, cluster);
-    CAPTURE(round, devices, tp, ep, layout.dp, layout.zero, layout.replicas_together, kinds);
+    const trace::Trace by_kinds = job.run_from(0, cluster, links);
+    CAPTURE(round, devices, tp, ep, layout.dp, layout.zero, layout.replicas_together, kinds, links);
     REQUIRE(full.passes.size() == by_kinds.passes.size());
     for (std::size_t i = 0; i < full.passes.size(); ++i)
       REQUIRE(by_kinds.passes[i].end == Approx(full.passes[i].end).epsilon(1e-9));
@@ -120,5 +158,5 @@ TEST_CASE("a run of one replica of each kind equals the run of all replicas", "[
     REQUIRE(full.waits.size() == by_kinds.waits.size());
     reduced += kinds > 0 && 2 * kinds <= job.ranks.replicas() ? 1 : 0;
   }
-  CHECK(reduced > 12);
+  CHECK(reduced > 24);
 }
