@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/report/text_table.hpp"
+#include "sim/config/text/counts.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/refusals.hpp"
@@ -66,21 +67,6 @@ void add_vision_notes(const workload::ModelSetting& setting, Notes& notes) {
     notes.emplace_back(
         "modules.vision: ranks of tp that all compute the encoder have the same gradients; an "
         "all-reduce over tp, with which frameworks keep them equal, is not modelled");
-}
-
-// Adds a note on a sequence in thousands, which is usually meant in units of 1024.
-void add_thousands_note(const config::Scenario& scenario, Notes& notes) {
-  for (const char* const key : {"training.sequence", "model.sequence"}) {
-    const config::Value* const sequence = config::value_at(scenario.tree, key);
-    if (sequence == nullptr) continue;
-    const std::string_view text = sequence->text;
-    if (!text.ends_with('k')) return;
-    const std::string_view thousands = text.substr(0, text.size() - 1);
-    const std::uint32_t tokens = workload::sequence_of(scenario.model->value, scenario.training);
-    notes.push_back(fmt::format("{}: {} is {} tokens; {}Ki is {}", key, text, tokens, thousands,
-                                tokens / 1000.0 * 1024));
-    return;
-  }
 }
 
 void add_model_notes(const config::Scenario& scenario, Notes& notes) {
@@ -227,8 +213,22 @@ Notes notes_of_model(const config::Scenario& scenario) {
   if (!scenario.model) return {};
   Notes notes = config::notes_of(scenario.model->value, scenario.training);
   for (std::string& note : notes) note = fmt::format("model: {}", analysis::printable(note));
-  add_thousands_note(scenario, notes);
+  if (std::string note = thousands_note(scenario.tree); !note.empty())
+    notes.push_back(std::move(note));
   return notes;
+}
+
+std::string thousands_note(const config::Value& tree) {
+  for (const char* const key : {"training.sequence", "model.sequence"}) {
+    const config::Value* const sequence = config::value_at(tree, key);
+    if (sequence == nullptr) continue;
+    const std::string_view text = sequence->text;
+    const auto tokens = config::scaled_count(text);
+    if (!text.ends_with('k') || !tokens) return {};
+    return fmt::format("{}: {} is {} tokens; {}Ki is {}", key, text, *tokens,
+                       text.substr(0, text.size() - 1), static_cast<double>(*tokens) / 1000 * 1024);
+  }
+  return {};
 }
 
 Notes notes_before(const ScenarioRun& run, const NoteSetting& setting) {

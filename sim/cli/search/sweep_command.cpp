@@ -399,7 +399,7 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
       answer_questions(request, parts, prepared, run, *workers, processes, rest_s);
   const std::optional<std::size_t> best = analysis::find(run).best;
   const int status = best ? exit_ok : exit_findings;
-  run.notes = sweep_notes(prepared.space, prepared.facts, run);
+  run.notes = sweep_notes(*request.tree, prepared.space, prepared.facts, run);
   const int report_status =
       report_search(request, run, answers, scenario_of, processes.plan_launch, status);
   return interrupted() ? exit_interrupted : report_status;

@@ -39,7 +39,7 @@ std::string gpu_note(const search::Space& space, const std::vector<search::Clust
 
 }  // namespace
 
-std::vector<std::string> sweep_notes(const search::Space& space,
+std::vector<std::string> sweep_notes(const config::Value& tree, const search::Space& space,
                                      const std::vector<search::ClusterFacts>& facts,
                                      const SearchRun& run) {
   const analysis::Findings findings = analysis::find(run);
@@ -52,6 +52,7 @@ std::vector<std::string> sweep_notes(const search::Space& space,
     for (std::string& note : evaluation::notes_of_model(
              config::read_scenario(space.candidate(run.rows[row].candidate))))
       add(std::move(note));
+  add(evaluation::thousands_note(tree));
   if (findings.best) add(gpu_note(space, facts, run.rows[*findings.best].candidate));
   return notes;
 }

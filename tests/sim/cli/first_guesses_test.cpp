@@ -210,4 +210,7 @@ TEST_CASE("a sequence in thousands is noted", "[cli][run]") {
   CHECK_THAT(succeeds(place, "run job.yaml --set training.sequence=8k").out,
              Contains("training.sequence: 8k is 8000 tokens; 8Ki is 8192"));
   CHECK_THAT(succeeds(place, "run job.yaml --set training.sequence=8Ki").out, !Contains("8Ki is"));
+  place.write("sweep.yaml", std::string(scenario) + "training: {sequence: 8k}\n");
+  CHECK_THAT(succeeds(place, "search sweep.yaml -q").out,
+             Contains("training.sequence: 8k is 8000 tokens; 8Ki is 8192"));
 }
