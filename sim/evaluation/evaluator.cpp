@@ -358,14 +358,18 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
                               settle_with(parsed, layout, close_times));
     workload::Planner rough_planner(parsed, layout.hardware.gpus, estimate, &impl_->schedules,
                                     settle_roughly);
-    const bool is_close = basis != analysis::Basis::passes;
+    const bool has_network = basis != analysis::Basis::passes;
     Sketches sketches(parsed, layout.hardware, impl_->capacity(layout.hardware),
-                      is_close ? settle_roughly : workload::Planner::Settle());
-    // A bound on a rougher basis than the order of passes; nothing if that takes an order.
+                      has_network ? settle_roughly : workload::Planner::Settle());
+    // A row with a bound on a rougher basis than the order of passes; nothing if there is none.
     const auto rough_row = [&](const config::ScheduleSpec& spec) {
-      return is_close && has_fixed_order(spec)
-                 ? std::optional(impl_->assess(parsed, spec, layout, rough_planner, rough_times))
-                 : sketches.sketch(spec);
+      std::optional<CandidateRow> row = sketches.sketch(spec);
+      if (!has_network || !row || row->outcome != Outcome::open || !has_fixed_order(spec))
+        return row;
+      const double bound_of_any_order = row->bound_s;
+      row = impl_->assess(parsed, spec, layout, rough_planner, rough_times);
+      if (row->outcome == Outcome::open) row->bound_s = std::max(row->bound_s, bound_of_any_order);
+      return row;
     };
     rows.resize(parsed.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -422,6 +422,33 @@ TEST_CASE("bounds of time and memory grow with the basis they use", "[evaluator]
   CHECK(open > 400);
 }
 
+TEST_CASE("a fixed order of passes is bounded before its gradients are reduced",
+          "[evaluator][bounds]") {
+  using analysis::Basis;
+  const ThinCluster cluster;
+  const config::Value scenario =
+      cluster.scenario("1f1b", "parallel: {tp: 4, pp: 4}, microbatches: 4");
+  evaluation::Evaluator evaluator(config::read_scenario(scenario), 0);
+  const CandidateRow passes = evaluator.assess(scenario, Basis::passes).front();
+  const CandidateRow network = evaluator.assess(scenario, Basis::network).front();
+  const CandidateRow order = evaluator.assess(scenario, Basis::order).front();
+  CHECK(passes.activities == 0);
+  CHECK(network.basis == Basis::network);
+  CHECK(network.activities == order.activities);
+  CHECK(network.peak_bytes == order.peak_bytes);
+  CHECK(passes.peak_bytes < network.peak_bytes);
+  // The collectives of tp lengthen each pass, and hops between stages fill and drain the pipeline.
+  CHECK(network.bound_s > 1.05 * passes.bound_s);
+  CHECK(network.bound_s <= order.bound_s * (1 + 1e-12));
+  const auto knows_order = [&](const char* schedule, Basis basis) {
+    const config::Value planned =
+        cluster.scenario(schedule, "parallel: {tp: 4, pp: 4}, microbatches: 4");
+    return evaluator.assess(planned, basis).front().activities > 0;
+  };
+  CHECK_FALSE(knows_order("zb-1p", Basis::network));
+  CHECK(knows_order("zb-1p", Basis::order));
+}
+
 TEST_CASE("candidates with uneven microbatches have bounds without an order of passes",
           "[evaluator]") {
   using analysis::Basis;
