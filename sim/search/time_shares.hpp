@@ -16,7 +16,7 @@ class TimeShares {
  public:
   using Stop = std::function<bool()>;
 
-  // Without `seconds`, no part has a limit. `parts` are the names of the parts in their order.
+  // `parts` are the names of the parts in their order. They have no limit without `seconds`.
   // `interrupted` ends every part; it may be empty.
   TimeShares(std::optional<double> seconds, std::vector<std::string> parts, Stop interrupted);
 

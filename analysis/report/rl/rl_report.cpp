@@ -55,16 +55,16 @@ TextTable rl_phases(const RlReport& report) {
     for (const Phase& phase : phases)
       if (phase.seconds != 0) lines.emplace_back(pool, phase);
   };
-  const Phase other{"other", report.overhead_s, ""};
+  const Phase overhead{"other", report.overhead_s, ""};
   std::vector<Phase> phases = trainer_phases(report);
   if (report.phases_overlap) {
-    phases.push_back(other);
+    phases.push_back(overhead);
     add_pool("training", with_idle(phases, report.step_s));
     add_pool("generation",
              with_idle({generation_phase(report), weights_phase(report)}, report.step_s));
   } else {
     phases.insert(phases.begin(), generation_phase(report));
-    phases.insert(phases.end(), {weights_phase(report), other});
+    phases.insert(phases.end(), {weights_phase(report), overhead});
     add_pool("", phases);
   }
   std::vector<std::string> pools;

@@ -185,3 +185,42 @@ TEST_CASE("a job that never trains its tokens ends with an error", "[goodput]") 
   CHECK(ran.status == 2);
   CHECK(contains(ran.err, "of the tokens (--tokens) are trained; lower the rates"));
 }
+
+TEST_CASE("goodput has the expected error of an iteration beside the range of seeds") {
+  const CommandFolder place;
+  place.write("job.yaml", scenario);
+  const ProgramResult ran = place.run("goodput job.yaml --seeds 5 --only --tokens 100B --json");
+  REQUIRE(ran.status == 0);
+  const json report = json::parse(ran.out);
+  const json& days = report["days"];
+  const json& error = report["expected_error"];
+  REQUIRE(error["rows"].get<int>() > 0);
+  const double mean = days["mean"];
+  CHECK(days["with_error_low"].get<double>() == Approx(mean * (1 + error["low"].get<double>())));
+  CHECK(days["with_error_high"].get<double>() == Approx(mean * (1 + error["high"].get<double>())));
+  // The error is that of the time of an iteration, and a rate falls as it rises.
+  CHECK(report["tokens_per_day"]["with_error_high"].get<double>() ==
+        Approx(report["tokens_per_day"]["mean"].get<double>() / (1 + error["low"].get<double>())));
+  CHECK_FALSE(report["interruptions"].contains("with_error_low"));
+  const ProgramResult text = place.run("goodput job.yaml --seeds 5 --only");
+  CHECK(contains(text.out, "expected error"));
+  CHECK(contains(text.out, "of an iteration, at the same effective training time"));
+}
+
+TEST_CASE("idle racks are noted as racks, and spares are not idle") {
+  const CommandFolder place;
+  REQUIRE(place.run("platform make --node gb300-nvl72 --nodes 3 -o racks.xml").status == 0);
+  const std::string job =
+      "cluster: racks.xml\nmodel: llama-3-8b\nparallel: {tp: 8, dp: 8}\n"
+      "placement: {domain: 64}\nglobal_batch: 64\nengine: timing\nsymmetric: true\n"
+      "goodput: {duration: 2 d, replaces: rack, ";
+  const auto notes = [&](const std::string& spares) {
+    place.write("job.yaml", job + spares + "}\n");
+    const ProgramResult ran = place.run("goodput job.yaml --seeds 2 --only --json");
+    REQUIRE(ran.status == 0);
+    return json::parse(ran.out)["notes"].dump();
+  };
+  CHECK(contains(notes("elastic: false"), "2 of 3 racks are idle"));
+  CHECK(contains(notes("spares: 16"), "1 of 3 racks are idle"));
+  CHECK_FALSE(contains(notes("spares: rest"), "idle"));
+}
