@@ -9,9 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report/text_table.hpp"
-#include "sim/config/text/counts.hpp"
 #include "sim/config/training_checks.hpp"
+#include "sim/evaluation/model_notes.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/refusals.hpp"
 #include "sim/evaluation/site.hpp"
@@ -208,28 +207,6 @@ void add_host_memory_note(const config::Scenario& scenario, const Hardware& hard
 }
 
 }  // namespace
-
-Notes notes_of_model(const config::Scenario& scenario) {
-  if (!scenario.model) return {};
-  Notes notes = config::notes_of(scenario.model->value, scenario.training);
-  for (std::string& note : notes) note = fmt::format("model: {}", analysis::printable(note));
-  if (std::string note = thousands_note(scenario.tree); !note.empty())
-    notes.push_back(std::move(note));
-  return notes;
-}
-
-std::string thousands_note(const config::Value& tree) {
-  for (const char* const key : {"training.sequence", "model.sequence"}) {
-    const config::Value* const sequence = config::value_at(tree, key);
-    if (sequence == nullptr) continue;
-    const std::string_view text = sequence->text;
-    const auto tokens = config::scaled_count(text);
-    if (!text.ends_with('k') || !tokens) return {};
-    return fmt::format("{}: {} is {} tokens; {}Ki is {}", key, text, *tokens,
-                       text.substr(0, text.size() - 1), static_cast<double>(*tokens) / 1000 * 1024);
-  }
-  return {};
-}
 
 Notes notes_before(const ScenarioRun& run, const NoteSetting& setting) {
   Notes notes;

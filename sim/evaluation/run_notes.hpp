@@ -16,11 +16,6 @@ struct NoteSetting {
   std::uint64_t other_gpus = 0;  // GPUs of the cluster that have work beside the scenario
 };
 
-// Notes on what reading the scenario's model assumed, and on a sequence in thousands.
-std::vector<std::string> notes_of_model(const config::Scenario& scenario);
-// Note on a sequence that is written in thousands, such as 8k, and usually meant in units of 1024.
-// Empty for other sequences.
-std::string thousands_note(const config::Value& tree);
 // Notes that need no simulation: about rules of the stack that the job breaks, the model,
 // recomputation and keys of FSDP without effect, interleaved schedules with one chunk, groups
 // spread over slower links than necessary, and idle nodes.

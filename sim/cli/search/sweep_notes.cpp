@@ -9,7 +9,7 @@
 #include "analysis/report/search/findings.hpp"
 #include "sim/config/range_note.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/evaluation/run_notes.hpp"
+#include "sim/evaluation/model_notes.hpp"
 
 namespace pipewright::cli {
 namespace {
