@@ -6,9 +6,9 @@ namespace pipewright::execution {
 
 // Replicas that a simulation ran: one of each kind, in place of all replicas of its kind.
 struct Reduction {
-  // What replicas of a kind have in common: their place in the schedule at all times, so that the
-  // result is that of all replicas, but for rounding; the links of their messages, though not of
-  // their collectives; or these links, though not their work.
+  // Replicas of a kind are at the same place of their schedule at all times, so that the result is
+  // that of all replicas, but for rounding. Or they have the links of their messages in common, but
+  // not those of their collectives; or these links, but not their work.
   enum class Likeness : std::uint8_t { place, messages, messages_but_not_work };
   std::uint32_t replicas = 1;   // of the job
   std::uint32_t simulated = 1;  // number of kinds

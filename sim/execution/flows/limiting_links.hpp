@@ -26,7 +26,7 @@ class LimitingLinks {
   }
 
  private:
-  // What the smaller links before or behind a link let through, in bytes/s on the link.
+  // Rate that the smaller links before or behind a link let through, in bytes/s on the link.
   struct Supply {
     double rate = 0;
     bool is_bounded = true;  // false: a flow crosses no smaller link there
