@@ -48,7 +48,7 @@ class LimitingLinks {
   // Crossings per crossing of the smaller link, by link and smaller link.
   using Shares = std::unordered_map<std::uint64_t, double>;
 
-  // Counts the smallest link among those that the route crosses before (or behind) each link.
+  // Counts, for each link, the slowest smaller one among those before it in `crossings`.
   void count(std::span<const Crossing> crossings, Supply Load::*side, Shares& shares);
 
   std::vector<Load> loads_;  // by number of the link
