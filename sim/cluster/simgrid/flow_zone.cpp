@@ -22,10 +22,10 @@ sg4::Host* FlowZone::add_host(const std::string& name, double speed, int cores) 
       ->seal();
 }
 
-FlowZone::KeptRoute FlowZone::make_route(const NetPoint* source, const NetPoint* destination) {
+FlowZone::RecentRoute FlowZone::make_route(const NetPoint* source, const NetPoint* destination) {
   links_.clear();
   finder_(source->id(), destination->id(), links_);
-  KeptRoute route;
+  RecentRoute route;
   for (const sg4::Link* link : links_) {
     route.links.push_back(link->get_impl());
     route.latency += link->get_latency();
@@ -39,10 +39,10 @@ void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destinati
   if (routes_.size() == most_routes) routes_.clear();
   const auto [it, is_new] =
       routes_.try_emplace(std::uint64_t{source->id()} << 32U | destination->id());
-  KeptRoute& kept = it->second;
-  if (is_new) kept = make_route(source, destination);
-  route->link_list_.insert(route->link_list_.end(), kept.links.begin(), kept.links.end());
-  if (latency != nullptr) *latency += kept.latency;
+  RecentRoute& recent = it->second;
+  if (is_new) recent = make_route(source, destination);
+  route->link_list_.insert(route->link_list_.end(), recent.links.begin(), recent.links.end());
+  if (latency != nullptr) *latency += recent.latency;
 }
 
 FlowZone& make_zone(const std::string& name, FlowZone::Finder finder) {

@@ -45,15 +45,15 @@ class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
   void get_local_route(const NetPoint* source, const NetPoint* destination, Route* route,
                        double* latency) override;
 
-  struct KeptRoute {
+  struct RecentRoute {
     decltype(Route::link_list_) links;
     double latency = 0;
   };
-  KeptRoute make_route(const NetPoint* source, const NetPoint* destination);
+  RecentRoute make_route(const NetPoint* source, const NetPoint* destination);
 
   Finder finder_;
   std::vector<const sg4::Link*> links_;
-  std::unordered_map<std::uint64_t, KeptRoute> routes_;  // by source and destination
+  std::unordered_map<std::uint64_t, RecentRoute> routes_;  // by source and destination
 };
 
 // Creates a zone: the root of the first platform, or if there is a platform, an additional zone.

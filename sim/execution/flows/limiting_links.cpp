@@ -5,28 +5,29 @@
 namespace pipewright::execution {
 
 void LimitingLinks::count(std::span<const Crossing> crossings, Supply Load::*side, Shares& shares) {
-  const Crossing* smallest = nullptr;
-  const auto rate = [](const Crossing& crossing) {
-    return cluster::Cluster::capacity_of(crossing.link) / crossing.times;
+  const auto capacity = [](const Crossing& crossing) {
+    return cluster::Cluster::capacity_of(crossing.link);
   };
-  for (const Crossing& crossing : crossings) {
+  for (std::size_t at = 0; at < crossings.size(); ++at) {
+    const Crossing& crossing = crossings[at];
     Load& load = loads_[crossing.link->number];
     Supply& supply = load.*side;
-    if (!supply.is_over(load.capacity)) {
-      // Only strictly smaller links count, so that two links never leave the limit to each other.
-      if (smallest == nullptr || cluster::Cluster::capacity_of(smallest->link) >= load.capacity) {
-        supply.is_bounded = false;
-      } else {
-        const double share = static_cast<double>(crossing.times) / smallest->times;
-        double& largest_share =
-            shares[std::uint64_t{crossing.link->number} << 32U | smallest->link->number];
-        if (share > largest_share) {
-          supply.rate += (share - largest_share) * cluster::Cluster::capacity_of(smallest->link);
-          largest_share = share;
-        }
-      }
-    }
-    if (smallest == nullptr || rate(crossing) < rate(*smallest)) smallest = &crossing;
+    if (supply.is_over(load.capacity)) continue;
+    // Only strictly smaller links count, so that two links never leave the limit to each other.
+    const Crossing* slowest = nullptr;
+    for (const Crossing& smaller : crossings.first(at))
+      if (capacity(smaller) < load.capacity &&
+          (slowest == nullptr ||
+           capacity(smaller) * slowest->times < capacity(*slowest) * smaller.times))
+        slowest = &smaller;
+    supply.is_bounded = slowest != nullptr;
+    if (slowest == nullptr) continue;
+    const double share = static_cast<double>(crossing.times) / slowest->times;
+    double& largest_share =
+        shares[std::uint64_t{crossing.link->number} << 32U | slowest->link->number];
+    if (share <= largest_share) continue;
+    supply.rate += (share - largest_share) * capacity(*slowest);
+    largest_share = share;
   }
 }
 

@@ -26,7 +26,7 @@ class LimitingLinks {
   }
 
  private:
-  // What the smaller links before or behind a link let through, in bytes/s on the link.
+  // Rate that the smaller links before or behind a link let through, in bytes/s on the link.
   struct Supply {
     double rate = 0;
     bool is_bounded = true;  // false: a flow crosses no smaller link there
@@ -48,7 +48,7 @@ class LimitingLinks {
   // Crossings per crossing of the smaller link, by link and smaller link.
   using Shares = std::unordered_map<std::uint64_t, double>;
 
-  // Counts the smallest link among those that the route crosses before (or behind) each link.
+  // Counts, for each link, the slowest smaller one among those before it in `crossings`.
   void count(std::span<const Crossing> crossings, Supply Load::*side, Shares& shares);
 
   std::vector<Load> loads_;  // by number of the link

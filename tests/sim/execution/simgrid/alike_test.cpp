@@ -98,7 +98,7 @@ TEST_CASE("replicas in the middle of a leaf are alike if its uplink never limits
   // Five replicas of a node each and leaves of four nodes: device 1 begins in the middle of a leaf.
   cluster::PlatformRequest request = dgx(12, "leaf-spine");
   request.leaf_nodes = 4;
-  const Job job("1f1b", 2, {.tp = 8, .dp = 5});
+  const Job job("1f1b", 2, {.tp = 8, .dp = 5, .replicas_together = true});
   CHECK(job.kinds(make(request), any_number, FoldedLinks::shared) > 2);
   CHECK(job.kinds(make(request), any_number, FoldedLinks::limiting) == 1);
   request.oversubscription = 2;

@@ -32,7 +32,9 @@ struct Job : tests::HybridJob {
     const execution::RankPlacement rank_placement(cluster, run_job.hosts);
     const auto kinds = execution::find_replica_kinds(run_job, rank_placement);
     const execution::ReplicaGroups replica_groups(run_job, kinds.simulated);
-    return execution::Wiring(run_job, rank_placement, kinds, replica_groups).flows();
+    return execution::Wiring(run_job, rank_placement, kinds, replica_groups,
+                             execution::FoldedLinks::shared)
+        .flows();
   }
 };
 
