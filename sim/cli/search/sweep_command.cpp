@@ -238,29 +238,32 @@ WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& p
   const std::function<bool()> is_over = [&] { return time.is_over(); };
   search::SearchCalls calls = calls_of(progress, {});
   calls.interrupted = is_over;
+  const WinnerContext context{.sweep = *request.tree,
+                              .space = prepared.space,
+                              .parts = parts,
+                              .workers = workers,
+                              .what_if_runs = std::move(what_if_runs),
+                              .options = {.facts = prepared.facts, .target = {.front = false}},
+                              .calls = calls,
+                              .time = time};
   WinnerAnswers answers;
-  if (is_search_complete)
-    answers = answer(request.questions, run,
-                     {.sweep = *request.tree,
-                      .space = prepared.space,
-                      .parts = parts,
-                      .workers = workers,
-                      .what_if_runs = std::move(what_if_runs),
-                      .options = {.facts = prepared.facts, .target = {.front = false}},
-                      .calls = calls,
-                      .time = time});
-  const std::optional<std::size_t> best = analysis::find(run).best;
-  if (request.questions.decision && best && answers.robust) {
-    time.begin_next();
-    answers.decision = decide(run, *best,
-                              {.space = prepared.space,
-                               .facts = prepared.facts,
-                               .costs = parts.costs,
-                               .simulate_weeks = processes.simulate_weeks,
-                               .stop = is_over,
-                               .plan_launch = processes.plan_launch,
-                               .launches = request.launches});
+  std::optional<analysis::Decision> decision;
+  if (is_search_complete) {
+    find_next_to_best(request.questions, run, context);
+    if (request.questions.decision) time.begin_next();
+    const std::optional<std::size_t> best = analysis::find(run).best;
+    if (request.questions.decision && best && !interrupted())
+      decision = decide(run, *best,
+                        {.space = prepared.space,
+                         .facts = prepared.facts,
+                         .costs = parts.costs,
+                         .simulate_weeks = processes.simulate_weeks,
+                         .stop = is_over,
+                         .plan_launch = processes.plan_launch,
+                         .launches = request.launches});
+    if (!interrupted()) answers = answer(request.questions, run, context);
   }
+  if (answers.robust) answers.decision = std::move(decision);
   answers.cut_short = time.cut_short();
   if (!interrupted()) return answers;
   answers.decision.reset();

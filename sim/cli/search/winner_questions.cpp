@@ -1,7 +1,7 @@
 #include "sim/cli/search/winner_questions.hpp"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,23 +15,33 @@
 namespace pipewright::cli {
 namespace {
 
-// Names of the questions of --robust. The last two are those of the setting `turns`.
-constexpr std::array<const char*, 4> robust_names{"the candidates next to the best",
-                                                  "draws of conditions",
-                                                  "bandwidths and latencies at which "
-                                                  "another candidate wins",
-                                                  "the winner with twice the memory"};
-constexpr std::size_t turn_names = 2;
+// Names of the questions of --robust. The setting `turns` adds the second and the last. Those that
+// can use any time come last, since they get the time that the questions before them leave.
+constexpr const char* next_name = "the candidates next to the best";
+constexpr const char* memory_name = "the winner with twice the memory";
+constexpr const char* draws_name = "draws of conditions";
+constexpr const char* turns_name = "bandwidths and latencies at which another candidate wins";
 
-void add_more_memory(analysis::Robustness& robust, const analysis::SearchRun& run,
-                     const WinnerContext& context) {
+// Winner with more memory, or the reason why it is not known.
+struct MoreMemory {
+  std::optional<analysis::Perturbation> winner;
+  bool is_cut = false;
+};
+
+MoreMemory examine_more_memory(const analysis::SearchRun& run, const WinnerContext& context) {
   search::SearchOptions options = context.options;
   options.target.front = true;
   const std::size_t cut_before = context.time.cut_short().size();
-  if (auto perturbation =
-          search::more_memory(run, context.sweep, context.workers, options, context.calls))
-    robust.perturbations.push_back(*perturbation);
-  else if (context.time.cut_short().size() > cut_before)
+  MoreMemory memory{
+      search::more_memory(run, context.sweep, context.workers, options, context.calls)};
+  memory.is_cut = context.time.cut_short().size() > cut_before;
+  return memory;
+}
+
+void add_more_memory(const MoreMemory& memory, analysis::Robustness& robust) {
+  if (memory.winner)
+    robust.perturbations.push_back(*memory.winner);
+  else if (memory.is_cut)
     robust.turns_are_cut = true;
   else
     robust.without_effect.emplace_back("twice the memory");
@@ -41,17 +51,18 @@ analysis::Robustness robustness_of_winner(const search::RobustSettings& settings
                                           analysis::SearchRun& run, const WinnerContext& context) {
   search::TimeShares& time = context.time;
   const auto is_over = [&] { return time.is_over(); };
-  time.begin_next();
-  search::prove_best(run, context.space, settings.top, context.workers, context.options,
-                     context.calls);
+  MoreMemory memory;
+  if (settings.turns) {
+    time.begin_next();
+    memory = examine_more_memory(run, context);
+  }
   time.begin_next();
   analysis::Robustness robust =
       search::robustness(run, context.space, settings, context.what_if_runs, is_over);
   if (!settings.turns) return robust;
   time.begin_next();
   search::add_perturbations(run, context.what_if_runs, is_over, robust);
-  time.begin_next();
-  if (!robust.rows.empty()) add_more_memory(robust, run, context);
+  if (!robust.rows.empty()) add_more_memory(memory, robust);
   return robust;
 }
 
@@ -142,6 +153,14 @@ WinnerParts parts_of(const WinnerQuestions& questions, const config::Value& swee
   return parts;
 }
 
+void find_next_to_best(const WinnerQuestions& questions, analysis::SearchRun& run,
+                       const WinnerContext& context) {
+  if (!questions.robust) return;
+  context.time.begin_next();
+  search::prove_best(run, context.space, questions.robust->top, context.workers, context.options,
+                     context.calls);
+}
+
 WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
                      const WinnerContext& context) {
   WinnerAnswers answers;
@@ -168,13 +187,15 @@ WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
 
 std::vector<std::string> names_of(const WinnerQuestions& questions, const WinnerParts& parts) {
   std::vector<std::string> names;
+  if (questions.robust) names.emplace_back(next_name);
+  if (questions.decision) names.emplace_back("weeks with failures");
   for (const std::string& condition : questions.why_not) names.push_back("why not " + condition);
   for (std::size_t i = 0; i < parts.costs.size(); ++i)
     names.push_back("cost on " + search::cluster_of_part(parts.costs, i));
-  if (questions.robust)
-    names.insert(names.end(), robust_names.begin(),
-                 robust_names.end() - (questions.robust->turns ? 0 : turn_names));
-  if (questions.decision) names.emplace_back("weeks with failures");
+  if (!questions.robust) return names;
+  if (questions.robust->turns) names.emplace_back(memory_name);
+  names.emplace_back(draws_name);
+  if (questions.robust->turns) names.emplace_back(turns_name);
   return names;
 }
 

@@ -62,7 +62,8 @@ struct WinnerParts {
 WinnerParts parts_of(const WinnerQuestions& questions, const config::Value& sweep,
                      const std::vector<search::ClusterFacts>& facts);
 
-// Names of the questions, in the order in which answer() and then decide() answer them.
+// Names of the questions in the order in which find_next_to_best(), decide() and answer() answer
+// them.
 std::vector<std::string> names_of(const WinnerQuestions& questions, const WinnerParts& parts);
 
 // Inputs for answering the questions: the sweep, its spaces, the workers that simulate candidates,
@@ -77,6 +78,10 @@ struct WinnerContext {
   search::SearchCalls calls;  // `interrupted` is that of the time shares
   search::TimeShares& time;
 };
+// Simulates the candidates next to the best, which the questions of --robust compare with it. The
+// best among equals may be another one afterwards.
+void find_next_to_best(const WinnerQuestions& questions, analysis::SearchRun& run,
+                       const WinnerContext& context);
 // Answers the questions until an interrupt. Adds the figures of the candidates that it simulates to
 // the run.
 WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
