@@ -136,9 +136,9 @@ std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
 
 // Returns a task on the way to a better candidate: the short simulation of one that promises to be
 // better than the best, or else the bound with the order of passes of the one that may be best.
-// Both together take at most a quarter of the workers' time, and one simulation runs at a time.
+// Both together take at most two fifths of the workers' time, and one simulation runs at a time.
 std::optional<Coordinator::Work> Coordinator::next_early(double now) {
-  constexpr double early_share = 0.25;
+  constexpr double early_share = 0.4;
   constexpr double first_choice = 2.5;  // seconds until there are some bounds to choose from
   using Activity = TaskBoard::Activity;
   if (now < first_choice || board_.simulating() > 0 ||
