@@ -45,6 +45,14 @@ CandidateRow failure(std::uint64_t candidate, std::uint32_t group, const std::st
   return row;
 }
 
+// Returns the activities of a simulation that should take at most half of the time that the search
+// has run so far; negative if it is too early for a simulation.
+double short_simulation(double now) {
+  constexpr double first_look = 1.5;  // seconds
+  constexpr double activities_per_second = 2e5;
+  return now < first_look ? -1 : now / 2 * activities_per_second;
+}
+
 }  // namespace
 
 Coordinator::Coordinator(analysis::SearchRun& run, Candidates candidates, Target target)
@@ -117,14 +125,6 @@ Coordinator::Work Coordinator::make_work(std::size_t first) {
 std::optional<Coordinator::Work> Coordinator::next_known() {
   const std::optional<std::size_t> first = order_.next();
   return first ? std::optional(make_work(*first)) : std::nullopt;
-}
-
-// Returns the activities of a simulation that should take at most half of the time that the search
-// has run so far; 0 if it is too early for a simulation.
-double short_simulation(double now) {
-  constexpr double first_look = 1.5;  // seconds
-  constexpr double activities_per_second = 2e5;
-  return now < first_look ? 0 : now / 2 * activities_per_second;
 }
 
 // Returns a task that simulates a candidate whose bound beats the best and whose simulation is
