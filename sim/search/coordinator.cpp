@@ -45,6 +45,14 @@ CandidateRow failure(std::uint64_t candidate, std::uint32_t group, const std::st
   return row;
 }
 
+// Returns the activities of a simulation that should take at most half of the time that the search
+// has run so far; negative if it is too early for a simulation.
+double short_simulation(double now) {
+  constexpr double first_look = 1.5;  // seconds
+  constexpr double activities_per_second = 2e5;
+  return now < first_look ? -1 : now / 2 * activities_per_second;
+}
+
 }  // namespace
 
 Coordinator::Coordinator(analysis::SearchRun& run, Candidates candidates, Target target)
@@ -119,14 +127,6 @@ std::optional<Coordinator::Work> Coordinator::next_known() {
   return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
-// Returns the activities of a simulation that should take at most half of the time that the search
-// has run so far; 0 if it is too early for a simulation.
-double short_simulation(double now) {
-  constexpr double first_look = 1.5;  // seconds
-  constexpr double activities_per_second = 2e5;
-  return now < first_look ? 0 : now / 2 * activities_per_second;
-}
-
 // Returns a task that simulates a candidate whose bound beats the best and whose simulation is
 // short.
 std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
@@ -136,9 +136,9 @@ std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
 
 // Returns a task on the way to a better candidate: the short simulation of one that promises to be
 // better than the best, or else the bound with the order of passes of the one that may be best.
-// Both together take at most a quarter of the workers' time, and one simulation runs at a time.
+// Both together take at most two fifths of the workers' time, and one simulation runs at a time.
 std::optional<Coordinator::Work> Coordinator::next_early(double now) {
-  constexpr double early_share = 0.25;
+  constexpr double early_share = 0.4;
   constexpr double first_choice = 2.5;  // seconds until there are some bounds to choose from
   using Activity = TaskBoard::Activity;
   if (now < first_choice || board_.simulating() > 0 ||

@@ -23,8 +23,9 @@ enum class Outcome : std::uint8_t {
 // Input from which the lower bound of the iteration time and the peak memory of a candidate that
 // was not simulated were computed. The first input gives the closest bounds, the last the roughest.
 enum class Basis : std::uint8_t {
-  order,    // the order of the passes
-  network,  // the passes in any order, with the least time of the collectives within them
+  order,    // the order of the passes, and all collectives
+  network,  // the passes with the least time of the collectives within them; in any order, or in
+            // that of a schedule that does not plan for pass times
   passes,   // the passes alone
 };
 
