@@ -205,6 +205,13 @@ constexpr std::array entries{
           .accepts = {&Parameters::fused},
           .placement = in_a_v,
           .make = stp},
+    Entry{.name = "helixpipe",
+          .help = "layers in parts, attention of different microbatches on all devices; no model",
+          .source = "Zhang et al. 2025, arXiv 2507.00394",
+          .accepts = {&Parameters::layers_per_device, &Parameters::fold},
+          .placement = helix,
+          .whole_backward = true,
+          .make = helixpipe},
 };
 static_assert(std::ranges::all_of(entries,
                                   [](const Entry& entry) {
