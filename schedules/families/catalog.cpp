@@ -206,7 +206,8 @@ constexpr std::array entries{
           .placement = in_a_v,
           .make = stp},
     Entry{.name = "helixpipe",
-          .help = "layers in parts, attention of different microbatches on all devices; no model",
+          .help =
+              "attention of several microbatches on all devices at once; needs times of its stages",
           .source = "Zhang et al. 2025, arXiv 2507.00394",
           .accepts = {&Parameters::layers_per_device, &Parameters::fold},
           .placement = helix,

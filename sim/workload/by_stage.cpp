@@ -28,6 +28,11 @@ std::vector<std::uint32_t> devices_of(const Routes& routes, std::uint32_t stage)
   return {devices.begin(), devices.end()};
 }
 
+std::uint32_t microbatches_of(const Routes& routes, std::uint32_t route,
+                              std::uint32_t microbatches) {
+  return (microbatches + routes.count() - 1 - route) / routes.count();
+}
+
 std::optional<std::vector<double>> stage_times(const std::vector<double>& values,
                                                const Routes& routes, std::uint32_t devices,
                                                std::uint32_t slices) {
