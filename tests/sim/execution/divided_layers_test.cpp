@@ -1,5 +1,6 @@
+#include <algorithm>
+
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 
 #include "schedules/families/catalog.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -21,8 +22,7 @@ constexpr std::uint64_t mib = 1ULL << 20U;
 workload::Plan plan(const std::string& keys) {
   const config::Scenario scenario =
       config::read_scenario(config::read_yaml_text("{" + keys + "}", "s.yaml"));
-  return workload::make_plan(scenario, scenario.schedules.front(),
-                             workload::Gpus(scenario.devices.value));
+  return workload::make_plan(scenario, scenario.schedules.front(), {});
 }
 
 const std::string given_times =
