@@ -244,6 +244,7 @@ std::uint32_t ReplicaGroups::parts(std::uint32_t stage) const {
 }
 
 std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
+  if (!job_.schedule.routes.has_weights(stage)) return 0;
   if (job_.conditions.gathers_after()) return 1;
   const auto layers = layers_at_once(stage);
   return layers ? *layers : parts(stage);

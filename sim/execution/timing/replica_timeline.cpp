@@ -81,7 +81,8 @@ void DeviceStream::prefetch(double time) {
     for (std::size_t i = 0; i < (fused ? 2 : 1); ++i) {
       if (i == 1) ahead_.next();
       const Pass pass = ahead_.pass();
-      if (!job_.conditions.gathers_for(pass.kind)) continue;
+      if (!job_.conditions.gathers_for(pass.kind) || collectives_.weight_parts[pass.stage] == 0)
+        continue;
       requested_[i] = {.with_copies = gathered_once_.insert(pass.stage).second,
                        .times = job_.conditions.gathers_in(pass.kind),
                        .arrivals = {}};
