@@ -12,6 +12,8 @@ namespace pipewright::schedules {
 // Default numbers of chunks and of slices for schedules that take them.
 inline constexpr std::uint32_t usual_chunks = 2;
 inline constexpr std::uint32_t usual_slices = 2;
+// Default number of layers on each device for schedules that divide layers among stages.
+inline constexpr std::uint32_t usual_layers_per_device = 2;
 
 // Parameters of a schedule. Each family accepts only some of the optional ones.
 struct Parameters {
@@ -29,6 +31,9 @@ struct Parameters {
       fused;  // 1: each F of the steady state is fused with the B beside it.
   std::optional<std::uint32_t>
       barriers;  // Barriers of a split vocabulary, whose passes are S and T; 0: it is not split.
+  std::optional<std::uint32_t>
+      layers_per_device;              // Layers of each device, if layers are divided among stages.
+  std::optional<std::uint32_t> fold;  // Microbatches that take the same devices one after another.
   // Inputs of families that optimize for times: durations of F, I and W on each device or each
   // stage, and the latency of a hop in the same unit. If empty, F = I = W and there is no latency.
   PassTimes device_times;
@@ -108,6 +113,24 @@ inline constexpr std::array choices{
                .unit = {},
                .neutral = 0,
                .default_value = "those of parallel.vocab_parallel"},
+    ChoiceInfo{.choice = &Parameters::layers_per_device,
+               .key = "layers_per_device",
+               .flag = "--layers-per-device",
+               .help = "number of layers of each device, if layers are divided among stages",
+               .example = "4",
+               .noun = "number of layers per device",
+               .unit = "layer per device",
+               .neutral = 0,
+               .default_value = "2"},
+    ChoiceInfo{.choice = &Parameters::fold,
+               .key = "fold",
+               .flag = "--fold",
+               .help = "number of microbatches that take the same devices one after another",
+               .example = "2",
+               .noun = "fold",
+               .unit = "fold",
+               .neutral = 1,
+               .default_value = "1"},
 };
 
 // Returns true if the user gave the parameter a value that not every family supports.

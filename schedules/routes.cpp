@@ -29,8 +29,23 @@ Routes Routes::both_ways(std::uint32_t devices) {
   return Routes({std::move(down), std::move(up)});
 }
 
-Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of)
-    : device_of_(std::move(device_of)) {
+Routes Routes::attention_parallel(std::uint32_t devices, std::uint32_t layers_per_device,
+                                  std::uint32_t fold) {
+  const std::uint32_t layers = devices * layers_per_device;
+  std::vector<std::vector<std::uint32_t>> device_of(std::size_t{devices} * fold);
+  for (std::uint32_t route = 0; route < device_of.size(); ++route) {
+    std::vector<std::uint32_t>& stages = device_of[route];
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+      stages.push_back(layer % devices);
+      stages.push_back((layer + 1 + route / fold) % devices);
+    }
+    stages.push_back(0);  // The matrices of the last layer after its attention, and the loss.
+  }
+  return Routes(std::move(device_of), true);
+}
+
+Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of, bool divides_layers)
+    : device_of_(std::move(device_of)), divides_layers_(divides_layers) {
   std::vector<std::vector<std::uint32_t>> stages_on;  // By device, in ascending order.
   for (std::uint32_t stage = 0; stage < stages(); ++stage)
     for (const auto& route : device_of_) {

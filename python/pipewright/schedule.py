@@ -258,6 +258,8 @@ def make(
     recompute: int | None = None,
     fused: bool = False,
     barriers: int | None = None,
+    layers_per_device: int | None = None,
+    fold: int | None = None,
 ) -> Schedule:
     """Makes a schedule of the catalogue (see :func:`catalogue`).
 
@@ -266,7 +268,7 @@ def make(
     """
     spec: dict[str, Any] = {"name": name, "chunks": chunks, "group_size": group_size}
     spec |= {"slices": slices, "recompute": recompute, "fused": fused or None}
-    spec |= {"barriers": barriers}
+    spec |= {"barriers": barriers, "layers_per_device": layers_per_device, "fold": fold}
     arguments = {key: value for key, value in spec.items() if value is not None}
     return NamedSchedule(int(devices), int(microbatches), arguments)
 

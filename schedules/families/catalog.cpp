@@ -205,6 +205,14 @@ constexpr std::array entries{
           .accepts = {&Parameters::fused},
           .placement = in_a_v,
           .make = stp},
+    Entry{.name = "helixpipe",
+          .help =
+              "attention of several microbatches on all devices at once; needs times of its stages",
+          .source = "Zhang et al. 2025, arXiv 2507.00394",
+          .accepts = {&Parameters::layers_per_device, &Parameters::fold},
+          .placement = helix,
+          .whole_backward = true,
+          .make = helixpipe},
 };
 static_assert(std::ranges::all_of(entries,
                                   [](const Entry& entry) {

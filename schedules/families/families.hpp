@@ -34,9 +34,12 @@ Schedule bitpipe(const Parameters& parameters);
 Schedule dualpipe(const Parameters& parameters);
 Schedule dualpipe_v(const Parameters& parameters);
 Schedule stp(const Parameters& parameters);
+Schedule helixpipe(const Parameters& parameters);
 
 // Returns the placement of BitPipe: two routes in opposite directions, each in a V.
 Routes v_both_ways(std::uint32_t devices);
+// Returns the placement of HelixPipe. Throws Error if it has too many stages.
+Routes helix(const Parameters& parameters);
 
 // Makes the automatic schedule of Qi et al. 2024 (Zero Bubble Pipeline Parallelism, arXiv
 // 2401.10241, section 3.1) for one stage per device, planned with `device_times` and `hop`. It is

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,9 +21,10 @@ inline std::string counted_microbatches(std::uint64_t count) {
   return counted(count, "microbatch", "microbatches");
 }
 
-// Formats numbers of microbatches on several devices: "2, 1 microbatches"; or on one: "1
-// microbatch".
-inline std::string counted_microbatches(const std::vector<double>& counts) {
+// Formats numbers of microbatches on several devices, rounded to hundredths: "2, 1.33
+// microbatches"; or on one: "1 microbatch".
+inline std::string counted_microbatches(std::vector<double> counts) {
+  for (double& count : counts) count = std::round(count * 100) / 100;
   const bool is_singular = counts.size() == 1 && counts.front() == 1;
   return fmt::format("{} {}", fmt::join(counts, ", "), is_singular ? "microbatch" : "microbatches");
 }

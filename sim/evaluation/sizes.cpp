@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "schedules/families/catalog.hpp"
 #include "sim/evaluation/placing.hpp"
+#include "sim/workload/plan/schedule_costs.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/schedule_source.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
@@ -190,6 +192,9 @@ void check_layout(const config::Scenario& scenario, const cluster::Cluster& clus
 
 void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
                   const cluster::Cluster& cluster) {
+  const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
+  if (entry != schedules::catalog().end())
+    workload::check_whole_layers(scenario, spec.name, entry->placement({.devices = 1}));
   const config::Partition& partition = scenario.partition;
   using Rule = config::Partition::Rule;
   if (!scenario.model || is_searched(spec) || partition.rule == Rule::listed ||

@@ -13,6 +13,7 @@
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/pass_work.hpp"
 #include "sim/execution/timing/engine.hpp"
+#include "sim/workload/by_stage.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -92,7 +93,8 @@ const std::vector<Sketches::StageSeconds>& Sketches::stage_seconds(PlacedCosts& 
     // The first microbatch of a route stands for all of them if they are equal.
     const bool vary = job.microbatches_vary();
     const std::uint32_t end = vary ? microbatches * schedule.iterations : route + 1;
-    const std::uint32_t equal_ones = (microbatches + routes - 1 - route) / routes;
+    const std::uint32_t equal_ones =
+        workload::microbatches_of(placement.routes, route, microbatches);
     const double times = slices * (vary ? 1.0 / schedule.iterations : equal_ones);
     for (std::uint32_t stage = 0; stage < placement.routes.stages(); ++stage) {
       StageSeconds sums{.least_forward = std::numeric_limits<double>::infinity(),

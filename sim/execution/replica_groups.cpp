@@ -162,7 +162,10 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::vector<std::uint32_t> simulate
   check_switches(job);
   const schedules::Routes& routes = job.schedule.routes;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    holders_.push_back(workload::devices_of(routes, stage));
+    if (routes.has_weights(stage))
+      holders_.push_back(workload::devices_of(routes, stage));
+    else
+      holders_.push_back({routes.device(stage, 0)});
     if (holders_.back().size() > 1 && job.conditions.zero >= 2 && !job.costs.traffic.empty())
       throw schedules::Error(fmt::format(
           "{} keeps stage {} on devices {}, which run different microbatches, but ZeRO-{} "
@@ -203,7 +206,8 @@ ReplicaGroups::Holders ReplicaGroups::find_holders(const std::array<Group, 3>& k
 }
 
 bool ReplicaGroups::has(std::uint32_t stage) const {
-  if (!job_.ranks || job_.costs.traffic.empty()) return false;
+  if (!job_.ranks || job_.costs.traffic.empty() || !job_.schedule.routes.has_weights(stage))
+    return false;
   // Tensor-parallel ranks may hold the same experts, so that copies of experts can exist without
   // data parallelism.
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
@@ -240,6 +244,7 @@ std::uint32_t ReplicaGroups::parts(std::uint32_t stage) const {
 }
 
 std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
+  if (!job_.schedule.routes.has_weights(stage)) return 0;
   if (job_.conditions.gathers_after()) return 1;
   const auto layers = layers_at_once(stage);
   return layers ? *layers : parts(stage);

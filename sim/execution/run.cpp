@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -68,8 +69,10 @@ std::vector<trace::StageRow> stage_rows(const Job& job) {
   };
   const PairedWaits paired(job);
   std::vector<trace::StageRow> rows;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> listed;  // Stage and device.
   for (std::uint32_t route = 0; route < schedule.routes.count(); ++route)
-    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
+      if (!listed.insert({stage, schedule.routes.device(stage, route)}).second) continue;
       rows.push_back({.stage = stage,
                       .chunk = schedule.routes.chunk(stage, route),
                       .device = schedule.routes.device(stage, route),
@@ -83,6 +86,7 @@ std::vector<trace::StageRow> stage_rows(const Job& job) {
                       .waits_paired_b = paired.backward(stage),
                       .waits_s = waits(schedules::PassKind::output, stage),
                       .waits_t = waits(schedules::PassKind::output_grad, stage)});
+    }
   return rows;
 }
 

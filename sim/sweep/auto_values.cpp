@@ -86,14 +86,16 @@ Value with_chunks(const Value& name, std::string chunks) {
   return map;
 }
 
-// Returns all schedules of the catalog. Those with chunks occur with each number of chunks that
-// divides the layers, except 1, which is another schedule, and the number of layers itself, which
-// would leave a single device.
+// Returns all schedules of the catalog; with a model, those whose stages are whole layers. Those
+// with chunks occur with each number of chunks that divides the layers, except 1, which is another
+// schedule, and the number of layers itself, which would leave a single device.
 std::vector<Value> whole_catalog(const Value& open_key, const std::set<std::uint64_t>& layers) {
   std::vector<Value> schedules;
   for (const schedules::Entry& entry : schedules::catalog()) {
+    const bool has_model = !layers.empty();
+    if (has_model && entry.placement({.devices = 2}).divides_layers()) continue;
     const Value name = make_text(std::string(entry.name), open_key.origin);
-    if (!entry.takes(&schedules::Parameters::chunks) || layers.empty()) {
+    if (!entry.takes(&schedules::Parameters::chunks) || !has_model) {
       schedules.push_back(name);
       continue;
     }

@@ -28,6 +28,11 @@ std::vector<std::uint32_t> devices_of(const Routes& routes, std::uint32_t stage)
   return {devices.begin(), devices.end()};
 }
 
+std::uint32_t microbatches_of(const Routes& routes, std::uint32_t route,
+                              std::uint32_t microbatches) {
+  return (microbatches + routes.count() - 1 - route) / routes.count();
+}
+
 std::optional<std::vector<double>> stage_times(const std::vector<double>& values,
                                                const Routes& routes, std::uint32_t devices,
                                                std::uint32_t slices) {
@@ -112,10 +117,12 @@ std::vector<Activations> stage_activations(const config::Activation& options, co
                                            std::uint32_t devices, std::uint32_t slices) {
   std::vector<Activations> result;
   const std::uint32_t chunks_of_part = routes.stages() / devices;
+  const bool is_even = routes.stages() % devices == 0;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const std::uint32_t device = routes.device(stage, 0);
     const std::uint32_t chunk = chunks_of_part == 1 ? 0 : routes.chunk(stage, 0);
     const auto part = [&](const config::DeviceBytes& bytes) {
+      if (!is_even) return bytes.at(device) / routes.stages() * devices / slices;
       return chunk_share(bytes.at(device), chunk, chunks_of_part) / slices;
     };
     const std::uint64_t by_input = part(options.released_by_input_grad);
@@ -132,6 +139,7 @@ std::vector<DeviceState> device_states(const config::State& options, const Route
   std::set<std::pair<std::uint32_t, std::uint32_t>> counted;
   for (std::uint32_t route = 0; route < routes.count(); ++route)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+      if (!routes.has_weights(stage)) continue;
       const std::uint32_t holder = routes.device(stage, route);
       const std::uint32_t part = routes.device(stage, 0);
       if (!counted.insert({holder, part}).second) continue;

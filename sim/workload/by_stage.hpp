@@ -16,6 +16,10 @@ namespace pipewright::workload {
 // the stage has several.
 std::vector<std::uint32_t> devices_of(const schedules::Routes& routes, std::uint32_t stage);
 
+// Returns how many of the first `microbatches` microbatches take a route.
+std::uint32_t microbatches_of(const schedules::Routes& routes, std::uint32_t route,
+                              std::uint32_t microbatches);
+
 // Returns the time of each stage. A single value, or one value per device, is divided among the
 // device's chunks; one value per stage is used as it is. Returns nothing for any other number of
 // values.

@@ -46,9 +46,10 @@ export function editsOf(key, value, values, info) {
         if (partner !== key && values[partner]) edits.push([partner, ""]);
   if (key === "schedule.name") {
     const accepted = info.schedules.find(({ name }) => name === value)?.takes;
+    const choices = info.schedules.flatMap(({ takes }) => takes);
     for (const setting of accepted ? Object.keys(values) : []) {
-      const choice = setting.match(/^schedule\.(chunks|group_size|slices|recompute|fused|barriers)$/)?.[1];
-      if (choice && !accepted.includes(choice)) edits.push([setting, ""]);
+      const choice = setting.match(/^schedule\.(.*)$/)?.[1];
+      if (choices.includes(choice) && !accepted.includes(choice)) edits.push([setting, ""]);
     }
   }
   // If the schedule's name is cleared, the whole section `schedule` is removed.

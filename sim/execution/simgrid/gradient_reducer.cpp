@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/workload/by_stage.hpp"
+
 namespace pipewright::execution {
 
 using schedules::Pass;
@@ -9,18 +11,19 @@ using schedules::Pass;
 GradientReducer::GradientReducer(DeviceContext& device) : device_(device) {
   const schedules::Routes& routes = device.job.schedule.routes;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
-    for (std::uint32_t route = 0; route < routes.count(); ++route)
-      if (routes.device(stage, route) == device.self.device) stages_.push_back(stage);
+    if (std::ranges::binary_search(workload::devices_of(routes, stage), device.self.device))
+      stages_.push_back(stage);
 }
 
 bool GradientReducer::completes_stage(const Pass& pass) const {
   if (!adds_weight_gradients(pass.kind)) return false;
-  // A stage on this device runs only the microbatches of its route.
   const schedules::Schedule& schedule = device_.job.schedule;
   const schedules::Routes& routes = schedule.routes;
-  const std::uint32_t count = schedule.microbatches * schedule.slices;
-  const std::uint32_t total = (count + routes.count() - 1 - routes.route_of(pass.microbatch)) /
-                              routes.count() * schedule.gradient_passes(pass.stage);
+  std::uint32_t total = 0;
+  for (std::uint32_t route = 0; route < routes.count(); ++route)
+    if (routes.device(pass.stage, route) == device_.self.device)
+      total += workload::microbatches_of(routes, route, schedule.microbatches * schedule.slices) *
+               schedule.gradient_passes(pass.stage);
   const auto it = added_.find({schedule.iteration_of(pass), pass.stage});
   return (it == added_.end() ? 0 : it->second) + 1 == total;
 }

@@ -69,6 +69,7 @@ void WeightGatherer::prefetch(schedules::PassCursor at) {
       if (!job.conditions.gathers_for(member.kind) || pending_.contains(key_of(member))) continue;
       const std::uint32_t parts = std::min(device_.replica_groups.weight_parts(member.stage),
                                            device_.replica_groups.parts_ahead(member.stage));
+      if (parts == 0) continue;
       for (std::uint32_t part = 0; part < parts; ++part) gather(member, part);
       is_requested = true;
     }

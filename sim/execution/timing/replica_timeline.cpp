@@ -4,6 +4,7 @@
 
 #include "schedules/timing.hpp"
 #include "sim/execution/exposed_time.hpp"
+#include "sim/workload/by_stage.hpp"
 
 namespace pipewright::execution {
 
@@ -80,7 +81,8 @@ void DeviceStream::prefetch(double time) {
     for (std::size_t i = 0; i < (fused ? 2 : 1); ++i) {
       if (i == 1) ahead_.next();
       const Pass pass = ahead_.pass();
-      if (!job_.conditions.gathers_for(pass.kind)) continue;
+      if (!job_.conditions.gathers_for(pass.kind) || collectives_.weight_parts[pass.stage] == 0)
+        continue;
       requested_[i] = {.with_copies = gathered_once_.insert(pass.stage).second,
                        .times = job_.conditions.gathers_in(pass.kind),
                        .arrivals = {}};
@@ -146,10 +148,12 @@ class ReplicaTimeline::Follower {
     if (!collectives_.has_shared_stages) return;
     const schedules::Routes& routes = job_.schedule.routes;
     const std::uint32_t microbatches = job_.schedule.total_microbatches();
+    remaining_.resize(std::size_t{job_.schedule.devices} * routes.stages());
     for (std::uint32_t route = 0; route < routes.count(); ++route)
       for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
-        remaining_.push_back((microbatches + routes.count() - 1 - route) / routes.count() *
-                             job_.schedule.gradient_passes(stage));
+        remaining_[place_of(stage, route)] +=
+            workload::microbatches_of(routes, route, microbatches) *
+            job_.schedule.gradient_passes(stage);
     fetched_.resize(std::size_t{job_.schedule.devices} * job_.schedule.stages());
     for (std::uint32_t device = 0; reduces_between_passes(job_) && device < job_.schedule.devices;
          ++device)
@@ -237,9 +241,13 @@ class ReplicaTimeline::Follower {
   // pass.
   bool completes(const Pass& pass) {
     if (!adds_weight_gradients(pass.kind)) return false;
-    const schedules::Routes& routes = job_.schedule.routes;
-    return --remaining_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0 ||
+    return --remaining_[place_of(pass.stage, pass.microbatch)] == 0 ||
            (!streams_.empty() && ends_microbatch(pass.kind));
+  }
+  // Index of a stage on the device that runs it for a microbatch.
+  std::size_t place_of(std::uint32_t stage, std::uint32_t microbatch) const {
+    const schedules::Routes& routes = job_.schedule.routes;
+    return std::size_t{routes.device(stage, microbatch)} * routes.stages() + stage;
   }
   // True if no later pass adds to the gradients of a stage.
   bool is_complete(std::uint32_t stage) const {
@@ -277,7 +285,7 @@ class ReplicaTimeline::Follower {
   Passes& result_;
   bool gathers_ = job_.gathers_for_passes();
   std::optional<Pass> last_;                 // running pass that a reduction follows
-  std::vector<std::uint32_t> remaining_;     // microbatches by route and stage
+  std::vector<std::uint32_t> remaining_;     // microbatches by device and stage
   std::vector<bool> fetched_;                // by device and stage: weights were waited for
   std::vector<DeviceStream> streams_;        // by device; empty before ZeRO-2
   std::vector<StageGathers> stage_gathers_;  // by device; empty: no stage is resharded

@@ -1,9 +1,6 @@
 #include "sim/workload/model/allowance.hpp"
 
 #include <cmath>
-
-#include "sim/workload/by_stage.hpp"
-
 namespace pipewright::workload {
 namespace {
 
@@ -31,7 +28,8 @@ void add_allowance(const config::Training& training, const schedules::Schedule& 
   std::vector<double> held(schedule.devices);
   std::vector<double> captured(schedule.devices);
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
-    for (const std::uint32_t device : devices_of(schedule.routes, stage)) {
+    for (std::uint32_t route = 0; route < schedule.routes.count(); ++route) {
+      const std::uint32_t device = schedule.routes.device(stage, route);
       held[device] += static_cast<double>(costs.activations[stage].held) * schedule.slices /
                       schedule.routes.count();
       captured[device] +=

@@ -120,6 +120,17 @@ schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule
 
 namespace {
 
+// Returns by device the number of stages among which the gradients that a scenario gives are
+// divided.
+std::vector<std::uint32_t> parts_with_weights(const Schedule& schedule) {
+  if (!schedule.routes.divides_layers())
+    return std::vector<std::uint32_t>(schedule.devices, schedule.chunks);
+  std::vector<std::uint32_t> parts(schedule.devices);
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+    if (schedule.routes.has_weights(stage)) ++parts[schedule.routes.device(stage, 0)];
+  return parts;
+}
+
 StageCosts scenario_stage_costs(const config::Scenario& scenario, const Schedule& schedule) {
   StageCosts costs;
   costs.times = pass_times(scenario, schedule);
@@ -131,10 +142,13 @@ StageCosts scenario_stage_costs(const config::Scenario& scenario, const Schedule
   // The scenario gives the bytes of gradients on a device; the parameters that are reduced between
   // replicas follow from them.
   costs.traffic.resize(schedule.stages());
-  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+  const std::vector<std::uint32_t> parts = parts_with_weights(schedule);
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
+    if (!schedule.routes.has_weights(stage)) continue;
+    const std::uint32_t device = schedule.routes.device(stage, 0);
     costs.traffic[stage].parameters =
-        scenario.state.gradients.at(schedule.routes.device(stage, 0)) /
-        scenario.communication.gradient_bytes / schedule.chunks;
+        scenario.state.gradients.at(device) / scenario.communication.gradient_bytes / parts[device];
+  }
   // The kernels of a pass are unknown, so passes slow down in proportion to the processors that
   // collectives take, as kernels with many tiles do.
   if (scenario.gpu)
@@ -168,7 +182,8 @@ void check_memory_can_be_counted(const Schedule& schedule, const StageCosts& cos
     const double state_bytes = static_cast<double>(state.weights) * schedule.weight_versions +
                                static_cast<double>(state.gradients) +
                                static_cast<double>(state.optimizer);
-    // Upper bound of the microbatches in flight: all of them, on both routes if there are two.
+    // Upper bound of the microbatches in flight: all of them, on both routes if there are two. If
+    // there are more, each stage but attention is on one device, and all devices run equally many.
     const double microbatches = 2.0 * schedule.total_microbatches();
     if (microbatches * microbatch + state_bytes <= max_bytes) continue;
     if (peaks.empty()) peaks = schedules::peak_in_flight(schedule);
@@ -180,6 +195,20 @@ void check_memory_can_be_counted(const Schedule& schedule, const StageCosts& cos
   }
 }
 
+void check_whole_layers(const config::Scenario& scenario, std::string_view schedule,
+                        const schedules::Routes& routes) {
+  if (!scenario.model || !routes.divides_layers()) return;
+  const auto spec = std::ranges::find(scenario.schedules, schedule, &config::ScheduleSpec::name);
+  throw config::Error(
+      spec == scenario.schedules.end() ? scenario.model->origin : spec->origin,
+      fmt::format("{} divides layers into attention and the matrices around it, and the times, "
+                  "memory and boundary tensors of these parts are not modelled",
+                  schedule))
+      .allow(
+          "a scenario without model, with forward_times and backward_times of each stage, or a "
+          "schedule whose stages are whole layers");
+}
+
 void check_limits(const config::Scenario& scenario, const StageCosts& costs) {
   check_seconds(scenario, costs);
   check_buckets(scenario, costs);
@@ -189,6 +218,7 @@ StageCosts shared_costs(const config::Scenario& scenario, const Schedule& schedu
                         const Gpus& gpus) {
   for (const config::Gpu& gpu : gpus) check_sms(scenario, gpu);
   if (scenario.gpu) check_sms(scenario, *scenario.gpu);
+  check_whole_layers(scenario, schedule.name, schedule.routes);
   StageCosts costs = scenario.model ? modelled_costs(scenario, schedule, gpus)
                                     : scenario_stage_costs(scenario, schedule);
   check_limits(scenario, costs);

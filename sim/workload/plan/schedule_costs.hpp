@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedules/schedule.hpp"
@@ -30,6 +31,11 @@ StageCosts shared_costs(const config::Scenario& scenario, const schedules::Sched
                         const Gpus& gpus);
 // Throws config::Error if the memory of a schedule exceeds what 63 bits can count.
 void check_memory_can_be_counted(const schedules::Schedule& schedule, const StageCosts& costs);
+
+// Throws config::Error if the scenario has a model, which is divided into whole layers, and the
+// stages of a schedule are parts of layers.
+void check_whole_layers(const config::Scenario& scenario, std::string_view schedule,
+                        const schedules::Routes& routes);
 
 // Throws config::Error if costs exceed what can be simulated: passes and optimizer steps of 1e9 s,
 // the limit for times in a scenario, and 1e5 buckets of gradients per stage.

@@ -55,7 +55,8 @@ TEST_CASE("every schedule of the catalog is complete and never deadlocks", "[cat
         continue;
       }
       CHECK(schedule->name == entry.name);
-      CHECK(schedule->stages() % p == 0);
+      // The loss of layers that are divided among stages is one stage more on device 0.
+      CHECK((schedule->stages() - (schedule->routes.divides_layers() ? 1 : 0)) % p == 0);
       CHECK(schedule->routes == entry.placement(parameters));
       splits_backward = splits_backward || schedules::splits_backward(*schedule);
       CHECK_NOTHROW(schedules::check_complete(*schedule));

@@ -118,6 +118,9 @@ TEST_CASE("the whole catalog comes with the numbers of chunks that a model allow
   CHECK(std::ranges::count(schedules, "looped-bfs") == 0);
   const auto without = space_of("devices: 4\n" + passes + "schedule: auto").axes().back().values;
   CHECK(std::ranges::count(without, "looped-bfs") == 1);
+  // Stages of HelixPipe are parts of layers, and models are divided into whole layers.
+  CHECK(std::ranges::count(without, "helixpipe") == 1);
+  CHECK(std::ranges::count(schedules, "helixpipe") == 0);
 }
 
 TEST_CASE("constraints exclude combinations, and single candidates by their schedule",

@@ -37,6 +37,7 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
                                    .microbatches = random.whole(1, 16),
                                    .iterations = random.whole(1, most_iterations)};
   if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
+  if (entry.takes(&schedules::Parameters::fold)) parameters.fold = random.whole(1, 2);
   try {
     return entry.make(parameters);
   } catch (const schedules::Error&) {

@@ -35,6 +35,29 @@ TEST_CASE("schedule show draws a schedule or writes it for PyTorch", "[cli]") {
              Catch::Contains("3 chunks per device"));
 }
 
+TEST_CASE("schedule show rounds microbatches in flight to hundredths", "[cli]") {
+  // The 7 stages of HelixPipe with a layer on each of 3 devices count 3/7 of a device each. Of 3
+  // microbatches, device 0 runs 3 stages and the others 2.
+  CHECK_THAT(
+      tests::CommandFolder().run("schedule show helixpipe -s 3 -b 3 --layers-per-device 1").out,
+      Catch::Contains("in flight at the peak: 3.86, 2.57, 2.57 microbatches"));
+}
+
+TEST_CASE("HelixPipe runs with given times, and not with a model", "[cli]") {
+  const tests::CommandFolder place;
+  const std::string sizes = " -s 4 -b 8 --schedule helixpipe --fold 2";
+  for (const std::string engine : {"timing", "simgrid"}) {
+    const tests::ProgramResult ran =
+        place.run("run -f 1 --backward-times 2 --engine " + engine + sizes);
+    CAPTURE(ran.err);
+    CHECK(ran.status == 0);
+  }
+  const tests::ProgramResult refused = place.run("run --model llama-3-8b --gpu h100-sxm" + sizes);
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Catch::Contains("helixpipe divides layers") &&
+                              Catch::Contains("allowed: a scenario without model"));
+}
+
 TEST_CASE("schedule refuses unknown names, formats and sizes", "[cli]") {
   const tests::CommandFolder place;
   const auto error = [&](const std::string& words) {

@@ -57,6 +57,7 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
                                    .iterations = random.whole(1, 3)};
   if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 4);
   if (entry.takes(&schedules::Parameters::barriers)) parameters.barriers = random.whole(0, 2);
+  if (entry.takes(&schedules::Parameters::fold)) parameters.fold = random.whole(1, 2);
   try {
     return entry.make(parameters);
   } catch (const schedules::Error&) {

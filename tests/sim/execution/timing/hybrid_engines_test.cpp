@@ -190,6 +190,7 @@ void compare(const Space& space) {
         if (entry.takes(&schedules::Parameters::chunks))
           parameters.chunks = random.whole(1, space.reshards_stages ? 5 : 3);
         if (entry.takes(&schedules::Parameters::fused)) parameters.fused = random.whole(0, 1);
+        if (entry.takes(&schedules::Parameters::fold)) parameters.fold = random.whole(1, 2);
         std::optional<schedules::Schedule> schedule;
         try {
           schedule = entry.make(parameters);
