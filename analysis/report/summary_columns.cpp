@@ -28,12 +28,15 @@ Range over_devices(const Summary& run, Value DeviceSummary::*value) {
 }
 
 // Formats a range of numbers of microbatches. They are fractions if a device holds several chunks.
+// Fractions that hundredths do not express are rounded to three digits.
 std::string microbatches(Range count) {
+  const auto is_exact = [&](double power) {
+    return count.least * power == std::floor(count.least * power) &&
+           count.most * power == std::floor(count.most * power);
+  };
   int decimals = 0;
-  for (double power = 1; decimals < 2; ++decimals, power *= 10)
-    if (count.least * power == std::floor(count.least * power) &&
-        count.most * power == std::floor(count.most * power))
-      break;
+  for (double power = 1; decimals < 2 && !is_exact(power); power *= 10) ++decimals;
+  if (decimals == 2 && count.most >= 10 && !is_exact(100)) decimals = 1;
   return ColumnScale{1, decimals, ""}(count);
 }
 

@@ -365,10 +365,13 @@ void draw_schedules(Draft& d) {
     d.is_narrow = true;
     return d.set("", "schedule", "auto");
   }
-  const auto catalog = schedules::catalog();
+  // Sweeps have a model, which is divided into whole layers.
+  Texts names;
+  for (const schedules::Entry& entry : schedules::catalog())
+    if (!entry.placement({.devices = 2}).divides_layers()) names.emplace_back(entry.name);
   Texts some;
   for (std::uint32_t left = d.random.whole(1, 4); left > 0; --left)
-    some.emplace_back(catalog[d.random.whole(0, std::uint32_t(catalog.size() - 1))].name);
+    some.push_back(names[d.random.whole(0, std::uint32_t(names.size() - 1))]);
   if (d.random.flip()) some.emplace_back("1f1b");
   if (d.draws(searched_orders, 20)) some.emplace_back("searched");
   d.set("", "schedule", fmt::format("[{}]", fmt::join(some, ", ")));

@@ -15,7 +15,7 @@ TEST_CASE("schedule list names every schedule of the catalog", "[cli]") {
 TEST_CASE("schedule list with sizes compares the schedules", "[cli]") {
   const tests::CommandFolder place;
   const std::string text = place.run("schedule list -s 4 -b 16").out;
-  for (const char* row : {"\nzb-h1 ", "\nv-half ", "  5.9  ", "  2.5..4.0  "})
+  for (const char* row : {"\nzb-h1 ", "\nv-half ", "  5.9  ", " 2.5..4.0 "})
     CHECK_THAT(text, Catch::Contains(row));
   const std::string markdown = place.run("schedule list -s 3 -b 16 --markdown").out;
   CHECK_THAT(markdown, Catch::Contains("| 1f1b | 11.1 | 6.00 | 1..3 |") &&
