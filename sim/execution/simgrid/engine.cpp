@@ -71,6 +71,7 @@ void RunningJob::start_devices(Mirror& mirror, std::exception_ptr& failure,
     for (std::uint32_t index = 0; index < job.schedule.devices; ++index) {
       Device& device = devices.emplace_back(job, ReplicaDevice{replica, index}, epoch,
                                             *synchronizer, sink, iterations);
+      mirror.create_host(*job.host({replica, index}));
       cluster::add_actor(mirror.host(job.host({replica, index})), "device-" + std::to_string(index),
                          [&device, &network, &failure] {
                            // An exception that leaves the actor would end the process. The
@@ -157,15 +158,15 @@ std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double f
   return shared_links;
 }
 
-}  // namespace
-
-namespace {
-
 Reduction::Likeness likeness_of(const Job& job, const ReplicaKinds& kinds) {
   if (kinds.are_alike || kinds.simulated.size() == job.replicas())
     return Reduction::Likeness::place;
   return job.passes_vary() ? Reduction::Likeness::messages_but_not_work
                            : Reduction::Likeness::messages;
+}
+
+void create_hosts(const Job& job, Mirror& mirror) {
+  for (const cluster::Host* host : job.hosts) mirror.create_host(*host);
 }
 
 }  // namespace
@@ -178,7 +179,10 @@ Reduction simulate(const Job& job, trace::Sink& sink) {
   std::exception_ptr failure;
   Mirror& mirror = begin_mirror(job.cluster);
   const bool plans_everything = job.ranks_per_stage() > 1 && !job.uneven;
-  if (plans_everything) mirror.prepare(running_job.wiring->close(), running_job.links);
+  if (plans_everything)
+    mirror.prepare(running_job.wiring->close(), running_job.links);
+  else
+    create_hosts(job, mirror);
   running_job.start_devices(mirror, failure, nullptr);
   engine.run();
   if (failure) std::rethrow_exception(failure);
@@ -214,6 +218,7 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   std::exception_ptr failure;
   for (std::size_t number = 0; number < running_jobs.size(); ++number) {
     begin_rows(jobs[number].job, EngineKind::simgrid, jobs[number].info, jobs[number].sink);
+    create_hosts(jobs[number].job, mirror);
     running_jobs[number].start_devices(mirror, failure, &counts.emplace_back(window, number));
   }
   engine.run();
