@@ -187,7 +187,8 @@ TEST_CASE("every key refuses invalid values") {
        "8"},
       {"schedule", "{name: a, chunk: 2}",
        "unknown key 'chunk' in schedule; did you mean 'chunks'? allowed: name, chunks, "
-       "group_size, slices, recompute, fused, barriers, memory_limit, legacy"},
+       "group_size, slices, recompute, fused, barriers, layers_per_device, fold, memory_limit, "
+       "legacy"},
       {"activation", "{per_microbatch: [1, 2, 3]}",
        "activation.per_microbatch has 3 values; allowed: 1, or one per device (2)"},
       {"state", "{weights: -1}",
