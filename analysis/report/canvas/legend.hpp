@@ -24,7 +24,8 @@ void draw_swatches(Canvas& canvas, const std::vector<Swatch>& swatches, double l
 double last_baseline(const std::vector<Swatch>& swatches, double left, double right,
                      double baseline);
 
-inline constexpr double legend_line = 17;  // Distance between the base lines of a legend, in points.
+// Distance between the base lines of a legend, in points.
+inline constexpr double legend_line = 17;
 
 // Draws the line above a picture: a bold name that takes at most `max_name_share` of the width,
 // then details in fainter ink, cut to the remaining width.

@@ -1,8 +1,8 @@
-#include "sim/workload/shape/precision.hpp"
 #include "sim/workload/compute/graph_capture.hpp"
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/compute/small_kernels.hpp"
 #include "sim/workload/shape/fine_tuning.hpp"
+#include "sim/workload/shape/precision.hpp"
 
 // Kernels of the embedding, of multi-token prediction, and of the head with the loss.
 namespace pipewright::workload {
