@@ -71,7 +71,6 @@ void RunningJob::start_devices(Mirror& mirror, std::exception_ptr& failure,
     for (std::uint32_t index = 0; index < job.schedule.devices; ++index) {
       Device& device = devices.emplace_back(job, ReplicaDevice{replica, index}, epoch,
                                             *synchronizer, sink, iterations);
-      mirror.create_host(*job.host({replica, index}));
       cluster::add_actor(mirror.host(job.host({replica, index})), "device-" + std::to_string(index),
                          [&device, &network, &failure] {
                            // An exception that leaves the actor would end the process. The
@@ -166,7 +165,7 @@ Reduction::Likeness likeness_of(const Job& job, const ReplicaKinds& kinds) {
 }
 
 void create_hosts(const Job& job, Mirror& mirror) {
-  for (const cluster::Host* host : job.hosts) mirror.create_host(*host);
+  for (const cluster::Host* host : job.hosts) mirror.host(host);
 }
 
 }  // namespace

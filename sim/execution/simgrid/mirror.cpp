@@ -68,7 +68,7 @@ void Mirror::update() {
     if (links_[link.number] == nullptr) continue;
     if (bandwidths_[link.number] != link.bandwidth || divisor > 1) set_bandwidth(link);
   }
-  for (const cluster::Host& end : network_->ends()) create_host(end);
+  for (const cluster::Host& end : network_->ends()) host(&end);
 }
 
 void Mirror::set_bandwidth(const cluster::Link& link) {
@@ -83,8 +83,8 @@ void Mirror::prepare(std::span<const Transfer> transfers, FoldedLinks links) {
   // two that divides all of these numbers.
   std::vector<std::uint32_t> bits(divisors_.size());
   for (const Transfer& transfer : transfers) {
-    create_host(*transfer.source);
-    create_host(*transfer.destination);
+    host(transfer.source);
+    host(transfer.destination);
     route_buffer_.clear();
     network_->append_links(transfer.source, transfer.destination, route_buffer_);
     limiting_links.add(route_buffer_);
@@ -111,20 +111,17 @@ void Mirror::append_links(const cluster::Host* source, const cluster::Host* dest
   for (const cluster::Link* between : route_buffer_) crossings_[between->number] = 0;
 }
 
-void Mirror::create_host(const cluster::Host& host) {
-  if (network_ == nullptr) return;
-  if (host.number >= hosts_.size()) hosts_.resize(host.number + std::size_t{1});
-  if (hosts_[host.number] != nullptr) return;
-  if (zone_ == nullptr) make_zone();
-  hosts_[host.number] = zone_->add_host(prefix_ + host.name, host.speed, host.cores);
-  zone_hosts_.push_back(host.number);
-}
-
-sg4::Host* Mirror::host(const cluster::Host* host) const {
+sg4::Host* Mirror::host(const cluster::Host* host) {
   if (network_ == nullptr) return hosts_.front();
-  if (host->number >= hosts_.size() || hosts_[host->number] == nullptr)
-    throw std::logic_error(fmt::format("host {} is used, but was not created", host->name));
-  return hosts_[host->number];
+  if (host->number >= hosts_.size()) hosts_.resize(host->number + std::size_t{1});
+  sg4::Host*& created = hosts_[host->number];
+  if (created != nullptr) return created;
+  if (!sg4::Actor::is_maestro())
+    throw std::logic_error(fmt::format("an actor uses {}, which was not created", host->name));
+  if (zone_ == nullptr) make_zone();
+  created = zone_->add_host(prefix_ + host->name, host->speed, host->cores);
+  zone_hosts_.push_back(host->number);
+  return created;
 }
 
 sg4::Link* Mirror::link(const cluster::Link* link) {

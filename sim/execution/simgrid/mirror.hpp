@@ -28,8 +28,6 @@ class Mirror {
   // Updates the bandwidths of links to the cluster's current values, and forgets routes. Must not
   // be called from an actor.
   void update();
-  // Creates a host, unless it exists. Must not be called from an actor.
-  void create_host(const cluster::Host& host);
   // Creates the hosts of these transfers, and makes the transfers cheaper to simulate: divides the
   // bandwidth of links that all transfers cross a multiple of 2, 4, 8, .. times by that number, so
   // that SimGrid counts each crossing of such a link once instead of that many times. With
@@ -39,8 +37,9 @@ class Mirror {
   void prepare(std::span<const Transfer> transfers, FoldedLinks links);
   // Number by which the bandwidth of the link is divided.
   std::uint32_t divisor(const cluster::Link* link) const { return divisors_[link->number]; }
-  // SimGrid's host for `host`, which is a GPU, a port or an end of an added route.
-  sg4::Host* host(const cluster::Host* host) const;
+  // SimGrid's host for `host`, which is a GPU, a port or an end of an added route. Creates it if it
+  // does not exist. Throws std::logic_error if an actor would create it.
+  sg4::Host* host(const cluster::Host* host);
   sg4::Link* link(const cluster::Link* link);
 
  private:

@@ -294,7 +294,7 @@ TEST_CASE("an interrupted search reports the best so far and how to get the deci
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
   const auto interrupted = [&](const std::string& words) {
-    return place.shell("timeout --preserve-status -s INT 2 '" PIPEWRIGHT_PROGRAM "' search " +
+    return place.shell("timeout --preserve-status -s INT 4 '" PIPEWRIGHT_PROGRAM "' search " +
                        words + " --quiet");
   };
   // The draws would take hours.
