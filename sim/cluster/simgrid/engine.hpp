@@ -6,6 +6,11 @@
 
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
+#if __has_include(<simgrid/simcall.hpp>)
+#include <simgrid/simcall.hpp>
+#else
+#include <simgrid/simix.hpp>
+#endif
 
 // Hides the differences between the C++ interfaces of SimGrid 3.32 and 4.x.
 namespace pipewright::cluster {
@@ -21,6 +26,13 @@ bool has_platform();
 // Records that the engine has a platform. Returns true if it had none before, in which case the
 // caller must create the platform.
 bool begin_platform();
+
+// Runs code on SimGrid's main thread, so that no actor runs before the code has ended. An actor
+// that calls SimGrid several times lets other actors run in between.
+template <class Code>
+void run_at_once(Code&& code) {
+  simgrid::kernel::actor::simcall_answered(std::forward<Code>(code));
+}
 
 template <class Body>
 sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {

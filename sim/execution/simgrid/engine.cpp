@@ -157,15 +157,15 @@ std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double f
   return shared_links;
 }
 
+}  // namespace
+
+namespace {
+
 Reduction::Likeness likeness_of(const Job& job, const ReplicaKinds& kinds) {
   if (kinds.are_alike || kinds.simulated.size() == job.replicas())
     return Reduction::Likeness::place;
   return job.passes_vary() ? Reduction::Likeness::messages_but_not_work
                            : Reduction::Likeness::messages;
-}
-
-void create_hosts(const Job& job, Mirror& mirror) {
-  for (const cluster::Host* host : job.hosts) mirror.host(host);
 }
 
 }  // namespace
@@ -178,10 +178,7 @@ Reduction simulate(const Job& job, trace::Sink& sink) {
   std::exception_ptr failure;
   Mirror& mirror = begin_mirror(job.cluster);
   const bool plans_everything = job.ranks_per_stage() > 1 && !job.uneven;
-  if (plans_everything)
-    mirror.prepare(running_job.wiring->close(), running_job.links);
-  else
-    create_hosts(job, mirror);
+  if (plans_everything) mirror.prepare(running_job.wiring->close(), running_job.links);
   running_job.start_devices(mirror, failure, nullptr);
   engine.run();
   if (failure) std::rethrow_exception(failure);
@@ -217,7 +214,6 @@ JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   std::exception_ptr failure;
   for (std::size_t number = 0; number < running_jobs.size(); ++number) {
     begin_rows(jobs[number].job, EngineKind::simgrid, jobs[number].info, jobs[number].sink);
-    create_hosts(jobs[number].job, mirror);
     running_jobs[number].start_devices(mirror, failure, &counts.emplace_back(window, number));
   }
   engine.run();

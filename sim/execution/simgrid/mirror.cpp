@@ -1,7 +1,6 @@
 #include "sim/execution/simgrid/mirror.hpp"
 
 #include <bit>
-#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -68,7 +67,6 @@ void Mirror::update() {
     if (links_[link.number] == nullptr) continue;
     if (bandwidths_[link.number] != link.bandwidth || divisor > 1) set_bandwidth(link);
   }
-  for (const cluster::Host& end : network_->ends()) host(&end);
 }
 
 void Mirror::set_bandwidth(const cluster::Link& link) {
@@ -83,8 +81,6 @@ void Mirror::prepare(std::span<const Transfer> transfers, FoldedLinks links) {
   // two that divides all of these numbers.
   std::vector<std::uint32_t> bits(divisors_.size());
   for (const Transfer& transfer : transfers) {
-    host(transfer.source);
-    host(transfer.destination);
     route_buffer_.clear();
     network_->append_links(transfer.source, transfer.destination, route_buffer_);
     limiting_links.add(route_buffer_);
@@ -111,17 +107,19 @@ void Mirror::append_links(const cluster::Host* source, const cluster::Host* dest
   for (const cluster::Link* between : route_buffer_) crossings_[between->number] = 0;
 }
 
+void Mirror::create_host(const cluster::Host& host) {
+  if (hosts_[host.number] != nullptr) return;
+  if (zone_ == nullptr) make_zone();
+  hosts_[host.number] = zone_->add_host(prefix_ + host.name, host.speed, host.cores);
+  zone_hosts_.push_back(host.number);
+}
+
 sg4::Host* Mirror::host(const cluster::Host* host) {
   if (network_ == nullptr) return hosts_.front();
   if (host->number >= hosts_.size()) hosts_.resize(host->number + std::size_t{1});
-  sg4::Host*& created = hosts_[host->number];
-  if (created != nullptr) return created;
-  if (!sg4::Actor::is_maestro())
-    throw std::logic_error(fmt::format("an actor uses {}, which was not created", host->name));
-  if (zone_ == nullptr) make_zone();
-  created = zone_->add_host(prefix_ + host->name, host->speed, host->cores);
-  zone_hosts_.push_back(host->number);
-  return created;
+  // Actors may ask for the same host at the same time.
+  if (hosts_[host->number] == nullptr) cluster::run_at_once([&] { create_host(*host); });
+  return hosts_[host->number];
 }
 
 sg4::Link* Mirror::link(const cluster::Link* link) {

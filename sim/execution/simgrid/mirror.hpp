@@ -15,10 +15,8 @@ namespace pipewright::execution {
 
 namespace sg4 = cluster::sg4;
 
-// Copy of a cluster's hosts and links in SimGrid, which keeps them until the process ends. Only
-// hosts and links in use are created, since a job often uses few of a large cluster: hosts before
-// a simulation, since an actor that creates one lets other actors run meanwhile, and links when
-// SimGrid first asks for a route that crosses them.
+// Copy of a cluster's hosts and links in SimGrid, which keeps them until the process ends. Hosts
+// and links are created when they are first used, since a job often uses few of a large cluster.
 class Mirror {
  public:
   explicit Mirror(std::shared_ptr<cluster::Network> network);  // null: ideal network
@@ -28,22 +26,21 @@ class Mirror {
   // Updates the bandwidths of links to the cluster's current values, and forgets routes. Must not
   // be called from an actor.
   void update();
-  // Creates the hosts of these transfers, and makes the transfers cheaper to simulate: divides the
-  // bandwidth of links that all transfers cross a multiple of 2, 4, 8, .. times by that number, so
-  // that SimGrid counts each crossing of such a link once instead of that many times. With
-  // FoldedLinks::limiting, leaves out links that never limit a rate. Rates stay the same, but for
-  // rounding. Until the next update(), no other transfers may start. Must not be called from an
-  // actor.
+  // Makes these transfers cheaper to simulate: divides the bandwidth of links that all transfers
+  // cross a multiple of 2, 4, 8, .. times by that number, so that SimGrid counts each crossing of
+  // such a link once instead of that many times. With FoldedLinks::limiting, leaves out links that
+  // never limit a rate. Rates stay the same, but for rounding. Until the next update(), no other
+  // transfers may start. Must not be called from an actor.
   void prepare(std::span<const Transfer> transfers, FoldedLinks links);
   // Number by which the bandwidth of the link is divided.
   std::uint32_t divisor(const cluster::Link* link) const { return divisors_[link->number]; }
-  // SimGrid's host for `host`, which is a GPU, a port or an end of an added route. Creates it if it
-  // does not exist. Throws std::logic_error if an actor would create it.
+  // SimGrid's host for `host`, which is a GPU, a port or an end of an added route.
   sg4::Host* host(const cluster::Host* host);
   sg4::Link* link(const cluster::Link* link);
 
  private:
   void make_zone();
+  void create_host(const cluster::Host& host);
   void set_bandwidth(const cluster::Link& link);
   const cluster::Host& host_at(std::uint32_t number) const;
   void append_links(const cluster::Host* source, const cluster::Host* destination,
