@@ -294,7 +294,9 @@ TEST_CASE("an interrupted search reports the best so far and how to get the deci
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
   const auto interrupted = [&](const std::string& words) {
-    return place.shell("timeout --preserve-status -s INT 4 '" PIPEWRIGHT_PROGRAM "' search " +
+    // In the foreground, timeout sends one signal: a second one kills the program.
+    return place.shell("timeout --foreground --preserve-status -s INT 3 '" PIPEWRIGHT_PROGRAM
+                       "' search " +
                        words + " --quiet");
   };
   // The draws would take hours.
