@@ -92,7 +92,7 @@ TEST_CASE("a stack inherits the rules of another, and its own list replaces them
   CHECK(names(stack_of_file("megatron-bridge")) == of_core);
   const Names of_nemo = names(stack_of_file("nemo-2"));  // of Megatron-Core 0.14
   CHECK(std::ranges::count(of_nemo, "no_gtp") == 1);
-  CHECK(std::ranges::count(of_nemo, "gather_overlap_needs_reduce_overlap") == 0);
+  CHECK(std::ranges::count(of_nemo, "no_moe_graph_without_padding") == 0);
   CHECK(names(stack("{like: megatron-core, rules: no_tp}")) == Names{"no_tp"});
   CHECK(names(stack("{like: megatron-core, rules: [no_pp, no_tp]}")) == Names{"no_tp", "no_pp"});
   CHECK(names(stack("{like: megatron-core, rules: []}")).empty());
