@@ -157,10 +157,6 @@ std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double f
   return shared_links;
 }
 
-}  // namespace
-
-namespace {
-
 Reduction::Likeness likeness_of(const Job& job, const ReplicaKinds& kinds) {
   if (kinds.are_alike || kinds.simulated.size() == job.replicas())
     return Reduction::Likeness::place;
